@@ -8,9 +8,9 @@ import orjson
 
 from benchmarks.harness import population
 from benchmarks.harness.meter import Meter
-from standings.aws.dynamodb.ranking_reads import DynamoTrees
-from standings.aws.dynamodb.rankings import DynamoRankings
-from standings.aws.dynamodb.scores import DynamoBoards, DynamoScores, decode_change
+from standings.aws.dynamodb.ranking_reads import Trees
+from standings.aws.dynamodb.rankings import Rankings
+from standings.aws.dynamodb.scores import BoardRecords, Scores, decode_change
 from standings.catalog import BoardCatalog
 from standings.domain.boards import Boards
 from standings.project.commits import Pruning
@@ -63,10 +63,10 @@ class Pipeline:
             create_tables(self.client)
         self.meter = Meter(self.client)
         client: Any = self.meter if counted else self.client
-        self.catalog = BoardCatalog(boards, DynamoBoards(self.client, "Scores", tools), tools)  # type: ignore[arg-type]
-        self._writer = Writer(self.catalog, DynamoScores(client, "Scores", "Receipts", tools), tools)
-        rankings = DynamoRankings(client, "Rankings", tools)
-        pruning = Pruning(DynamoTrees(client, "Rankings", tools), tools) if prune else None
+        self.catalog = BoardCatalog(boards, BoardRecords(self.client, "Scores", tools), tools)  # type: ignore[arg-type]
+        self._writer = Writer(self.catalog, Scores(client, "Scores", "Receipts", tools), tools)
+        rankings = Rankings(client, "Rankings", tools)
+        pruning = Pruning(Trees(client, "Rankings", tools), tools) if prune else None
         self.projector = Projector(self.catalog, rankings, tools, pruning=pruning)
         self._projected = len(self.stream)
 

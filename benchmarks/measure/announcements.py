@@ -18,13 +18,13 @@ from benchmarks.harness.results_file import Output
 from benchmarks.harness.truth import Truth
 from benchmarks.pages.tables import Table
 from standings.announce import AT_MOST_EVERY_MS, Announcer
-from standings.aws.dynamodb.audit_reads import DynamoTopReads
-from standings.aws.dynamodb.scores import DynamoBoards
-from standings.aws.dynamodb.versioned_items import DynamoAnnouncedTops
+from standings.aws.dynamodb.audit_reads import TopReads
+from standings.aws.dynamodb.scores import BoardRecords
+from standings.aws.dynamodb.versioned_items import AnnouncedTops
 from standings.aws.eventbridge import EventBus
 from standings.domain.boards_toml import parse_boards
-from standings.ports import Look, RankingName
 from standings.runtime.clock import Clock
+from standings.stores import Look, RankingName
 from tests.support.aws.fakes.bus import Bus
 
 MEMBERS: Final = 10_000
@@ -51,9 +51,9 @@ class Measured:
         bus: Any = self._bus
         self._announcer = Announcer(
             boards,
-            DynamoBoards(meter, "Scores", clock),
-            DynamoAnnouncedTops(meter, "Rankings"),
-            DynamoTopReads(meter, "Rankings", clock),
+            BoardRecords(meter, "Scores", clock),
+            AnnouncedTops(meter, "Rankings"),
+            TopReads(meter, "Rankings", clock),
             EventBus(lambda: bus),
             clock,
             "standings",

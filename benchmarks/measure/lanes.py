@@ -17,9 +17,9 @@ from benchmarks.harness.truth import Truth
 from benchmarks.harness.virtual_time import TRANSACTION, Meeting, VirtualClock
 from benchmarks.measure import rising
 from benchmarks.pages.tables import Result, Row, Table
-from standings.aws.dynamodb.ranking_reads import DynamoTrees
-from standings.aws.dynamodb.rankings import MAX_LANES, DynamoRankings
-from standings.aws.dynamodb.scores import DynamoBoards
+from standings.aws.dynamodb.ranking_reads import Trees
+from standings.aws.dynamodb.rankings import MAX_LANES, Rankings
+from standings.aws.dynamodb.scores import BoardRecords
 from standings.catalog import BoardCatalog
 from standings.domain.members import Change, Image
 from standings.project.commits import Pruning
@@ -62,9 +62,9 @@ class Run:
         names = list(self.scores)
         for number in range(projectors):
             tools = self._tools(Random(f"{seed} {number}"))
-            catalog = BoardCatalog(self.boards, DynamoBoards(self.engine, "Scores", tools), tools)  # type: ignore[arg-type]
-            rankings = DynamoRankings(self.client, "Rankings", tools, most_lanes)  # type: ignore[arg-type]
-            pruning = Pruning(DynamoTrees(self.client, "Rankings", tools), tools)  # type: ignore[arg-type]
+            catalog = BoardCatalog(self.boards, BoardRecords(self.engine, "Scores", tools), tools)  # type: ignore[arg-type]
+            rankings = Rankings(self.client, "Rankings", tools, most_lanes)  # type: ignore[arg-type]
+            pruning = Pruning(Trees(self.client, "Rankings", tools), tools)  # type: ignore[arg-type]
             job = self._job(
                 Projector(catalog, rankings, tools, pruning=pruning), names[number::projectors], batch, pause
             )

@@ -26,8 +26,8 @@ from benchmarks.members.rolling_board import AROUND, ENDED, NOON, RollingBoard
 from benchmarks.members.rolling_board import SAMPLE as SINGLE
 from benchmarks.pages import peers
 from benchmarks.pages.tables import Lines, Result, Table, crossed
-from standings.aws.dynamodb.profiles import DynamoProfiles
-from standings.aws.dynamodb.scores import DynamoScores
+from standings.aws.dynamodb.profiles import Profiles
+from standings.aws.dynamodb.scores import Scores
 from standings.domain.boards_toml import parse_boards
 from standings.domain.profiles import MAX_FOUND, MAX_LOOKED_AT
 from standings.domain.windows import DAY
@@ -395,11 +395,11 @@ class WithProfiles:
         self.board.pipeline.write(event(name, self.board.name, name, {"points": 1}) for name in first)
 
     def admin(self, client: Any) -> ProfileAdmin:
-        return ProfileAdmin(DynamoProfiles(client, "Profiles", self._clock), self._clock)
+        return ProfileAdmin(Profiles(client, "Profiles", self._clock), self._clock)
 
     def people(self) -> People:
         """Return the profiles as a new process reads them, without any in its cache."""
-        store = DynamoProfiles(self.board.trips, "Profiles", self._clock)  # type: ignore[arg-type]
+        store = Profiles(self.board.trips, "Profiles", self._clock)  # type: ignore[arg-type]
         return People(store, self._clock)
 
     def rows(self) -> Iterator[Answer]:
@@ -453,7 +453,7 @@ class WithProfiles:
 
     def search(self, board: str | None, count: int) -> Question:
         """Search for the names that all members have, on a board or in all."""
-        scores = DynamoScores(self.board.trips, "Scores", "", self._clock)  # type: ignore[arg-type]
+        scores = Scores(self.board.trips, "Scores", "", self._clock)  # type: ignore[arg-type]
         search = Search(self.people(), scores, needs_board=False)
         return (
             lambda: search.search(Request(self.board.reader), name="ada", board=board, limit=MAX_FOUND),

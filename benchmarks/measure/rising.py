@@ -7,8 +7,8 @@ from typing import Any, Final
 from benchmarks.harness import population
 from benchmarks.harness.meter import Meter
 from benchmarks.harness.pipeline import still_clock
-from standings.aws.dynamodb.ranking_reads import DynamoTrees
-from standings.aws.dynamodb.rankings import DynamoRankings
+from standings.aws.dynamodb.ranking_reads import Trees
+from standings.aws.dynamodb.rankings import Rankings
 from standings.domain.members import Move
 from standings.domain.scoring import Place
 from standings.domain.tiers import path, prefixes
@@ -30,8 +30,8 @@ def rise(client: Any, amounts: tuple[int, int], chance: float, rounds: int) -> t
     tools = replace(still_clock(), random=Random(1).random)
     looks: list[PruneResult] = []
     rankings, pruning = (
-        DynamoRankings(client, "Rankings", tools),
-        Pruning(DynamoTrees(client, "Rankings", tools), tools, chance),
+        Rankings(client, "Rankings", tools),
+        Pruning(Trees(client, "Rankings", tools), tools, chance),
     )
     places: dict[str, Place | None] = dict.fromkeys(map(population.member, range(MEMBERS)))
     for number in range(rounds):

@@ -14,7 +14,7 @@ from standings.domain.members import Image, Move, place
 from standings.domain.rolling import LogEntry, RollingRankings, encode_entry, steps_of
 from standings.domain.tiers import Path, path, prefixes
 from standings.domain.windows import MINUTE, SECOND, Window
-from standings.ports import ListItem, RollingRow, RowChange
+from standings.stores import ListItem, RollingRow, RowChange
 from tests.support.dynamodb.engine import Engine
 
 BEFORE: Final = MINUTE

@@ -19,7 +19,7 @@ from benchmarks.models.cost.counted import Settings, Traffic, usage
 from benchmarks.pages.tables import Lines, Result, Row, Table
 from standings.aws.dynamodb.rankings import MAX_LANES
 from standings.domain.boards_toml import MAX_SHARDS
-from standings.ports import SLOTS
+from standings.stores import SLOTS
 
 PROJECTORS: Final = (1, 2, 4, 8, 16)
 BATCHES: Final = (100, 500)

@@ -6,8 +6,8 @@ from aws_lambda_powertools.metrics import MetricUnit
 
 from standings.announce import merged
 from standings.aws.sqs import decode_look
-from standings.ports import Look, RankingName, StoreUnavailableError
 from standings.runtime.logs import logger, metrics, stack_of
+from standings.stores import Look, RankingName, StoreUnavailableError
 from standings.wiring import announcer, building_blocks
 
 _clock = building_blocks.real_clock()

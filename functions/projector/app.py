@@ -10,11 +10,11 @@ from typing import Any, Final
 from aws_lambda_powertools.metrics import MetricUnit
 
 from standings.aws.dynamodb.scores import decode_change
-from standings.ports import Look, RankingName, StoreUnavailableError
 from standings.project.commits import PruneResult
 from standings.project.projector import Record
 from standings.runtime.clock import with_retry
 from standings.runtime.logs import logger, metrics, stack_of
+from standings.stores import Look, RankingName, StoreUnavailableError
 from standings.wiring import building_blocks, projector
 
 _clock = building_blocks.real_clock()

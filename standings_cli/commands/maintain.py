@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any, Final
 
-from standings.ports import SLOTS
+from standings.stores import SLOTS
 from standings_cli.commands.options import Commands
 from standings_cli.stack.connection import Connection
 from standings_cli.terminal.exit_status import DIFFERS, OK

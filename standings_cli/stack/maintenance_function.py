@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from standings.domain.errors import InvalidArgumentError, NotFoundError
-from standings.ports import StoreUnavailableError
+from standings.stores import StoreUnavailableError
 from standings_cli.stack.backoff import backoff
 from standings_cli.stack.errors import FunctionError
 from standings_cli.terminal.text import shown

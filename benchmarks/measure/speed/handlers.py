@@ -33,15 +33,15 @@ ENVIRONMENT: Final = {
 """The environment variables of all functions."""
 
 _STORES: Final = (
-    (building_blocks, "DynamoBoards"),
-    (writer, "DynamoScores"),
-    (projector, "DynamoRankings"),
-    (projector, "DynamoTrees"),
+    (building_blocks, "BoardRecords"),
+    (writer, "Scores"),
+    (projector, "Rankings"),
+    (projector, "Trees"),
 )
 
 
 class Accepting:
-    """Takes the place of every store of both functions (`ports`): accepts each write at once and holds nothing."""
+    """Takes the place of every store of both functions: accepts each write at once and holds nothing."""
 
     def apply(self, *_: Any) -> list[Any]:
         return []

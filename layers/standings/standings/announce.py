@@ -10,25 +10,18 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
+from standings.aws.dynamodb.audit_reads import TopReads
+from standings.aws.dynamodb.scores import BoardRecords
+from standings.aws.dynamodb.versioned_items import AnnouncedTops
+from standings.aws.eventbridge import EventBus
 from standings.domain import tiers
 from standings.domain.boards import Boards, Metric, Ranking
 from standings.domain.scoring import decode_sort_key, encode_sortable
 from standings.domain.tiers import ROOT
 from standings.domain.windows import instant
-from standings.ports import (
-    AnnouncedTop,
-    AnnouncedTops,
-    BoardRecords,
-    Bus,
-    BusEvent,
-    Look,
-    RankingName,
-    Standing,
-    StoreUnavailableError,
-    TopReads,
-)
 from standings.read.reader import period_of, score_at
 from standings.runtime.clock import READ_TIMEOUT_S, Clock, retrying
+from standings.stores import AnnouncedTop, BusEvent, Look, RankingName, Standing, StoreUnavailableError
 
 # What an announcement says: how one top differs from the one before.
 
@@ -207,7 +200,7 @@ class Announcer:
     records: BoardRecords
     announced: AnnouncedTops
     reads: TopReads
-    bus: Bus
+    bus: EventBus
     clock: Clock
     stack: str
 

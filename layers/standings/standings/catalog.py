@@ -4,9 +4,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
+from standings.aws.dynamodb.scores import BoardRecords
 from standings.domain.boards import BOARD_TTL_S, BoardRecord, Boards, Family, coverage_of, written_codes
-from standings.ports import BoardRecords, StoreUnavailableError
 from standings.runtime.clock import Clock, TtlCache
+from standings.stores import StoreUnavailableError
 
 _TRIES: Final = 8
 

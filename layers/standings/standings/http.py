@@ -25,8 +25,8 @@ from standings.domain.errors import (
     not_found,
 )
 from standings.domain.events import MAX_SHOWN_LENGTH
-from standings.ports import StoreUnavailableError
 from standings.runtime.logs import logger, stack_of
+from standings.stores import StoreUnavailableError
 
 # Responses: JSON, the live page, reads whose answer the client already has, and problem documents (RFC 9457).
 #

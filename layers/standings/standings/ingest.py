@@ -14,8 +14,8 @@ from standings.domain.boards import BOARD_NAME, Boards
 from standings.domain.errors import NotYourMemberError, bad_body
 from standings.domain.events import RefusedEvent, no_constant, parse_event
 from standings.domain.windows import instant
-from standings.ports import Posted
 from standings.runtime.clock import Clock
+from standings.stores import Posted
 
 MAX_EVENTS: Final = 100
 MAX_ID_SHOWN: Final = 1_000

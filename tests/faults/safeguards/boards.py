@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from standings.aws.dynamodb.scores import DynamoBoards
+from standings.aws.dynamodb.scores import BoardRecords
 from standings.domain.windows import DAY, MINUTE, SECOND
 from standings.maintain.rebuild import ANNOUNCED, LEAVING, RETIRED, SWITCHED
 from tests.support.awslambda.context import Context
@@ -136,7 +136,7 @@ def counted_as_a_deletion_begins(pipeline: Rig) -> None:
 def two_changes_of_one_record(pipeline: Rig) -> None:
     """Two processes read a board record, and both change it."""
     pipeline.send(pipeline.functions(), "a", 1)
-    records = DynamoBoards(pipeline.engine, "Scores", Time(NOW).clock())
+    records = BoardRecords(pipeline.engine, "Scores", Time(NOW).clock())
     record = records.records(["b"])["b"]
     assert records.put(replace(record, version=record.version + 1, stale=(7,)), record)
     assert not records.put(replace(record, version=record.version + 1), record)

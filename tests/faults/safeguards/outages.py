@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 
 from standings.domain.windows import DAY, HOUR, MINUTE, SECOND
 from standings.maintain.failures import LAMBDA_PREFIX
-from standings.ports import Entry, Partition, Span
+from standings.stores import Entry, Partition, Span
 from tests.support.awslambda import settings
 from tests.support.awslambda.failure_records import failure_key, failure_record
 from tests.support.awslambda.pollers import Context, Killed, Queue, SqsPoller, StreamPoller
@@ -20,7 +20,7 @@ from .rig import NOW, on_a_rig
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from standings.ports import Entry
+    from standings.stores import Entry
     from tests.support.aws.stack import Stack
 
     from .rig import Rig
@@ -227,7 +227,7 @@ OUTAGES: Final = {
         Change("maintain.audit:BoardAudit._members", returns(None)), written=disabled_for_longer_than_a_day
     ),
     "the entry of a member is read from the table": Safeguard(
-        Change("aws.dynamodb.ranking_reads:DynamoRankingsReader._entries", _from_the_index),
+        Change("aws.dynamodb.ranking_reads:RankingsReader._entries", _from_the_index),
         written=an_index_minutes_behind,
     ),
 }

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from standings.aws.dynamodb.ranking_reads import Trees
 from standings.domain.rolling import Shift
 from standings.domain.windows import DAY, SECOND
-from standings.ports import CancelReason, Lane, Lanes
 from standings.project.commits import prune
 from standings.runtime.clock import with_retry
+from standings.stores import CancelReason, Lane, Lanes
 from tests.support.builders.checks import assert_tiers_count_the_entries
 from tests.support.builders.stages.cleaners import RANKING, Worker, moved, out_of_reach, tier_conflict
 from tests.support.dynamodb.engine import Engine
@@ -110,7 +111,7 @@ def parked_beside_a_rebuild(pipeline: Rig) -> None:
 
 
 @dataclass
-class Seen:
+class Seen(Trees):
     """Trees as a pruner has read them, where the nodes may come from reads at different moments."""
 
     worker: Worker
@@ -321,7 +322,7 @@ PROJECTING: Final = {
         Change("aws.dynamodb.rankings:_RANKED_THERE", becomes("(s = :s OR s <> :s)")),
     ),
     "counters and entries are in one transaction": Safeguard(
-        Change("aws.dynamodb.rankings:DynamoRankings._write", _entries_first)
+        Change("aws.dynamodb.rankings:Rankings._write", _entries_first)
     ),
     "counters move from the place in the row, not from the place in the record": Safeguard(
         Change("project.commits:_believe", _remembers_images),
@@ -348,11 +349,11 @@ PROJECTING: Final = {
     ),
     "a record of an unknown board is parked": Safeguard(Change("project.projector:_Batch._park", _unknown_dropped)),
     "the root lists a shard before an entry is written to it": Safeguard(
-        Change("aws.dynamodb.rankings:DynamoRankings.commit", _shards_unlisted),
+        Change("aws.dynamodb.rankings:Rankings.commit", _shards_unlisted),
         written=shards_of_another_definition,
     ),
     "the root lists a lane before it is used": Safeguard(
-        Change("aws.dynamodb.rankings:DynamoRankings._name_lanes", returns([]))
+        Change("aws.dynamodb.rankings:Rankings._name_lanes", returns([]))
     ),
 }
 
@@ -404,11 +405,11 @@ def _versions_from_0(original: Callable[..., Any]) -> Callable[..., Any]:
 
 PRUNING: Final = {
     "a node is removed only at the version that was read": Safeguard(
-        Change("aws.dynamodb.ranking_reads:DynamoTrees._node_out", _each_unconditionally),
+        Change("aws.dynamodb.ranking_reads:Trees._node_out", _each_unconditionally),
         written=a_node_that_was_in_use,
     ),
     "a counter is removed only at the value that was read": Safeguard(
-        Change("aws.dynamodb.ranking_reads:DynamoTrees._counters_out", _each_unconditionally),
+        Change("aws.dynamodb.ranking_reads:Trees._counters_out", _each_unconditionally),
         written=a_counter_in_use_again,
     ),
     "a node is removed only if the counter of its parent is 0": Safeguard(

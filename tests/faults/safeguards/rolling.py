@@ -13,7 +13,7 @@ from standings.aws.dynamodb.rolling import positions
 from standings.aws.dynamodb.tables import DIGITS, conditional, get_item, log_key, node_key, put_if, transact
 from standings.domain.rolling import LogEntry, Shift, Steps, node_deltas
 from standings.domain.windows import DAY, HOUR, MINUTE, SECOND
-from standings.ports import StoreUnavailableError
+from standings.stores import StoreUnavailableError
 from standings.wiring import building_blocks
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.faults.faulty_client import Faulty, cancelled
@@ -310,7 +310,7 @@ def _there_and_back_left_out(original: Callable[..., Any]) -> Callable[..., Any]
     return lambda *arguments: [shift for shift in original(*arguments) if shift.passed[0] != shift.steps]
 
 
-_WINDOWS: Final = "aws.dynamodb.rolling:DynamoRollingWindows"
+_WINDOWS: Final = "aws.dynamodb.rolling:RollingWindows"
 
 
 ROLLING: Final = {

@@ -150,10 +150,10 @@ _ADDS_TO_LATER: Final = Change("aws.dynamodb.scores:_STAMPED_BEFORE", becomes("a
 
 WRITING: Final = {
     "a receipt is written only if none exists": Safeguard(
-        Change("aws.dynamodb.scores:DynamoScores._receipt", unconditionally)
+        Change("aws.dynamodb.scores:Scores._receipt", unconditionally)
     ),
     "receipts and changes are in one transaction": Safeguard(
-        Change("aws.dynamodb.scores:DynamoScores.apply", _receipts_first)
+        Change("aws.dynamodb.scores:Scores.apply", _receipts_first)
     ),
     "the digest in a receipt is compared": Safeguard(
         Change("write.writer:_check_content", returns(None)), written=other_content
@@ -167,10 +167,10 @@ WRITING: Final = {
     ),
     "an addition is conditional on the timestamp of the item": Safeguard(_ADDS_TO_LATER),
     "a rewrite is conditional on the version of the item": Safeguard(
-        Change("aws.dynamodb.scores:DynamoScores._rewrite", unconditionally)
+        Change("aws.dynamodb.scores:Scores._rewrite", unconditionally)
     ),
     "an event that changes nothing still checks the version": Safeguard(
-        Change("aws.dynamodb.scores:DynamoScores._rewrite", _without_check), written=best_of_a_removed_member
+        Change("aws.dynamodb.scores:Scores._rewrite", _without_check), written=best_of_a_removed_member
     ),
     "an accumulator is removed a day after its period can last be read": Safeguard(
         Change("domain.members:REMOVAL_MARGIN", becomes(0)), written=read_by_a_slower_clock
@@ -185,7 +185,7 @@ WRITING: Final = {
         Change("domain.members:affected_rankings", _updates_for_ever)
     ),
     "the item of a removed member keeps its version": Safeguard(
-        Change("aws.dynamodb.scores:DynamoScores._rewrite", _deletes_removed)
+        Change("aws.dynamodb.scores:Scores._rewrite", _deletes_removed)
     ),
     "the first version of an item is the clock time": Safeguard(
         Change(

@@ -8,10 +8,10 @@ import orjson
 import pytest
 
 from standings.announce import ENOUGH, MAX_EQUALS, PATIENCE
-from standings.aws.dynamodb.versioned_items import DynamoAnnouncedTops
+from standings.aws.dynamodb.versioned_items import AnnouncedTops
 from standings.domain.boards import Ranking
 from standings.domain.boards_toml import parse_boards
-from standings.ports import AnnouncedTop, Standing
+from standings.stores import AnnouncedTop, Standing
 from standings.wiring import building_blocks
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
@@ -252,7 +252,7 @@ def ranking_of(boards: str) -> Ranking:
 
 
 def test_what_was_announced_survives_and_goes_with_its_period(engine: Any) -> None:
-    tops = DynamoAnnouncedTops(engine, "Rankings")
+    tops = AnnouncedTops(engine, "Rankings")
     ranking = ranking_of('[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["day"] }')
     assert tops.read(ranking) is None
     first = AnnouncedTop(1, 1, 5, [Standing("ü", -(2**53) + 1)], {"id": "x"})
@@ -310,7 +310,7 @@ def test_a_season_keeps_its_numbers_as_long_as_a_later_season_can_make_it_readab
     family = '[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["season"] }\n'
     before, after = ranking_of(family + autumn), ranking_of(family + autumn + summer)
     assert before.key == after.key
-    assert DynamoAnnouncedTops(engine, "Rankings").put(before, AnnouncedTop(1, 1, 5, [Standing("ann", -1)], None))
+    assert AnnouncedTops(engine, "Rankings").put(before, AnnouncedTop(1, 1, 5, [Standing("ann", -1)], None))
     (item,) = engine.scan(TableName="Rankings")["Items"]
     assert after.readable_until is not None
     assert int(item["e"]["N"]) * 1000 >= after.readable_until

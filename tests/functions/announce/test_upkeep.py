@@ -6,7 +6,7 @@ from unittest import mock
 
 import pytest
 
-from standings.aws.dynamodb.purge import DynamoPurging
+from standings.aws.dynamodb.purge import Purging
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
@@ -141,7 +141,7 @@ def test_a_board_that_begins_anew_while_its_deletion_ends_is_announced(stack: St
         apply(stack, [event("eve", 5)])
         announce(stack)
 
-    with mock.patch.object(DynamoPurging, "_purge_logs", come_back):
+    with mock.patch.object(Purging, "_purge_logs", come_back):
         assert call(stack, "delete", board="b", begin=False)["done"]
     assert leaders(stack, "all") == ["eve"]
     stack.clock.milliseconds += 2_000

@@ -14,7 +14,7 @@ from botocore.exceptions import ClientError
 from botocore.session import get_session
 
 from standings.aws.dynamodb.tables import Cancellation, transact
-from standings.ports import CancelReason, StoreUnavailableError
+from standings.stores import CancelReason, StoreUnavailableError
 from tests.support.aws.documented import FOLDER, documented, page, shape
 from tests.support.aws.fakes.queues import delivered
 from tests.support.aws.manual_clock import ManualClock

@@ -9,7 +9,7 @@ from unittest import mock
 import orjson
 import pytest
 
-from standings.aws.dynamodb.rolling import DynamoRollingWindows
+from standings.aws.dynamodb.rolling import RollingWindows
 from standings.aws.dynamodb.tables import node_key
 from standings.domain.boards_toml import parse_boards
 from standings.domain.tiers import ROOT
@@ -198,7 +198,7 @@ def die(audited: Audited) -> None:
     """Let members change, project until list items are written, and die before the rows are."""
     happen(audited)
     audited.clock.milliseconds += 500
-    with mock.patch.object(DynamoRollingWindows, "commit", side_effect=Died), pytest.raises(Died):
+    with mock.patch.object(RollingWindows, "commit", side_effect=Died), pytest.raises(Died):
         audited.project()
 
 

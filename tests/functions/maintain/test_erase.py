@@ -11,8 +11,8 @@ import pytest
 from standings.domain.errors import InvalidArgumentError
 from standings.domain.windows import DAY
 from standings.maintain import erase as erasing
-from standings.ports import StoreUnavailableError
 from standings.runtime.logs import logger
+from standings.stores import StoreUnavailableError
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context

@@ -10,12 +10,12 @@ from typing import Any, Final
 import orjson
 import pytest
 
-from standings.aws.dynamodb.scores import DynamoScores
+from standings.aws.dynamodb.scores import Scores
 from standings.domain.boards import Metric
 from standings.domain.members import Image, rewritten
 from standings.domain.windows import DAY
 from standings.maintain.rebuild import PROPAGATION_WAIT
-from standings.ports import Rewrite, StoreUnavailableError
+from standings.stores import Rewrite, StoreUnavailableError
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
@@ -364,7 +364,7 @@ class Busy:
         self.latest = 0.0
         self.calls = 0
         self.hidden: set[str] = set()
-        self._scores = DynamoScores(engine, "Scores", "Receipts", clock_of(stack.clock))
+        self._scores = Scores(engine, "Scores", "Receipts", clock_of(stack.clock))
         self._next: dict[str, float] = {}
         self._is_at_it = False
         engine.before.append(self._before)
@@ -477,7 +477,7 @@ def count_points(engine: Any, clock: ManualClock, boards: str, at: str = LATER, 
     """Write an event under a definition; returns the member's item."""
     with running(engine, clock, boards) as stack:
         write(stack, [{"id": str(next(NUMBERS)), "board": "b", "member": "m", "at": at, "metrics": metrics}])
-    image = DynamoScores(engine, "Scores", "Receipts", clock_of(clock)).image(("b", "m"))
+    image = Scores(engine, "Scores", "Receipts", clock_of(clock)).image(("b", "m"))
     assert image is not None
     return image
 

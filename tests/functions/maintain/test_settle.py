@@ -13,11 +13,11 @@ from unittest import mock
 import pytest
 
 from benchmarks.models.cost import settlements
-from standings.aws.dynamodb.audit_reads import DynamoAuditReads
+from standings.aws.dynamodb.audit_reads import AuditReads
 from standings.domain.errors import InvalidArgumentError
 from standings.maintain import settlement
 from standings.maintain.settlement import Files
-from standings.ports import StoreUnavailableError
+from standings.stores import StoreUnavailableError
 from tests.support.aws.stack import Stack
 from tests.support.builders.failures.maintenance import call, calls, finish
 from tests.support.builders.settling import leagues
@@ -347,4 +347,4 @@ def test_a_settlement_costs_what_the_model_says(stack: Stack) -> None:
 
 def units_of_all_audits() -> float:
     """The read units of every audit's store in this process."""
-    return sum(one.units for one in gc.get_objects() if isinstance(one, DynamoAuditReads))
+    return sum(one.units for one in gc.get_objects() if isinstance(one, AuditReads))

@@ -11,7 +11,7 @@ import pytest
 
 from standings.maintain import settlement
 from standings.maintain.turns import LEASE_MARGIN
-from standings.ports import StoreUnavailableError
+from standings.stores import StoreUnavailableError
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.context import Killed

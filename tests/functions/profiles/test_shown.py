@@ -6,7 +6,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from benchmarks.harness.meter import Meter
-from standings.ports import PROFILE_TTL_S
+from standings.stores import PROFILE_TTL_S
 from tests.support.aws.stack import Stack
 from tests.support.builders.querying import ALL, MEMBER, post
 from tests.support.dynamodb.requests import Requests

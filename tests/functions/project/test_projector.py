@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from standings.aws.dynamodb.rankings import DynamoRankings
+from standings.aws.dynamodb.rankings import Rankings
 from standings.domain.boards_toml import parse_boards
 from standings.domain.members import Change, Image
-from standings.ports import StoreUnavailableError
 from standings.project.projector import Projector, ProjectResult, Record
+from standings.stores import StoreUnavailableError
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries, rows
 from tests.support.builders.stages.writers import catalog
 from tests.support.faults import faulty_client
@@ -41,7 +41,7 @@ class Subject:
         self.client = faulty_client.Faulty(engine)
         self.time = faulty_client.Time(NOW)
         clock = self.time.clock()
-        rankings = DynamoRankings(self.client, "Rankings", clock)  # type: ignore[arg-type]
+        rankings = Rankings(self.client, "Rankings", clock)  # type: ignore[arg-type]
         self.projector = Projector(catalog(BOARDS, engine, clock), rankings, clock)
         self.parking = Parking()
 

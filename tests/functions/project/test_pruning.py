@@ -12,10 +12,10 @@ from standings.domain.boards_toml import parse_boards
 from standings.domain.members import Move
 from standings.domain.scoring import Place
 from standings.domain.tiers import ROOT, Path, path, prefixes
-from standings.ports import MAX_ACTIONS, Lane, Node, StoreRefusedError, StoreUnavailableError
 from standings.project.commits import CHANCE, PruneResult, Pruning, _dead, cut
 from standings.read import member_ranks
 from standings.read.reader import Reader, Request
+from standings.stores import MAX_ACTIONS, Lane, Node, StoreRefusedError, StoreUnavailableError
 from tests.support.builders.checks import assert_tiers_count_the_entries, lanes, nodes
 from tests.support.builders.points import BOARDS, NOW
 from tests.support.builders.stages.cleaners import (

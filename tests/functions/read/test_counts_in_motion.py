@@ -13,14 +13,14 @@ from unittest import mock
 import pytest
 
 from standings.aws.dynamodb import ranking_reads, rolling
-from standings.aws.dynamodb.ranking_reads import TRIES, DynamoRankingsReader
-from standings.aws.dynamodb.rolling import DynamoRollingWindows
+from standings.aws.dynamodb.ranking_reads import TRIES, RankingsReader
+from standings.aws.dynamodb.rolling import RollingWindows
 from standings.domain.boards import Ranking
 from standings.domain.rolling import LogEntry, Step, Steps, count_changes, node_deltas
 from standings.domain.scoring import Place as Score
 from standings.domain.tiers import ROOT, Path, deltas, nodes_for
-from standings.ports import RollingRow, RowChange
 from standings.runtime.clock import Clock
+from standings.stores import RollingRow, RowChange
 from tests.support.builders.points import NOW
 from tests.support.builders.rolling.random_items import rolling_window
 from tests.support.faults.faulty_client import Time
@@ -48,7 +48,7 @@ class MovingWindow:
         self.clock: Clock = Time(NOW).clock()
         self.rankings = rolling_window("last-7-days")
         self.period = self.rankings.metric.timetable.index("d", NOW)
-        self.windows = DynamoRollingWindows(engine, "Rankings", self.clock)
+        self.windows = RollingWindows(engine, "Rankings", self.clock)
         self.at: dict[str, int] = {}
         self.moves: list[list[tuple[int | None, int]]] = [[]]
         self.versions = 0
@@ -124,7 +124,7 @@ class Reading:
         self.window = window
         self.before = before
         self.client = ItemByItem(window.engine)
-        self.reader = DynamoRankingsReader(self.client, "Rankings", "Scores", window.clock)  # type: ignore[arg-type]
+        self.reader = RankingsReader(self.client, "Rankings", "Scores", window.clock)  # type: ignore[arg-type]
 
     def counts(self) -> Counts:
         """The counters of all nodes as a new request reads them."""
@@ -270,7 +270,7 @@ def test_a_request_that_has_read_logs_sees_nodes_that_were_folded_since(engine: 
 
 def test_each_request_reads_the_logs_anew_and_so_does_a_call_outside_requests(engine: Any) -> None:
     window = MovingWindow(engine, members=0)
-    reader = DynamoRankingsReader(engine, "Rankings", "Scores", window.clock)
+    reader = RankingsReader(engine, "Rankings", "Scores", window.clock)
     for number in range(1, 4):
         window.move(f"m{number}", SORT_VALUES[number])
         for reads in (reader, reader.for_request()):
@@ -293,7 +293,7 @@ def test_nodes_of_several_windows_are_caught_up_each_by_itself(engine: Any) -> N
     other.rankings = other.rankings._replace(board="c")
     other.move("m0", -130)
     client = ItemByItem(engine, Schedule(0, {(1, 1): [away(), fold()]}).begin(window))
-    reader = DynamoRankingsReader(client, "Rankings", "Scores", window.clock).for_request()  # type: ignore[arg-type]
+    reader = RankingsReader(client, "Rankings", "Scores", window.clock).for_request()  # type: ignore[arg-type]
     since = window.lengths()
     nodes = reader.nodes([(each.ranking, path) for each in (window, other) for path in PATHS])
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from standings.aws.dynamodb.scores import DynamoScores
+from standings.aws.dynamodb.scores import Scores
 from standings.aws.dynamodb.tables import UNPROCESSED_TIMEOUT_S, batch_get
 from standings.domain.boards_toml import parse_boards
 from standings.domain.errors import RequestError
-from standings.ports import Node, StoreUnavailableError
 from standings.read import board_list, member_ranks, score_statistics
 from standings.read.reader import LAST_READ_S, Question, Reader, Request
 from standings.runtime.clock import Clock
+from standings.stores import Node, StoreUnavailableError
 from tests.support.faults.faulty_client import Time
 
 MIDNIGHT = int(datetime(2026, 11, 22, tzinfo=UTC).timestamp() * 1000)
@@ -153,5 +153,5 @@ def test_a_batch_of_which_nothing_is_read_is_an_error_at_once() -> None:
     client: Any = PartByPart(at_once=0)
 
     with pytest.raises(StoreUnavailableError, match="did not return 2 of 2 items"):
-        DynamoScores(client, "Scores", "Receipts", time.clock()).images([("b", "m"), ("b", "n")])
+        Scores(client, "Scores", "Receipts", time.clock()).images([("b", "m"), ("b", "n")])
     assert (client.batches, time.slept) == (1, [])

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from standings.domain.tiers import Path
-from standings.ports import Entry, Node, Partition, Span
 from standings.read.pages import Stretch, read_stretches
+from standings.stores import Entry, Node, Partition, Span
 from tests.support.thoroughness import seeds
 
 

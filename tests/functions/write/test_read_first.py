@@ -6,7 +6,7 @@ import pytest
 
 from standings.domain.boards_toml import parse_boards
 from standings.domain.members import Image
-from standings.ports import MemberKey
+from standings.stores import MemberKey
 from tests.support.builders.stages.writers import Subject
 from tests.support.faults import faulty_client
 

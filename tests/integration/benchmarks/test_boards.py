@@ -11,7 +11,7 @@ from benchmarks.harness.pipeline import Pipeline, event, still_clock
 from benchmarks.measure.units import SHIPPED
 from benchmarks.members.histories import LIVES, TWO_OF_SEVEN
 from benchmarks.members.loader import Loader
-from standings.aws.dynamodb.rankings import DynamoRankings
+from standings.aws.dynamodb.rankings import Rankings
 from standings.aws.dynamodb.rolling import decode_steps
 from standings.aws.dynamodb.tables import DIGITS
 from standings.domain.boards import Ranking
@@ -54,7 +54,7 @@ def test_a_loaded_ranking_is_what_the_projector_writes(window: str, shards: int)
     population.place_members(at_once, ranking, scores)
     for name, score in scores.items():
         move = Move(ranking, name, None, Place(-score), 1, NOW)
-        assert DynamoRankings(moved, "Rankings", still_clock()).commit(ranking, [move]) == []  # type: ignore[arg-type]
+        assert Rankings(moved, "Rankings", still_clock()).commit(ranking, [move]) == []  # type: ignore[arg-type]
 
     assert _everything(at_once) == _everything(moved)
     assert _everything(at_once, IndexName="places") == _everything(moved, IndexName="places")

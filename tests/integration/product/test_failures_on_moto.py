@@ -13,7 +13,7 @@ from moto import mock_aws
 from standings.aws.s3 import FailureBucket
 from standings.aws.sqs import MAX_BYTES, DeadLetterQueue, DeadLetters, Sender
 from standings.maintain.failures import RECEIVED_TOO_OFTEN, DeadLetterCare, Selection
-from standings.ports import StoreUnavailableError
+from standings.stores import StoreUnavailableError
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.builders.failures.maintenance import clock_of, soon
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from standings.aws.dynamodb.profiles import DynamoProfiles
-from standings.aws.dynamodb.ranking_reads import DynamoRankingsReader
-from standings.aws.dynamodb.rankings import DynamoRankings
-from standings.aws.dynamodb.rolling import DynamoRollingWindows
-from standings.aws.dynamodb.scores import DynamoBoards, DynamoScores
+from standings.aws.dynamodb.profiles import Profiles
+from standings.aws.dynamodb.ranking_reads import RankingsReader
+from standings.aws.dynamodb.rankings import Rankings
+from standings.aws.dynamodb.rolling import RollingWindows
+from standings.aws.dynamodb.scores import BoardRecords, Scores
 from tests.support.builders.points import NOW
 from tests.support.dynamodb.tables import create_tables
 from tests.support.faults.faulty_client import Faulty, Time
@@ -26,33 +26,33 @@ def time() -> Time:
 
 
 @pytest.fixture
-def scores(client: Any, time: Time) -> DynamoScores:
-    return DynamoScores(client, "Scores", "Receipts", time.clock())
+def scores(client: Any, time: Time) -> Scores:
+    return Scores(client, "Scores", "Receipts", time.clock())
 
 
 @pytest.fixture
-def boards(client: Any, time: Time) -> DynamoBoards:
-    return DynamoBoards(client, "Scores", time.clock())
+def boards(client: Any, time: Time) -> BoardRecords:
+    return BoardRecords(client, "Scores", time.clock())
 
 
 @pytest.fixture
-def profiles(client: Any, time: Time) -> DynamoProfiles:
-    return DynamoProfiles(client, "Profiles", time.clock())
+def profiles(client: Any, time: Time) -> Profiles:
+    return Profiles(client, "Profiles", time.clock())
 
 
 @pytest.fixture
-def rankings(client: Any, time: Time) -> DynamoRankings:
-    return DynamoRankings(client, "Rankings", time.clock())
+def rankings(client: Any, time: Time) -> Rankings:
+    return Rankings(client, "Rankings", time.clock())
 
 
 @pytest.fixture
-def windows(client: Any, time: Time) -> DynamoRollingWindows:
-    return DynamoRollingWindows(client, "Rankings", time.clock())
+def windows(client: Any, time: Time) -> RollingWindows:
+    return RollingWindows(client, "Rankings", time.clock())
 
 
 @pytest.fixture
-def reader(client: Any, time: Time) -> DynamoRankingsReader:
-    return DynamoRankingsReader(client, "Rankings", "Scores", time.clock())
+def reader(client: Any, time: Time) -> RankingsReader:
+    return RankingsReader(client, "Rankings", "Scores", time.clock())
 
 
 @pytest.fixture
@@ -61,6 +61,6 @@ def faulty(client: Any) -> Faulty:
 
 
 @pytest.fixture
-def other(faulty: Faulty, time: Time) -> DynamoRollingWindows:
+def other(faulty: Faulty, time: Time) -> RollingWindows:
     """Another process, whose transactions fail as a test says."""
-    return DynamoRollingWindows(faulty, "Rankings", time.clock())  # type: ignore[arg-type]
+    return RollingWindows(faulty, "Rankings", time.clock())  # type: ignore[arg-type]

@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from standings.aws.dynamodb.profiles import DynamoProfiles
-from standings.aws.dynamodb.ranking_reads import DynamoRankingsReader
-from standings.aws.dynamodb.scores import DynamoBoards, DynamoScores
-from standings.aws.dynamodb.versioned_items import DynamoAuditPositions, DynamoSettlePositions
+from standings.aws.dynamodb.profiles import Profiles
+from standings.aws.dynamodb.ranking_reads import RankingsReader
+from standings.aws.dynamodb.scores import BoardRecords, Scores
+from standings.aws.dynamodb.versioned_items import AuditPositions, SettlePositions
 from standings.domain.boards import BoardRecord, BucketCoverage, Job, coverage_of
 from standings.domain.events import Event
 from standings.domain.members import Image
 from standings.domain.profiles import Profile, search_form
-from standings.ports import (
+from standings.stores import (
     Addition,
     AuditPosition,
     CancelReason,
@@ -45,7 +45,7 @@ def image(version: int, *, abs_total: int = 3, **other: Any) -> Image:
     return Image("b", "m", version, NOW, abs_total, **{"hidden": False, "values": {"a1b": 3}, **other})
 
 
-def test_receipts_and_changes_are_written_together(scores: DynamoScores) -> None:
+def test_receipts_and_changes_are_written_together(scores: Scores) -> None:
     assert scores.apply([Event("1", 0, (), b"x"), Event("2", 0, (), b"y")], [change(), change("n")], NOW) == []
 
     images = scores.images([("b", "m"), ("b", "n"), ("b", "nobody")])
@@ -58,7 +58,7 @@ def test_receipts_and_changes_are_written_together(scores: DynamoScores) -> None
     assert scores.receipts(["1", "3"]) == {"1": b"x"}
 
 
-def test_a_known_receipt_cancels_the_transaction(scores: DynamoScores) -> None:
+def test_a_known_receipt_cancels_the_transaction(scores: Scores) -> None:
     scores.apply([Event("1", 0, (), b"x")], [change()], NOW)
     conflicts = scores.apply([Event("2", 0, (), b"y"), Event("1", 0, (), b"z")], [change()], NOW)
 
@@ -68,7 +68,7 @@ def test_a_known_receipt_cancels_the_transaction(scores: DynamoScores) -> None:
     assert scores.images([("b", "m")])["b", "m"].values == {"a1b": 3}
 
 
-def test_additions_add_up_and_the_version_grows(scores: DynamoScores) -> None:
+def test_additions_add_up_and_the_version_grows(scores: Scores) -> None:
     scores.apply([], [change()], NOW)
     scores.apply([], [change(adds={"a1b": -5, "c2dd20778": 0}, removes=("c2dd1", "z9z"), written_at_ms=NOW + 1)], NOW)
     image = scores.images([("b", "m")])["b", "m"]
@@ -77,7 +77,7 @@ def test_additions_add_up_and_the_version_grows(scores: DynamoScores) -> None:
     assert (image.version, image.written_at_ms, image.abs_total) == (NOW + 2, NOW + 1, 6)
 
 
-def test_no_time_goes_back_no_sum_overflows_and_a_conflict_has_the_item(scores: DynamoScores) -> None:
+def test_no_time_goes_back_no_sum_overflows_and_a_conflict_has_the_item(scores: Scores) -> None:
     scores.apply([], [change(written_at_ms=NOW + 5)], NOW)
     (conflict,) = scores.apply([Event("1", 0, (), b"x")], [change("n"), change()], NOW)
 
@@ -91,7 +91,7 @@ def test_no_time_goes_back_no_sum_overflows_and_a_conflict_has_the_item(scores: 
     assert overflow.reason is CancelReason.CONDITION
 
 
-def test_a_rewrite_needs_the_version_that_was_read(scores: DynamoScores) -> None:
+def test_a_rewrite_needs_the_version_that_was_read(scores: Scores) -> None:
     assert scores.apply([], [Rewrite(image(7), None)], NOW) == []
     (taken,) = scores.apply([], [Rewrite(image(7), None)], NOW)
     assert taken.reason is CancelReason.CONDITION
@@ -101,7 +101,7 @@ def test_a_rewrite_needs_the_version_that_was_read(scores: DynamoScores) -> None
     assert scores.image(("b", "m")) == image(8, abs_total=99)
 
 
-def test_a_rewrite_of_the_same_version_only_checks_it(scores: DynamoScores) -> None:
+def test_a_rewrite_of_the_same_version_only_checks_it(scores: Scores) -> None:
     scores.apply([], [Rewrite(image(7), None)], NOW)
 
     assert scores.apply([Event("1", 0, (), b"x")], [Rewrite(image(7, values={}), 7)], NOW) == []
@@ -110,7 +110,7 @@ def test_a_rewrite_of_the_same_version_only_checks_it(scores: DynamoScores) -> N
     assert scores.receipts(["1", "2"]) == {"1": b"x"}
 
 
-def test_an_image_is_read_as_it_was_written(scores: DynamoScores) -> None:
+def test_an_image_is_read_as_it_was_written(scores: Scores) -> None:
     whole = image(7, values={"a1b": -3, "c2dd20778": 0}, tie_keys={"a1b": "用户 x", "c2dd20778": "y"}, hidden=True)
     gone = image(8, values={}, removed=True)
 
@@ -120,7 +120,7 @@ def test_an_image_is_read_as_it_was_written(scores: DynamoScores) -> None:
     assert scores.image(("b", "m")) == gone
 
 
-def test_a_removed_member_expires_unless_it_returns(scores: DynamoScores, client: Any) -> None:
+def test_a_removed_member_expires_unless_it_returns(scores: Scores, client: Any) -> None:
     def expiry() -> int | None:
         (item,) = client.scan(TableName="Scores")["Items"]
         return int(item["e"]["N"]) if "e" in item else None
@@ -134,14 +134,14 @@ def test_a_removed_member_expires_unless_it_returns(scores: DynamoScores, client
     assert scores.image(("b", "m")) == image(8, abs_total=6)
 
 
-def test_only_known_members_of_a_registered_board(scores: DynamoScores) -> None:
+def test_only_known_members_of_a_registered_board(scores: Scores) -> None:
     (stranger,) = scores.apply([Event("1", 0, (), b"x")], [change(known=True)], NOW)
     assert (stranger.reason, stranger.found) == (CancelReason.CONDITION, None)
     scores.apply([], [change()], NOW)
     assert scores.apply([Event("1", 0, (), b"x")], [change(known=True)], NOW) == []
 
 
-def test_more_members_than_one_request_reads(scores: DynamoScores, profiles: DynamoProfiles) -> None:
+def test_more_members_than_one_request_reads(scores: Scores, profiles: Profiles) -> None:
     for start in range(0, 130, 65):
         scores.apply([], [change(f"m{n}") for n in range(start, start + 65)], NOW)
     members = [f"u{number}" for number in range(101)]
@@ -152,12 +152,12 @@ def test_more_members_than_one_request_reads(scores: DynamoScores, profiles: Dyn
     assert profiles.profiles(members) == {member: Profile(member) for member in members}
 
 
-def test_an_invalid_request_is_refused(scores: DynamoScores) -> None:
+def test_an_invalid_request_is_refused(scores: Scores) -> None:
     with pytest.raises(StoreRefusedError):
         scores.apply([Event("", 0, (), b"x")], [change()], NOW)
 
 
-def test_a_record_replaces_only_the_version_that_was_read(boards: DynamoBoards, reader: DynamoRankingsReader) -> None:
+def test_a_record_replaces_only_the_version_that_was_read(boards: BoardRecords, reader: RankingsReader) -> None:
     coverage = coverage_of(family("c"), NOW)
     buckets = {
         code: BucketCoverage(bucket.windows, 20_778, frozenset({7, 9})) for code, bucket in coverage.buckets.items()
@@ -184,7 +184,7 @@ def test_a_record_replaces_only_the_version_that_was_read(boards: DynamoBoards, 
     assert boards.records(["b", "c"]) == {"b": later}
 
 
-def test_names_of_boards_by_prefix(boards: DynamoBoards, reader: DynamoRankingsReader) -> None:
+def test_names_of_boards_by_prefix(boards: BoardRecords, reader: RankingsReader) -> None:
     coverage = coverage_of(family("c"), NOW)
     for name in ("a", "demo-1", "demo-2", "demo-2-gone", "demo-3", "z"):
         record = BoardRecord(name, 1, NOW, coverage, coverage.rankings, deleted=name.endswith("gone"))
@@ -198,7 +198,7 @@ def test_names_of_boards_by_prefix(boards: DynamoBoards, reader: DynamoRankingsR
     assert reader.boards("demo-", "z", 10) == []
 
 
-def test_fields_are_set_and_removed_one_by_one(profiles: DynamoProfiles) -> None:
+def test_fields_are_set_and_removed_one_by_one(profiles: Profiles) -> None:
     picture = "https://a.example/1"
 
     assert profiles.profile("u1") is None
@@ -213,7 +213,7 @@ def test_fields_are_set_and_removed_one_by_one(profiles: DynamoProfiles) -> None
     assert profiles.profile("u1") is None
 
 
-def test_names_are_found_in_order_and_read_on_from_a_match(profiles: DynamoProfiles) -> None:
+def test_names_are_found_in_order_and_read_on_from_a_match(profiles: Profiles) -> None:
     names = {"u1": "Ádám", "u2": "ada", "u3": "Ada B", "u4": "Bob", "u5": "a", "u6": "ADA", "u7": "\u0301"}
     for member, name in names.items():
         profiles.change(member, {"name": name})
@@ -236,13 +236,13 @@ CURSOR = {"generation": 0, "stage": "members", "slot": 3, "after": "用户"}
 
 
 AUDITS = (
-    DynamoAuditPositions,
+    AuditPositions,
     AuditPosition(1, turn=Tally(NOW)),
     AuditPosition(
         2, "b", CURSOR, 1, NOW + 5, NOW, turn=Tally(NOW, None, 7, 1, 300, ["a"]), last=Tally(NOW - 9, NOW - 1)
     ),
 )
-SETTLEMENTS = (DynamoSettlePositions, Position(1), Position(2, "b", CURSOR, 1, NOW + 5, NOW, scheduled=False))
+SETTLEMENTS = (SettlePositions, Position(1), Position(2, "b", CURSOR, 1, NOW + 5, NOW, scheduled=False))
 
 
 @pytest.mark.parametrize(("made", "first", "later"), [AUDITS, SETTLEMENTS], ids=["audits", "settlements"])

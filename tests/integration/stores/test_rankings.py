@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from standings.aws.dynamodb.ranking_reads import DynamoRankingsReader, DynamoTrees
-from standings.aws.dynamodb.rankings import CONFLICTS, DynamoRankings, _Lane
+from standings.aws.dynamodb.ranking_reads import RankingsReader, Trees
+from standings.aws.dynamodb.rankings import CONFLICTS, Rankings, _Lane
 from standings.domain.boards import Ranking
 from standings.domain.boards_toml import parse_boards
 from standings.domain.members import Move
 from standings.domain.scoring import Place, sort_key
 from standings.domain.tiers import ROOT, Path, nodes_for
-from standings.ports import CancelReason, Entry, Part, Partition, RankingRow, Removal, Span
+from standings.stores import CancelReason, Entry, Part, Partition, RankingRow, Removal, Span
 from tests.support.builders.points import NOW, family
 from tests.support.faults import faulty_client
 
@@ -32,11 +32,11 @@ def _place(number: int | None) -> Place | None:
     return None if number is None else Place(number)
 
 
-def entry(reader: DynamoRankingsReader, member: str) -> Entry | None:
+def entry(reader: RankingsReader, member: str) -> Entry | None:
     return reader.entries([(ranking(), member)]).get((ranking(), member))
 
 
-def test_entries_and_tiers_move_together(rankings: DynamoRankings, reader: DynamoRankingsReader) -> None:
+def test_entries_and_tiers_move_together(rankings: Rankings, reader: RankingsReader) -> None:
     assert rankings.commit(ranking(), [move("m", None, -300), move("n", None, -10)]) == []
     assert rankings.commit(ranking(), [move("m", -300, -310, 2), move("n", -10, None, 2)]) == []
 
@@ -51,7 +51,7 @@ def test_entries_and_tiers_move_together(rankings: DynamoRankings, reader: Dynam
     assert counted[63,] == {}
 
 
-def test_a_conflict_has_the_stored_entry(rankings: DynamoRankings, reader: DynamoRankingsReader) -> None:
+def test_a_conflict_has_the_stored_entry(rankings: Rankings, reader: RankingsReader) -> None:
     rankings.commit(ranking(), [move("m", None, 5, 7), move("left", None, 5, 7), move("gap", None, 5, 7)])
     rankings.commit(ranking(), [move("left", 5, None, 8)])
     conflicts = rankings.commit(
@@ -74,7 +74,7 @@ def test_a_conflict_has_the_stored_entry(rankings: DynamoRankings, reader: Dynam
     assert entry(reader, "fine") is None
 
 
-def test_spans_in_both_directions_together_with_nodes(rankings: DynamoRankings, reader: DynamoRankingsReader) -> None:
+def test_spans_in_both_directions_together_with_nodes(rankings: Rankings, reader: RankingsReader) -> None:
     sort_values = {"c": -7, "a": -7, "b": 0, "用户": 0, "d": 12, "images/1": 12, "Z": 12}
     assert rankings.commit(ranking(), [move(name, None, number) for name, number in sort_values.items()]) == []
     expected = [name for name, _ in sorted(sort_values.items(), key=lambda pair: (pair[1], pair[0]))]
@@ -96,7 +96,7 @@ def test_spans_in_both_directions_together_with_nodes(rankings: DynamoRankings, 
     assert reader.counts([part], 3) == [(3, None)]
 
 
-def test_a_span_of_several_answers(rankings: DynamoRankings, reader: DynamoRankingsReader) -> None:
+def test_a_span_of_several_answers(rankings: Rankings, reader: RankingsReader) -> None:
     names = [f"{n:04}" + "x" * 250 for n in range(60)]
     assert rankings.commit(ranking(), [move(name, None, 0) for name in names]) == []
     (entries,), _ = reader.spans(ranking(), [Span(ONLY, None, 1000)], [])
@@ -104,9 +104,7 @@ def test_a_span_of_several_answers(rankings: DynamoRankings, reader: DynamoRanki
     assert [entry.member for entry in entries] == names
 
 
-def test_entries_are_in_shards_and_the_root_has_their_number(
-    rankings: DynamoRankings, reader: DynamoRankingsReader
-) -> None:
+def test_entries_are_in_shards_and_the_root_has_their_number(rankings: Rankings, reader: RankingsReader) -> None:
     three = parse_boards('[boards."*"]\nshards = 3\nmetrics.points = { aggregate = "sum", windows = ["all"] }')
     spread_over = three.family("b")
     assert spread_over is not None
@@ -125,21 +123,19 @@ def test_entries_are_in_shards_and_the_root_has_their_number(
     assert all(len(part) > 3 for part in entries)
     # A change that leaves the tiers as they are adds the number of shards too.
     day = Ranking("c", metric, metric.windows[0], 0)
-    again = DynamoRankings(rankings._client, rankings._rankings, rankings._clock)
+    again = Rankings(rankings._client, rankings._rankings, rankings._clock)
     assert again.commit(day, [Move(day, "m", None, None, 1, NOW)]) == []
     assert reader.nodes([(day, ROOT)])[day, ROOT].shards == 3
 
 
-def test_lanes_are_counted_summed_and_removed(
-    rankings: DynamoRankings, reader: DynamoRankingsReader, client: Any
-) -> None:
-    trees = DynamoTrees(client, "Rankings", faulty_client.Time(NOW).clock())
+def test_lanes_are_counted_summed_and_removed(rankings: Rankings, reader: RankingsReader, client: Any) -> None:
+    trees = Trees(client, "Rankings", faulty_client.Time(NOW).clock())
     assert rankings.commit(ranking(), [move("m", None, 300)]) == []
     for number in (2, 4):
         rankings._lanes.put(ranking().key, _Lane(of=number // 2, conflicts=CONFLICTS))
         assert rankings.commit(ranking(), [move(f"n{number}", None, 300)]) == []
     # A process that does not know the number of lanes reads it from the root.
-    other = DynamoRankings(client, "Rankings", faulty_client.Time(NOW).clock())
+    other = Rankings(client, "Rankings", faulty_client.Time(NOW).clock())
     other._lanes.put(ranking().key, lane := _Lane(conflicts=CONFLICTS))
     assert other.commit(ranking(), [move("o", None, 5)]) == []
     assert (lane.number, lane.of) == (2, 4)
@@ -159,7 +155,7 @@ def test_lanes_are_counted_summed_and_removed(
     assert reader.nodes([(ranking(), ROOT)])[ranking(), ROOT].counters == {65: 4}
 
 
-def test_entries_of_a_period_expire_after_it_can_no_longer_be_read(rankings: DynamoRankings, client: Any) -> None:
+def test_entries_of_a_period_expire_after_it_can_no_longer_be_read(rankings: Rankings, client: Any) -> None:
     day = ranking("day")
     rankings.commit(day, [Move(day, "m", None, Place(5), 1, NOW)])
     rankings.commit(ranking(), [move("left", None, 5), move("stays", None, 5)])

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from standings.aws.dynamodb import rolling
-from standings.aws.dynamodb.purge import DynamoPurging
-from standings.aws.dynamodb.ranking_reads import DynamoRankingsReader
+from standings.aws.dynamodb.purge import Purging
+from standings.aws.dynamodb.ranking_reads import RankingsReader
 from standings.aws.dynamodb.rolling import (
     CONFLICTS,
     MAX_LOG,
     MAX_LOGS,
-    DynamoRollingWindows,
+    RollingWindows,
     fold_log,
     log_of,
     one_after_another,
@@ -35,7 +35,7 @@ from standings.domain.rolling import (
 )
 from standings.domain.scoring import Place, sort_key
 from standings.domain.tiers import ROOT, Path, deltas, nodes_for, path
-from standings.ports import (
+from standings.stores import (
     CancelReason,
     ListItem,
     Partition,
@@ -45,7 +45,7 @@ from standings.ports import (
     Span,
     StoreRefusedError,
 )
-from standings.ports import Entry as Listed
+from standings.stores import Entry as Listed
 from tests.support.builders.points import NOW
 from tests.support.builders.rolling.random_items import rolling_window
 from tests.support.faults.faulty_client import Faulty, Time, conflict, conflict_at_end, refused_at_end
@@ -62,7 +62,7 @@ def steps(*places: tuple[int, int, int]) -> Steps:
 
 
 def commit(
-    windows: DynamoRollingWindows, members: Mapping[str, Steps], version: int = 1, rankings: RollingRankings = WINDOW
+    windows: RollingWindows, members: Mapping[str, Steps], version: int = 1, rankings: RollingRankings = WINDOW
 ) -> Sequence[RowConflict]:
     """Read the rows of members, and commit their new steps."""
     rows = windows.rows(rankings, list(members))
@@ -78,7 +78,7 @@ def commit(
 
 
 def list_items(
-    windows: DynamoRollingWindows, members: Mapping[str, Steps], version: int = 1, rankings: RollingRankings = WINDOW
+    windows: RollingWindows, members: Mapping[str, Steps], version: int = 1, rankings: RollingRankings = WINDOW
 ) -> None:
     """Write the items of all blocks."""
     items = [
@@ -89,7 +89,7 @@ def list_items(
     windows.list(rankings, items)
 
 
-def counts(reader: DynamoRankingsReader, *sort_values: int, period: int = TODAY) -> dict[Path, dict[int, int]]:
+def counts(reader: RankingsReader, *sort_values: int, period: int = TODAY) -> dict[Path, dict[int, int]]:
     """The counters of the nodes of some sort values that are not 0."""
     paths = dict.fromkeys([ROOT, *(path for value in sort_values for path in nodes_for(value))])
     nodes = reader.for_request().nodes([(WINDOW.at(period), path) for path in paths])
@@ -111,7 +111,7 @@ def stored_log(client: Any, table: str, number: int = 0) -> dict[str, Any]:
     return item
 
 
-def two_members(windows: DynamoRollingWindows) -> None:
+def two_members(windows: RollingWindows) -> None:
     """Commit the members of `TWO`, each with an entry."""
     assert commit(windows, {"m": steps((0, 7, -5))}) == []
     assert commit(windows, {"n": steps((0, 7, -300))}) == []
@@ -120,18 +120,18 @@ def two_members(windows: DynamoRollingWindows) -> None:
 MEMBERS = {"m": steps((0, 3, -300), (3, 7, -100)), "n": steps((-2, 5, -10)), "gone": steps()}
 
 
-def parts(reader: DynamoRankingsReader, period: int, shards: int = 1, **more: Any) -> list[list[Listed]]:
+def parts(reader: RankingsReader, period: int, shards: int = 1, **more: Any) -> list[list[Listed]]:
     """The entries of a period, in the parts that its lists and shards have of them."""
     partitions = [Partition(key, shard) for key in lists_of(WINDOW.at(period)) for shard in range(shards)]
     spans = [Span(partition, **{"beyond": None, "limit": 100, **more}) for partition in partitions]
     return reader.for_request().spans(WINDOW.at(period), spans, [])[0]
 
 
-def listed(reader: DynamoRankingsReader, period: int) -> list[str]:
+def listed(reader: RankingsReader, period: int) -> list[str]:
     return [entry.member for entry in sorted(chain(*parts(reader, period)))]
 
 
-def test_rows_come_back_with_their_versions(windows: DynamoRollingWindows) -> None:
+def test_rows_come_back_with_their_versions(windows: RollingWindows) -> None:
     assert windows.rows(WINDOW, ["m", "n"]) == {}
     assert commit(windows, MEMBERS, version=7) == []
     rows = windows.rows(WINDOW, ["m", "n", "gone", "nobody"])
@@ -141,9 +141,7 @@ def test_rows_come_back_with_their_versions(windows: DynamoRollingWindows) -> No
     assert windows.rows(WINDOW, ["m"]) == {"m": RollingRow(8, steps((0, 1, 5)))}
 
 
-def test_entries_and_counts_are_those_of_each_period(
-    windows: DynamoRollingWindows, reader: DynamoRankingsReader
-) -> None:
+def test_entries_and_counts_are_those_of_each_period(windows: RollingWindows, reader: RankingsReader) -> None:
     assert commit(windows, MEMBERS) == []
     values = {TODAY - 3: [], TODAY: [-300, -10], TODAY + 4: [-100, -10], TODAY + 6: [-100], TODAY + 7: []}
     for folded in (False, True):
@@ -158,7 +156,7 @@ def test_entries_and_counts_are_those_of_each_period(
     assert entries[WINDOW.at(TODAY + 3), "m"].place == Place(-100)
 
 
-def test_a_row_that_changed_since_it_was_read_cancels_everything(windows: DynamoRollingWindows, client: Any) -> None:
+def test_a_row_that_changed_since_it_was_read_cancels_everything(windows: RollingWindows, client: Any) -> None:
     commit(windows, {"m": steps((0, 7, -5)), "n": steps()}, version=7)
     before = log(client, "Rankings")
     rows = [
@@ -174,7 +172,7 @@ def test_a_row_that_changed_since_it_was_read_cancels_everything(windows: Dynamo
     assert log(client, "Rankings") == before
 
 
-def test_a_list_has_a_step_in_its_periods(windows: DynamoRollingWindows, reader: DynamoRankingsReader) -> None:
+def test_a_list_has_a_step_in_its_periods(windows: RollingWindows, reader: RankingsReader) -> None:
     list_items(windows, MEMBERS)
 
     assert listed(reader, TODAY - 3) == []
@@ -188,7 +186,7 @@ def test_a_list_has_a_step_in_its_periods(windows: DynamoRollingWindows, reader:
     assert [*chain(*parts(reader, TODAY + 4, beyond=last.key, forward=False))] == [first]
 
 
-def test_a_newer_list_item_stays(windows: DynamoRollingWindows, reader: DynamoRankingsReader) -> None:
+def test_a_newer_list_item_stays(windows: RollingWindows, reader: RankingsReader) -> None:
     def write(version: int, value: int | None) -> list[str]:
         place = None if value is None else Place(value)
         windows.list(WINDOW, [ListItem("m", Block(TODAY, 2), place, version, NOW)])
@@ -205,7 +203,7 @@ def test_a_newer_list_item_stays(windows: DynamoRollingWindows, reader: DynamoRa
 
 
 def test_a_member_is_in_its_new_list_before_it_leaves_the_old_one(
-    client: Any, time: Time, reader: DynamoRankingsReader
+    client: Any, time: Time, reader: RankingsReader
 ) -> None:
     seen = []
 
@@ -213,7 +211,7 @@ def test_a_member_is_in_its_new_list_before_it_leaves_the_old_one(
         seen.append(listed(reader, TODAY))
         return one_after_another(writes)
 
-    windows = DynamoRollingWindows(client, "Rankings", time.clock(), run_all=look_then_write)
+    windows = RollingWindows(client, "Rankings", time.clock(), run_all=look_then_write)
     for version, old, new in ((1, 2, 1), (2, 1, 2)):
         items = [("m", Block(TODAY, old), None), ("m", Block(TODAY, new), Place(-1))]
         windows.list(WINDOW, [ListItem(*item, version, NOW) for item in items])
@@ -223,7 +221,7 @@ def test_a_member_is_in_its_new_list_before_it_leaves_the_old_one(
 
 
 def test_a_list_in_shards_and_every_number_of_them(
-    client: Any, windows: DynamoRollingWindows, reader: DynamoRankingsReader
+    client: Any, windows: RollingWindows, reader: RankingsReader
 ) -> None:
     members = {f"m{number}": steps((0, 7, number)) for number in range(30)}
     for version, shards in enumerate((1, 3, 2), start=1):
@@ -242,9 +240,7 @@ def test_a_list_in_shards_and_every_number_of_them(
 
 
 @pytest.mark.parametrize("damage", ["x", "[]", "[1,[2]]"])
-def test_a_damaged_row_says_so(
-    client: Any, windows: DynamoRollingWindows, reader: DynamoRankingsReader, damage: str
-) -> None:
+def test_a_damaged_row_says_so(client: Any, windows: RollingWindows, reader: RankingsReader, damage: str) -> None:
     commit(windows, {"m": steps((0, 7, -5)), "n": steps((0, 7, -6))})
     key = {"pk": {"S": entry_key(WINDOW.key, "m")}}
     client.update_item(
@@ -259,9 +255,7 @@ def test_a_damaged_row_says_so(
     assert len(reader.entries([(WINDOW.at(TODAY), "n")])) == 1
 
 
-def test_what_is_below_zero_in_one_log_counts_only_in_sum(
-    windows: DynamoRollingWindows, reader: DynamoRankingsReader
-) -> None:
+def test_what_is_below_zero_in_one_log_counts_only_in_sum(windows: RollingWindows, reader: RankingsReader) -> None:
     commit(windows, {"m": steps((0, 7, -5))})
     windows.fold(WINDOW, 0)
     # One counter falls in the log and has its member in the node.
@@ -272,7 +266,7 @@ def test_what_is_below_zero_in_one_log_counts_only_in_sum(
     assert counts(reader, -5) == {ROOT: {path(-5)[0]: 2}, path(-5)[:1]: {path(-6)[1]: 2}}
 
 
-def test_steps_of_no_place_are_a_row_and_no_entry(client: Any, windows: DynamoRollingWindows) -> None:
+def test_steps_of_no_place_are_a_row_and_no_entry(client: Any, windows: RollingWindows) -> None:
     assert commit(windows, {"m": Steps(TODAY)}) == []
     windows.list(WINDOW, [ListItem("m", Block(TODAY, 1), None, 1, NOW)])
 
@@ -280,9 +274,7 @@ def test_steps_of_no_place_are_a_row_and_no_entry(client: Any, windows: DynamoRo
     assert windows.rows(WINDOW, ["m"]) == {"m": RollingRow(1, Steps(TODAY))}
 
 
-def test_a_fold_takes_the_entries_into_the_nodes(
-    client: Any, windows: DynamoRollingWindows, reader: DynamoRankingsReader
-) -> None:
+def test_a_fold_takes_the_entries_into_the_nodes(client: Any, windows: RollingWindows, reader: RankingsReader) -> None:
     two_members(windows)
     before = stored_log(client, "Rankings")
     assert int(before["z"]["N"]) == sum(len(entry["S"]) for entry in before["l"]["L"]) > 0
@@ -299,7 +291,7 @@ def test_a_fold_takes_the_entries_into_the_nodes(
 
 
 @pytest.mark.parametrize("brought", [0, 1, 2, 5, 40])
-def test_a_purge_finds_the_nodes_of_a_fold_that_died(client: Any, windows: DynamoRollingWindows, brought: int) -> None:
+def test_a_purge_finds_the_nodes_of_a_fold_that_died(client: Any, windows: RollingWindows, brought: int) -> None:
     def dies(jobs: Sequence[Callable[[], None]]) -> Iterator[None]:
         # Leaves come before their parents.
         yield from one_after_another(jobs[::-1][:brought])
@@ -313,7 +305,7 @@ def test_a_purge_finds_the_nodes_of_a_fold_that_died(client: Any, windows: Dynam
             windows.fold(WINDOW, 0)
     with suppress(TimeoutError):
         fold_log(client, "Rankings", Time(NOW).clock(), dies, WINDOW, 0)
-    purging = DynamoPurging(client, "Rankings", Time(NOW).clock())
+    purging = Purging(client, "Rankings", Time(NOW).clock())
     code = WINDOW.metric.ranking_code(WINDOW.window)
     # Time is often over.
     while not purging.purge("b", [code], 0, partial(next, iter([False] * 25), True)):
@@ -323,12 +315,12 @@ def test_a_purge_finds_the_nodes_of_a_fold_that_died(client: Any, windows: Dynam
 
 
 def test_a_purge_gets_past_empty_lists_however_short_its_calls_are(
-    client: Any, windows: DynamoRollingWindows, monkeypatch: pytest.MonkeyPatch
+    client: Any, windows: RollingWindows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     members = {name: MEMBERS[name] for name in ("m", "n")}
     list_items(windows, members)
     assert commit(windows, members) == []
-    purging = DynamoPurging(client, "Rankings", Time(NOW).clock())
+    purging = Purging(client, "Rankings", Time(NOW).clock())
     looked: list[str] = []
     placed = purging._placed
 
@@ -346,19 +338,19 @@ def test_a_purge_gets_past_empty_lists_however_short_its_calls_are(
     assert client.scan(TableName="Rankings")["Items"] == []
 
 
-def test_a_purge_leaves_nodes_of_a_damaged_log_to_time(client: Any, windows: DynamoRollingWindows) -> None:
+def test_a_purge_leaves_nodes_of_a_damaged_log_to_time(client: Any, windows: RollingWindows) -> None:
     two_members(windows)
     client.put_item(TableName="Rankings", Item={**stored_log(client, "Rankings"), "l": {"L": [{"S": "x"}]}})
     code = WINDOW.metric.ranking_code(WINDOW.window)
 
-    assert DynamoPurging(client, "Rankings", Time(NOW).clock()).purge("b", [code], 0, lambda: False)
+    assert Purging(client, "Rankings", Time(NOW).clock()).purge("b", [code], 0, lambda: False)
     assert log(client, "Rankings") is None
 
 
 def test_a_fold_takes_so_many_entries_at_once(
     client: Any,
-    windows: DynamoRollingWindows,
-    reader: DynamoRankingsReader,
+    windows: RollingWindows,
+    reader: RankingsReader,
     request: pytest.FixtureRequest,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -384,14 +376,14 @@ def test_a_fold_takes_so_many_entries_at_once(
 
 def test_a_log_without_entries_or_without_an_item_folds_to_nothing(client: Any) -> None:
     assert fold_log(client, "Rankings", Time(NOW).clock(), one_after_another, WINDOW, 0) == 0
-    assert commit(DynamoRollingWindows(client, "Rankings", Time(NOW).clock()), {"m": steps((0, 7, -5))}) == []
+    assert commit(RollingWindows(client, "Rankings", Time(NOW).clock()), {"m": steps((0, 7, -5))}) == []
     assert fold_log(client, "Rankings", Time(NOW).clock(), one_after_another, WINDOW, 0) == 0
     before = stored_log(client, "Rankings")
     assert fold_log(client, "Rankings", Time(NOW).clock(), one_after_another, WINDOW, 0) == 0
     assert stored_log(client, "Rankings") == before
 
 
-def test_periods_that_nobody_can_read_are_not_brought(client: Any, windows: DynamoRollingWindows) -> None:
+def test_periods_that_nobody_can_read_are_not_brought(client: Any, windows: RollingWindows) -> None:
     past = WINDOW.first_open(NOW) - 1
     row = RowChange("m", RollingRow(1, steps()), NOW, None)
     assert windows.commit(WINDOW, [row], LogEntry(NOW, [CountChange(past, past + 2, None, -5)])) == []
@@ -402,7 +394,7 @@ def test_periods_that_nobody_can_read_are_not_brought(client: Any, windows: Dyna
 
 
 def test_a_long_log_is_folded_first_and_a_full_one_takes_no_more(
-    client: Any, windows: DynamoRollingWindows, other: DynamoRollingWindows, reader: DynamoRankingsReader
+    client: Any, windows: RollingWindows, other: RollingWindows, reader: RankingsReader
 ) -> None:
     two_members(windows)
     assert commit(other, {"o": steps((0, 7, -5))}) == []
@@ -419,7 +411,7 @@ def test_a_long_log_is_folded_first_and_a_full_one_takes_no_more(
 
 
 def test_a_log_that_is_gone_is_made_again_above_all_earlier_positions(
-    client: Any, windows: DynamoRollingWindows, reader: DynamoRankingsReader
+    client: Any, windows: RollingWindows, reader: RankingsReader
 ) -> None:
     two_members(windows)
     windows.fold(WINDOW, 0)
@@ -428,7 +420,7 @@ def test_a_log_that_is_gone_is_made_again_above_all_earlier_positions(
     (cancelled,) = commit(windows, {"m": steps((0, 7, -6))}, version=2)
     assert (cancelled.position, cancelled.reason) == (None, CancelReason.CONDITION)
     # Positions begin at the clock.
-    later = DynamoRollingWindows(client, "Rankings", Time(NOW + 60_000).clock())
+    later = RollingWindows(client, "Rankings", Time(NOW + 60_000).clock())
     assert commit(later, {"m": steps((0, 7, -6))}, version=2) == []
 
     assert int(stored_log(client, "Rankings")["b"]["N"]) > int(before["b"]["N"]) + 2
@@ -436,7 +428,7 @@ def test_a_log_that_is_gone_is_made_again_above_all_earlier_positions(
     assert counts(reader, -5, -6, -7, -300) == deltas([(None, -7), (None, -300)])
 
 
-def test_a_refused_entry_is_an_error(other: DynamoRollingWindows, faulty: Faulty) -> None:
+def test_a_refused_entry_is_an_error(other: RollingWindows, faulty: Faulty) -> None:
     faulty.steps = deque([refused_at_end])
     with pytest.raises(StoreRefusedError):
         commit(other, {"m": steps((0, 7, -5))})
@@ -444,7 +436,7 @@ def test_a_refused_entry_is_an_error(other: DynamoRollingWindows, faulty: Faulty
 
 @pytest.mark.parametrize("entry", [{"S": "x"}, {"S": "[1,2]"}, {"N": "5"}], ids=str)
 def test_a_damaged_log_is_neither_read_nor_folded(
-    client: Any, windows: DynamoRollingWindows, reader: DynamoRankingsReader, entry: dict[str, str]
+    client: Any, windows: RollingWindows, reader: RankingsReader, entry: dict[str, str]
 ) -> None:
     two_members(windows)
     damaged = {**stored_log(client, "Rankings"), "l": {"L": [entry]}}
@@ -459,7 +451,7 @@ def test_a_damaged_log_is_neither_read_nor_folded(
 
 
 def test_there_are_so_many_logs_and_no_more(
-    client: Any, other: DynamoRollingWindows, faulty: Faulty, reader: DynamoRankingsReader
+    client: Any, other: RollingWindows, faulty: Faulty, reader: RankingsReader
 ) -> None:
     assert commit(other, {"m": steps((0, 7, -5))}) == []
     for version in range(2, 8):
@@ -471,16 +463,14 @@ def test_there_are_so_many_logs_and_no_more(
     assert stored_log(client, "Rankings")["c"] == {"N": str(MAX_LOGS)}
     assert log(client, "Rankings", MAX_LOGS) is None
     # Another process learns the number when it has conflicts.
-    late = DynamoRollingWindows(faulty, "Rankings", Time(NOW).clock())  # type: ignore[arg-type]
+    late = RollingWindows(faulty, "Rankings", Time(NOW).clock())  # type: ignore[arg-type]
     late._log(WINDOW).conflicts = CONFLICTS
     assert commit(late, {"m": steps((0, 7, -9))}, 9) == []
     assert late._log(WINDOW).of == MAX_LOGS
     assert counts(reader, *range(-9, 0)) == deltas([(None, -9)])
 
 
-def test_conflicts_on_rows_are_no_reason_for_another_log(
-    client: Any, other: DynamoRollingWindows, faulty: Faulty
-) -> None:
+def test_conflicts_on_rows_are_no_reason_for_another_log(client: Any, other: RollingWindows, faulty: Faulty) -> None:
     faulty.steps = deque([conflict] * 5)
     for _ in range(5):
         (cancelled,) = commit(other, {"m": steps((0, 7, -5))})
@@ -490,7 +480,7 @@ def test_conflicts_on_rows_are_no_reason_for_another_log(
 
 
 def test_a_process_with_conflicts_uses_no_other_log_of_a_window_that_was_purged(
-    client: Any, other: DynamoRollingWindows, faulty: Faulty, reader: DynamoRankingsReader, time: Time
+    client: Any, other: RollingWindows, faulty: Faulty, reader: RankingsReader, time: Time
 ) -> None:
     assert commit(other, {"m": steps((0, 7, -5))}) == []
     other.fold(WINDOW, 0)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import orjson
 import pytest
 
-from standings.ports import StoreUnavailableError
+from standings.stores import StoreUnavailableError
 from standings_cli.__main__ import main
 from standings_cli.stack.api import Api
 from standings_cli.stack.maintenance_function import Maintenance

@@ -8,6 +8,7 @@ from unittest import mock
 import pytest
 
 from standings.announce import MAX_EQUALS, Proof, read_top
+from standings.aws.dynamodb.audit_reads import TopReads
 from standings.domain.boards import Ranking
 from standings.domain.boards_toml import parse_boards
 from standings.domain.scoring import Place, sort_key
@@ -24,7 +25,7 @@ def _ranking() -> Ranking:
     return Ranking("b", metric, metric.windows[0], 0)
 
 
-class _Reads:
+class _Reads(TopReads):
     """Members with their sort values (None: no place), as they are and as the index shows them at each of its reads."""
 
     def __init__(self, scores: _Scores, shown: Sequence[_Scores], shards: int, rng: random.Random) -> None:

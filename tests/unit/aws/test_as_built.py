@@ -12,12 +12,12 @@ from botocore.session import get_session
 
 from benchmarks.harness import population
 from standings.aws.dynamodb.as_built import send_as_built
-from standings.aws.dynamodb.rankings import DynamoRankings
-from standings.aws.dynamodb.scores import DynamoScores
+from standings.aws.dynamodb.rankings import Rankings
+from standings.aws.dynamodb.scores import Scores
 from standings.domain.events import Event
 from standings.domain.members import Image, Move
 from standings.domain.scoring import Place
-from standings.ports import Addition, Rewrite, StoreRefusedError
+from standings.stores import Addition, Rewrite, StoreRefusedError
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.builders.failures.maintenance import clock_of
 
@@ -50,8 +50,8 @@ class Wire:
             send_as_built(client)
         self.events = client.meta.events
         self.events.register("before-send.dynamodb", self._answer)
-        self.scores = DynamoScores(client, "Scores", "Receipts", clock_of(ManualClock(NOW)))
-        self.rankings = DynamoRankings(client, "Rankings", clock_of(ManualClock(NOW)))
+        self.scores = Scores(client, "Scores", "Receipts", clock_of(ManualClock(NOW)))
+        self.rankings = Rankings(client, "Rankings", clock_of(ManualClock(NOW)))
 
     def apply(self) -> list[Any]:
         return list(self.scores.apply(RECEIPTS, [ADDITION, Rewrite(IMAGE, 6), Rewrite(IMAGE, 7)], NOW))

@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from standings.aws.dynamodb.rolling import WRITES_TIMEOUT_S, one_after_another, write_all
-from standings.ports import StoreRefusedError, StoreUnavailableError
+from standings.stores import StoreRefusedError, StoreUnavailableError
 from tests.support.faults.faulty_client import Time
 
 

@@ -10,7 +10,7 @@ from standings.aws.dynamodb import ranking_reads
 from standings.aws.dynamodb.tables import MAX_KEYS
 from standings.domain.boards import Ranking
 from standings.domain.boards_toml import parse_boards
-from standings.ports import Partition, Span
+from standings.stores import Partition, Span
 from tests.support.faults.faulty_client import Time
 
 BOARDS = parse_boards('[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all"] }')
@@ -47,7 +47,7 @@ class Empty:
 def test_nodes_of_several_batches_beside_spans_do_not_wait_on_the_pool(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranking_reads, "ThreadPoolExecutor", OneThread)
     client: Any = Empty()
-    reader = ranking_reads.DynamoRankingsReader(client, "Rankings", "Scores", Time(0).clock())
+    reader = ranking_reads.RankingsReader(client, "Rankings", "Scores", Time(0).clock())
     family = BOARDS.family("b")
     assert family is not None
     metric = family.metrics["points"]

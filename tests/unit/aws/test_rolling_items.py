@@ -21,7 +21,7 @@ from standings.aws.dynamodb.rolling import (
 from standings.domain.rolling import Block, CountChange, Log, LogEntry, Step, Steps, encode_entry, list_key, steps_of
 from standings.domain.scoring import Place
 from standings.domain.windows import DAY
-from standings.ports import ListItem, RollingRow, RowChange, StoreRefusedError
+from standings.stores import ListItem, RollingRow, RowChange, StoreRefusedError
 from tests.support.builders.rolling.random_items import (
     random_image,
     random_now,

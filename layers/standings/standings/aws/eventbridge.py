@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any, Final
 
 from standings.aws.sdk_errors import errors_as_unavailable
-from standings.ports import BusEvent
+from standings.stores import BusEvent
 
 SOURCE: Final = "standings"
 _ERRORS = errors_as_unavailable("EventBridge")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from botocore.exceptions import ClientError
 
 from standings.aws.sdk_errors import error_code, errors_as_unavailable
-from standings.ports import MAX_KEYS
+from standings.stores import MAX_KEYS
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from standings.ports import StoreUnavailableError
+from standings.stores import StoreUnavailableError
 
 
 def error_code(error: ClientError) -> str:

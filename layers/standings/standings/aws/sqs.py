@@ -13,12 +13,12 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from standings.aws.s3 import FailureBucket
 from standings.aws.sdk_errors import errors_as_unavailable
-from standings.ports import DeadLetter, Look, RankingName, StoreUnavailableError
+from standings.stores import DeadLetter, Look, RankingName, StoreUnavailableError
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import client as stubs
 
-    from standings.ports import Posted
+    from standings.stores import Posted
 
 
 # The messages of the queues: what they say beside their body, and how they are sent.
@@ -403,13 +403,14 @@ _SQS_ERRORS: Final = errors_as_unavailable("SQS")
 
 
 class LookQueue:
-    """The queue of looks (`ports.Looks`). The first call makes the client."""
+    """The queue of looks. The first call makes the client."""
 
     def __init__(self, client: Callable[[], SQSClient], queue_url: str) -> None:
         self._sqs = cache(client)
         self._queue_url = queue_url
 
     def ask(self, looks: Iterable[tuple[Look, int]]) -> None:
+        """Put looks on the queue, each to be delivered after so many seconds. Raises StoreUnavailableError."""
         entries: list[Any] = [
             {"Id": str(number), "MessageBody": _encoded(look), "DelaySeconds": delay}
             for number, (look, delay) in enumerate(looks)

@@ -12,11 +12,11 @@ from standings.domain.rolling import rolling_of, rolling_windows
 from standings.domain.windows import MINUTE, SECOND
 from standings.maintain.audited_rankings import ROUNDS, SETTLING, AuditCall, Kind, StepAudit, TierAudit
 from standings.maintain.turns import Lease, Run
-from standings.ports import SLOTS, AuditPosition, DamagedLog, Listed, Tally
 from standings.runtime.clock import Clock, with_retry
+from standings.stores import SLOTS, AuditPosition, DamagedLog, Listed, Tally
 
 if TYPE_CHECKING:
-    from standings.aws.dynamodb.audit_reads import DynamoAuditReads
+    from standings.aws.dynamodb.audit_reads import AuditReads
 
 
 # Compares boards' Rankings with Scores while events flow, and names each kind of difference.
@@ -180,7 +180,7 @@ class Audits:
     """Audits one board or all boards, as `boards.toml` and the boards' records define them."""
 
     catalog: BoardCatalog
-    store: "DynamoAuditReads"
+    store: "AuditReads"
     clock: Clock
 
     def audit(

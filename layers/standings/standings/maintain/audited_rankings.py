@@ -13,7 +13,8 @@ from standings.domain.members import Image, place
 from standings.domain.rolling import Block, RollingRankings, Steps, list_key, lists_of, steps_of
 from standings.domain.scoring import Place, encode_sortable, sort_key
 from standings.domain.tiers import ROOT, Path, depth, path, span
-from standings.ports import (
+from standings.runtime.clock import READ_TIMEOUT_S, Clock, retrying, with_retry
+from standings.stores import (
     SLOTS,
     DamagedItem,
     DamagedItemError,
@@ -24,10 +25,9 @@ from standings.ports import (
     StoredSteps,
     StoreUnavailableError,
 )
-from standings.runtime.clock import READ_TIMEOUT_S, Clock, retrying, with_retry
 
 if TYPE_CHECKING:
-    from standings.aws.dynamodb.audit_reads import DynamoAuditReads
+    from standings.aws.dynamodb.audit_reads import AuditReads
 
 
 # One call of an audit: what it reads, and the differences that it reports.
@@ -67,7 +67,7 @@ class AuditCall:
     """
 
     board: str
-    store: "DynamoAuditReads"
+    store: "AuditReads"
     clock: Clock
     deadline: float
     grace: int
@@ -77,7 +77,7 @@ class AuditCall:
     examples: list[dict[str, Any]] = field(default_factory=list)
 
     @property
-    def reads(self) -> "DynamoAuditReads":
+    def reads(self) -> "AuditReads":
         """The store, for cheap reads: each is retried for up to `READ_TIMEOUT_S`."""
         return retrying(self.store, lambda: self.clock.backoff_for(READ_TIMEOUT_S))
 

@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
+from standings.aws.dynamodb.scores import Scores
 from standings.catalog import BoardCatalog
 from standings.domain.boards import check_member
 from standings.domain.members import Image, removed
 from standings.maintain.rebuild import RewriteMembers
 from standings.maintain.settlements import Mentions
-from standings.ports import MAX_ACTIONS, DamagedItem, Scores, StoreUnavailableError
 from standings.runtime.clock import Backoff, Clock, with_retry
+from standings.stores import MAX_ACTIONS, DamagedItem, StoreUnavailableError
 
 MAX_NAMED: Final = 1_000  # Boards or files after which an answer is given, so that it does not become too long
 _BUSY: Final = "others kept writing the member: stop what posts for it, then erase it again"

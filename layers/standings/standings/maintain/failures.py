@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 
+from standings.aws.dynamodb.scores import Scores
 from standings.domain.boards import MAX_ATTEMPT_S, Boards
 from standings.domain.members import Image, Move, open_rankings
 from standings.domain.rolling import Shift, placing_shifts
 from standings.domain.windows import DAY, MINUTE, instant
-from standings.ports import (
+from standings.project.commits import placings
+from standings.project.projector import Backfill, announced
+from standings.runtime.clock import Backoff, Clock, retrying, with_retry
+from standings.stores import (
     REPLAYABLE_DAYS,
     DeadLetter,
     MemberKey,
     ParkedMember,
     RankingName,
-    Scores,
     StoreRefusedError,
     StoreUnavailableError,
 )
-from standings.project.commits import placings
-from standings.project.projector import Backfill, announced
-from standings.runtime.clock import Backoff, Clock, retrying, with_retry
 
 if TYPE_CHECKING:
     from standings.aws.s3 import FailureBucket, StoredObject

@@ -6,6 +6,8 @@ from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any, Final
 
+from standings.aws.dynamodb.scores import Scores
+from standings.aws.sqs import LookQueue
 from standings.catalog import BoardCatalog
 from standings.domain.boards import (
     BOARD_TTL_S,
@@ -22,7 +24,10 @@ from standings.domain.boards import (
 from standings.domain.members import Image, Move, open_rankings, readable_rankings, registered, removed, rewritten
 from standings.domain.rolling import Shift, placing_shifts
 from standings.domain.windows import HOUR, SECOND
-from standings.ports import (
+from standings.project.commits import MAX_MOVES, placings
+from standings.project.projector import Backfill
+from standings.runtime.clock import Clock, with_retry
+from standings.stores import (
     MAX_ACTIONS,
     SLOTS,
     CancelReason,
@@ -30,18 +35,13 @@ from standings.ports import (
     FencedError,
     ItemConflict,
     Look,
-    Looks,
     RankingName,
     ReceiptConflict,
     Rewrite,
-    Scores,
     StoredRow,
     StoreRefusedError,
     StoreUnavailableError,
 )
-from standings.project.commits import MAX_MOVES, placings
-from standings.project.projector import Backfill
-from standings.runtime.clock import Clock, with_retry
 
 # The phases of a rebuild or deletion, as states of the board's record. `rebuild` describes them.
 
@@ -214,7 +214,7 @@ class RebuiltTops:
     `delete` deletes what was announced: (board, ranking codes).
     """
 
-    looks: Looks | None
+    looks: LookQueue | None
     delete: Callable[[str, Iterable[str]], None]
 
     def look(self, family: Family, board: str, now: int) -> None:

@@ -11,14 +11,16 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
+from standings.aws.eventbridge import EventBus
+from standings.aws.s3 import ResultsBucket
 from standings.domain.boards import MAX_ANNOUNCED, BoardRecord, Family, Metric, Ranking
 from standings.domain.members import Image, place
 from standings.domain.windows import final_at, instant, label_of
 from standings.maintain.audit import BoardAudit
 from standings.maintain.audited_rankings import AuditCall, Kind, RankingEntries
-from standings.ports import MAX_EVENTS, MAX_KEYS, Bus, BusEvent, Results, StoreUnavailableError
 from standings.read.reader import period_of, score_at
 from standings.runtime.clock import READ_TIMEOUT_S, Clock, retrying
+from standings.stores import MAX_EVENTS, MAX_KEYS, BusEvent, StoreUnavailableError
 
 # The lines of settled files, and a checksum of what they say whatever their order.
 #
@@ -126,7 +128,7 @@ _PART: Final = "standings-"
 _SENT: Final = "sent-"
 
 
-def keys_of(results: Results, prefix: str, after: str = "") -> Iterator[str]:
+def keys_of(results: ResultsBucket, prefix: str, after: str = "") -> Iterator[str]:
     """All keys that begin with a prefix and sort after `after`, in order."""
     while True:
         keys = results.keys(prefix, after)
@@ -153,14 +155,14 @@ class Files:
     `start` and `end` are those of the period, such as `2026-11-16T00:00:00+01:00`.
     """
 
-    results: Results
+    results: ResultsBucket
     prefix: str
     clock: Clock
     start: str
     end: str
 
     @property
-    def _store(self) -> Results:
+    def _store(self) -> ResultsBucket:
         return retrying(self.results, lambda: self.clock.backoff_for(READ_TIMEOUT_S))
 
     def summary(self) -> dict[str, Any] | None:
@@ -247,7 +249,7 @@ class Files:
 _EMPTY: Final = json_part([])
 
 
-def files_of(results: Results, ranking: Ranking, clock: Clock) -> Files:
+def files_of(results: ResultsBucket, ranking: Ranking, clock: Clock) -> Files:
     """The files of a ranking that has periods."""
     label = label_of(ranking.metric.timetable, ranking.window, ranking.period)
     folder = f"{board_prefix(ranking.board)}{ranking.metric.name}/{ranking.window.name}/"
@@ -279,7 +281,7 @@ class PrizeEvents:
     """Puts the events of a settlement that were not put yet."""
 
     files: Files
-    bus: Bus
+    bus: EventBus
     clock: Clock
 
     def send(self, is_over: Callable[[], bool]) -> bool:
@@ -406,7 +408,7 @@ class Settlement:
     ranking: Ranking
     files: Files
     attempt: str
-    bus: Bus
+    bus: EventBus
     stack: str
 
     def run(self, cursor: Mapping[str, Any] | None, *, again: bool) -> dict[str, Any] | None:

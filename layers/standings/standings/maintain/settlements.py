@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from standings.aws.eventbridge import EventBus
+from standings.aws.s3 import ResultsBucket
 from standings.catalog import BoardCatalog
 from standings.domain.boards import DELETE, BoardRecord, Family, Metric, Ranking, family_of
 from standings.domain.errors import bad_argument
@@ -27,11 +29,11 @@ from standings.maintain.settlement import (
     keys_of,
 )
 from standings.maintain.turns import Lease, Run
-from standings.ports import Bus, Position, Results
 from standings.runtime.clock import READ_TIMEOUT_S, Clock, retrying, with_retry
+from standings.stores import Position
 
 if TYPE_CHECKING:
-    from standings.aws.dynamodb.audit_reads import DynamoAuditReads
+    from standings.aws.dynamodb.audit_reads import AuditReads
 
 
 # Settles final periods of a board, and lists what was settled.
@@ -45,8 +47,8 @@ _OFF: Final = "this stack settles nothing: deploy it with Settlements=true"
 class Place:
     """Where settlements go: their files and events, and the stack that both name."""
 
-    results: Results
-    bus: Bus
+    results: ResultsBucket
+    bus: EventBus
     stack: str
 
 
@@ -55,7 +57,7 @@ class Settlements:
     """Settles rankings one after the other. `place` is None on a stack that settles nothing."""
 
     catalog: BoardCatalog
-    store: "DynamoAuditReads"
+    store: "AuditReads"
     lease: Lease[Position]
     clock: Clock
     place: Place | None
@@ -370,7 +372,7 @@ class _Visits:
 class Mentions:
     """Looks for members in settled files."""
 
-    results: Results
+    results: ResultsBucket
     clock: Clock
 
     def of(self, board: str, member: str, after: str) -> Iterator[tuple[str, bool]]:

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from standings.domain.windows import MINUTE, SECOND
-from standings.ports import Position
 from standings.runtime.clock import Clock, with_retry
+from standings.stores import Position
 
 # Keeps runs apart: one at a time, with a record of where the turn over all boards is.
 #

@@ -10,29 +10,29 @@ from functools import partial
 from operator import call
 from typing import Any, Final, NamedTuple, TypeVar
 
+from standings.aws.dynamodb.ranking_reads import Trees
+from standings.aws.dynamodb.rankings import Rankings
+from standings.aws.dynamodb.rolling import RollingWindows
 from standings.domain import tiers
 from standings.domain.boards import Ranking
 from standings.domain.members import Image, Move, place
 from standings.domain.rolling import LogEntry, Shift, Steps, encode_entry
 from standings.domain.tiers import ROOT, Path, path, prefixes
 from standings.domain.windows import DAY
-from standings.ports import (
+from standings.runtime.clock import Backoff, Clock
+from standings.stores import (
     MAX_ACTIONS,
     CancelReason,
     Lanes,
     ListItem,
     MoveConflict,
     RankingRow,
-    Rankings,
     Removal,
     RollingRow,
-    RollingWindows,
     RowChange,
     StoreRefusedError,
     StoreUnavailableError,
-    Trees,
 )
-from standings.runtime.clock import Backoff, Clock
 
 # What comes of the moves and shifts in one ranking or window.
 

@@ -7,17 +7,11 @@ from functools import partial
 from itertools import groupby
 from typing import NamedTuple
 
+from standings.aws.dynamodb.rankings import Rankings
 from standings.catalog import BoardCatalog
 from standings.domain.boards import Boards
 from standings.domain.members import Change, Move, moves
 from standings.domain.rolling import Shift, shifts
-from standings.ports import (
-    MemberKey,
-    RankingName,
-    Rankings,
-    StoreRefusedError,
-    StoreUnavailableError,
-)
 from standings.project.commits import (
     MAX_MOVES,
     Outcome,
@@ -29,6 +23,7 @@ from standings.project.commits import (
     shift_in_window,
 )
 from standings.runtime.clock import Backoff, Clock, with_retry
+from standings.stores import MemberKey, RankingName, StoreRefusedError, StoreUnavailableError
 
 # Moves members in many rankings at once: each ranking, and each rolling window, in transactions of its own.
 

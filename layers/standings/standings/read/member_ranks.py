@@ -10,7 +10,6 @@ from standings.domain.errors import NotFoundError, TooFarError, no_such_member, 
 from standings.domain.members import Image, aggregate_in_period
 from standings.domain.scoring import Aggregate, encode_sortable
 from standings.domain.tiers import ROOT, Path
-from standings.ports import Entry, Node, Partition, Span
 from standings.read.reader import (
     BEYOND,
     Method,
@@ -24,6 +23,7 @@ from standings.read.reader import (
     period_of,
     score_at,
 )
+from standings.stores import Entry, Node, Partition, Span
 
 # Numbers ranks in three ways: competition (1, 2, 2, 4), ordinal (1, 2, 3, 4) and dense (1, 2, 2, 3).
 #

@@ -5,11 +5,11 @@ from typing import Any
 
 import orjson
 
+from standings.aws.dynamodb.scores import Scores
 from standings.domain.boards import Ranking
 from standings.domain.errors import bad_argument
 from standings.domain.members import Image, aggregate_in_period
 from standings.domain.scoring import Aggregate
-from standings.ports import Scores
 from standings.read.pages import read_cursor
 from standings.read.reader import Question, Request, decimal_of, note_of
 from standings.runtime.clock import retrying

@@ -14,10 +14,10 @@ from standings.domain.boards import BOARD_NAME, MAX_MEMBER_BYTES, MAX_UNITS, Ran
 from standings.domain.errors import TooFarError, bad_argument, check_range
 from standings.domain.scoring import decode_sort_key, encode_sortable, sort_key
 from standings.domain.tiers import ROOT, Path
-from standings.ports import Entry, Node, Partition, Span
 from standings.read.member_ranks import Base, counters_of, entry_ranks, not_ranked, page_ranks, select
 from standings.read.reader import BEYOND, METHODS, Method, Question, RankingReads, answer_head, percentile_of, score_at
 from standings.read.score_statistics import sort_value_of
+from standings.stores import Entry, Node, Partition, Span
 
 # Cursors: text from which a client reads on in a list.
 

@@ -3,12 +3,14 @@
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from standings.aws.dynamodb.profiles import Profiles
+from standings.aws.dynamodb.scores import Scores
 from standings.domain.boards import check_member
 from standings.domain.errors import bad_argument, check_range, not_found
 from standings.domain.profiles import MAX_FOUND, MAX_LOOKED_AT, MIN_SEARCH_LENGTH, Profile, begins_with, search_form
-from standings.ports import PROFILE_TTL_S, Match, Profiles, Scores
 from standings.read.reader import Request
 from standings.runtime.clock import Clock, TtlCache, retrying
+from standings.stores import PROFILE_TTL_S, Match
 
 # Profiles: one by itself, and those of all members in another answer.
 

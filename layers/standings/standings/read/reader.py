@@ -6,6 +6,7 @@ from typing import Any, Final, Literal, NamedTuple, cast
 
 import orjson
 
+from standings.aws.dynamodb.ranking_reads import RankingsReader
 from standings.domain import windows
 from standings.domain.boards import BOARD_TTL_S, BoardRecord, Boards, Family, Metric, Ranking, family_of
 from standings.domain.errors import NotFoundError, bad_argument, being_deleted, not_found
@@ -14,8 +15,8 @@ from standings.domain.rolling import lists_of
 from standings.domain.scoring import Aggregate, sort_value
 from standings.domain.tiers import ROOT, Path
 from standings.domain.windows import NO_SEASON, Window, instant
-from standings.ports import Entry, Node, Part, Partition, RankingsReader, Span, StoreUnavailableError
 from standings.runtime.clock import RANKING_TTL_S, READ_TIMEOUT_S, Backoff, Clock, TtlCache, retrying
+from standings.stores import Entry, Node, Part, Partition, Span, StoreUnavailableError
 
 Method = Literal["competition", "ordinal", "dense"]
 METHODS: Final = ("competition", "ordinal", "dense")

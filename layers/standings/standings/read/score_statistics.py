@@ -11,9 +11,9 @@ from standings.domain.errors import bad_argument, check_range
 from standings.domain.events import MAX_SHOWN_LENGTH
 from standings.domain.scoring import sort_value
 from standings.domain.tiers import ROOT, Path
-from standings.ports import Node
 from standings.read.member_ranks import counters_of, distinct_ahead, select
 from standings.read.reader import Question, answer_head, decimal_of, score_at
+from standings.stores import Node
 
 MAX_BUCKETS: Final = 1_000
 _NUMBER: Final = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,2})?", re.ASCII)

@@ -6,7 +6,7 @@ from functools import partial
 from threading import Lock
 from typing import Any, Final, Generic, TypeVar, cast
 
-from standings.ports import StoreUnavailableError
+from standings.stores import StoreUnavailableError
 
 # Retries until a deadline, with jitter.
 

@@ -1,9 +1,9 @@
 """The announcer's services."""
 
 from standings.announce import Announcer
-from standings.aws.dynamodb.audit_reads import DynamoTopReads
-from standings.aws.dynamodb.scores import DynamoBoards
-from standings.aws.dynamodb.versioned_items import DynamoAnnouncedTops
+from standings.aws.dynamodb.audit_reads import TopReads
+from standings.aws.dynamodb.scores import BoardRecords
+from standings.aws.dynamodb.versioned_items import AnnouncedTops
 from standings.aws.eventbridge import EventBus
 from standings.aws.sqs import LookQueue
 from standings.runtime.clock import Clock
@@ -16,9 +16,9 @@ def announcer(clock: Clock) -> Announcer:
     dynamodb, rankings = building_blocks.client("dynamodb"), required("RANKINGS_TABLE")
     return Announcer(
         building_blocks.boards(),
-        DynamoBoards(dynamodb, required("SCORES_TABLE"), clock),
-        DynamoAnnouncedTops(dynamodb, rankings),
-        DynamoTopReads(dynamodb, rankings, clock),
+        BoardRecords(dynamodb, required("SCORES_TABLE"), clock),
+        AnnouncedTops(dynamodb, rankings),
+        TopReads(dynamodb, rankings, clock),
         EventBus(lambda: building_blocks.client("events")),
         clock,
         required("STACK_NAME"),

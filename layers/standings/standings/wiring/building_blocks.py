@@ -9,7 +9,7 @@ from botocore.config import Config
 from botocore.session import get_session
 
 from standings.aws.dynamodb.as_built import send_as_built
-from standings.aws.dynamodb.scores import DynamoBoards
+from standings.aws.dynamodb.scores import BoardRecords
 from standings.aws.s3 import FailureBucket
 from standings.catalog import BoardCatalog
 from standings.domain.boards import Boards
@@ -68,7 +68,7 @@ def client(service: str) -> Any:
 
 def board_catalog(dynamodb: Any, clock: Clock) -> BoardCatalog:
     """Create the catalog of boards."""
-    return BoardCatalog(boards(), DynamoBoards(dynamodb, required("SCORES_TABLE"), clock), clock)
+    return BoardCatalog(boards(), BoardRecords(dynamodb, required("SCORES_TABLE"), clock), clock)
 
 
 def failure_bucket() -> FailureBucket:

@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 
-from standings.aws.dynamodb.profiles import DynamoProfiles
-from standings.aws.dynamodb.scores import DynamoScores
+from standings.aws.dynamodb.profiles import Profiles
+from standings.aws.dynamodb.scores import Scores
 from standings.aws.sqs import MAX_BODY_BYTES, Sender, message_of
 from standings.ingest import Posting
 from standings.members import MemberAdmin, ProfileAdmin
-from standings.ports import Posted
 from standings.runtime.clock import Clock
 from standings.runtime.environment import required
 from standings.runtime.logs import logger, stack_of
+from standings.stores import Posted
 from standings.wiring import building_blocks
 
 
@@ -27,8 +27,8 @@ def posting(clock: Clock) -> Posting:
 def members(clock: Clock) -> tuple[MemberAdmin, ProfileAdmin]:
     """Create the services that change members of boards and profiles. They share a client."""
     dynamodb = building_blocks.client("dynamodb")
-    scores = DynamoScores(dynamodb, required("SCORES_TABLE"), required("RECEIPTS_TABLE"), clock)
-    profiles = DynamoProfiles(dynamodb, required("PROFILES_TABLE"), clock)
+    scores = Scores(dynamodb, required("SCORES_TABLE"), required("RECEIPTS_TABLE"), clock)
+    profiles = Profiles(dynamodb, required("PROFILES_TABLE"), clock)
     return MemberAdmin(building_blocks.board_catalog(dynamodb, clock), scores, clock), ProfileAdmin(profiles, clock)
 
 

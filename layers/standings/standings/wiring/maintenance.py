@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from standings.aws.dynamodb.audit_reads import DynamoAuditReads
-from standings.aws.dynamodb.profiles import DynamoProfiles
-from standings.aws.dynamodb.purge import DynamoPurging
-from standings.aws.dynamodb.scores import DynamoScores, decode_parked
-from standings.aws.dynamodb.versioned_items import DynamoAuditPositions, DynamoSettlePositions
+from standings.aws.dynamodb.audit_reads import AuditReads
+from standings.aws.dynamodb.profiles import Profiles
+from standings.aws.dynamodb.purge import Purging
+from standings.aws.dynamodb.scores import Scores, decode_parked
+from standings.aws.dynamodb.versioned_items import AuditPositions, SettlePositions
 from standings.aws.eventbridge import EventBus
 from standings.aws.s3 import ResultsBucket
 from standings.aws.sqs import DeadLetterQueue, Sender
@@ -19,11 +19,11 @@ from standings.maintain.failures import DeadLetterCare, ParkedCare
 from standings.maintain.rebuild import Rebuild, RebuiltTops
 from standings.maintain.settlements import Mentions, Place, ScheduledSettlements, Settlements
 from standings.maintain.turns import Lease
-from standings.ports import Look, RankingName
 from standings.project.projector import Backfill
 from standings.runtime.clock import Clock
 from standings.runtime.environment import given, required
 from standings.runtime.logs import logger, stack_of
+from standings.stores import Look, RankingName
 from standings.wiring import building_blocks, projector
 
 
@@ -46,15 +46,15 @@ def maintenance(clock: Clock) -> Maintenance:
     scores_table, rankings_table = required("SCORES_TABLE"), required("RANKINGS_TABLE")
     dynamodb, boards = building_blocks.client("dynamodb"), building_blocks.boards()
     catalog, bucket = building_blocks.board_catalog(dynamodb, clock), building_blocks.failure_bucket()
-    scores = DynamoScores(dynamodb, scores_table, required("RECEIPTS_TABLE"), clock)
-    profiles = DynamoProfiles(dynamodb, required("PROFILES_TABLE"), clock)
+    scores = Scores(dynamodb, scores_table, required("RECEIPTS_TABLE"), clock)
+    profiles = Profiles(dynamodb, required("PROFILES_TABLE"), clock)
     rankings, run_parallel, looks = (
         projector.dynamo_rankings(dynamodb, clock),
         projector.run_parallel(),
         projector.looks(),
     )
-    purging = DynamoPurging(dynamodb, rankings_table, clock)
-    evidence = DynamoAuditReads(dynamodb, scores_table, rankings_table, clock)
+    purging = Purging(dynamodb, rankings_table, clock)
+    evidence = AuditReads(dynamodb, scores_table, rankings_table, clock)
     sqs = cache(lambda: building_blocks.client("sqs"))  # one client for both queues
     audits = Audits(catalog, evidence, clock)
     activity = Sender(sqs, required("ACTIVITY_QUEUE_URL"))
@@ -76,7 +76,7 @@ def maintenance(clock: Clock) -> Maintenance:
         return catalog.written([board])[board]
 
     place = _place()
-    lease = Lease(DynamoSettlePositions(dynamodb, rankings_table), clock, not_settled)
+    lease = Lease(SettlePositions(dynamodb, rankings_table), clock, not_settled)
     settlements = Settlements(catalog, evidence, lease, clock, place)
     return Maintenance(
         Rebuild(
@@ -89,7 +89,7 @@ def maintenance(clock: Clock) -> Maintenance:
             RebuiltTops(looks, purging.forget_tops),
         ),
         audits,
-        ScheduledAudits(audits, Lease(DynamoAuditPositions(dynamodb, rankings_table), clock, not_audited)),
+        ScheduledAudits(audits, Lease(AuditPositions(dynamodb, rankings_table), clock, not_audited)),
         Erase(catalog, scores, profiles.remove, clock, Mentions(place.results, clock) if place is not None else None),
         DeadLetterCare(DeadLetterQueue(sqs, required("DEAD_LETTER_QUEUE_URL"), activity, bucket), clock),
         ParkedCare(

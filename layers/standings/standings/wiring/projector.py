@@ -5,8 +5,8 @@ from functools import partial
 from operator import call
 from typing import Any, Final
 
-from standings.aws.dynamodb.ranking_reads import DynamoTrees
-from standings.aws.dynamodb.rankings import DynamoRankings
+from standings.aws.dynamodb.ranking_reads import Trees
+from standings.aws.dynamodb.rankings import Rankings
 from standings.aws.dynamodb.rolling import RunAll
 from standings.aws.sqs import LookQueue
 from standings.project.commits import Pruning, RunParallel
@@ -29,15 +29,15 @@ def run_all() -> RunAll:
     return partial(ThreadPoolExecutor(MAX_WRITES, thread_name_prefix="writes").map, call)
 
 
-def dynamo_rankings(dynamodb: Any, clock: Clock) -> DynamoRankings:
+def dynamo_rankings(dynamodb: Any, clock: Clock) -> Rankings:
     """Create the store of rankings."""
-    return DynamoRankings(dynamodb, required("RANKINGS_TABLE"), clock, run_all=run_all())
+    return Rankings(dynamodb, required("RANKINGS_TABLE"), clock, run_all=run_all())
 
 
 def create(clock: Clock) -> Projector:
     """Create the projector."""
     dynamodb = building_blocks.client("dynamodb")
-    pruning = Pruning(DynamoTrees(dynamodb, required("RANKINGS_TABLE"), clock), clock)
+    pruning = Pruning(Trees(dynamodb, required("RANKINGS_TABLE"), clock), clock)
     catalog, rankings = building_blocks.board_catalog(dynamodb, clock), dynamo_rankings(dynamodb, clock)
     return Projector(catalog, rankings, clock, run_parallel(), pruning)
 

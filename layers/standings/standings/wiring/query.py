@@ -2,9 +2,9 @@
 
 import os
 
-from standings.aws.dynamodb.profiles import DynamoProfiles
-from standings.aws.dynamodb.ranking_reads import DynamoRankingsReader
-from standings.aws.dynamodb.scores import DynamoScores
+from standings.aws.dynamodb.profiles import Profiles
+from standings.aws.dynamodb.ranking_reads import RankingsReader
+from standings.aws.dynamodb.scores import Scores
 from standings.read.notes import Notes
 from standings.read.profiles import People, Search
 from standings.read.reader import OPEN, USUAL, Reader
@@ -17,11 +17,11 @@ def services(clock: Clock) -> tuple[Reader, People, Search, Notes]:
     """Create the reader of rankings, the profiles, the search for names, and the notes. They share a client."""
     dynamodb = building_blocks.client("dynamodb")
     scores_table = required("SCORES_TABLE")
-    store = DynamoRankingsReader(dynamodb, required("RANKINGS_TABLE"), scores_table, clock)
+    store = RankingsReader(dynamodb, required("RANKINGS_TABLE"), scores_table, clock)
     is_open = os.environ.get("OPEN_READS") == "true"
     reader = Reader(building_blocks.boards(), store, clock, OPEN if is_open else USUAL)
-    people = People(DynamoProfiles(dynamodb, required("PROFILES_TABLE"), clock), clock)
+    people = People(Profiles(dynamodb, required("PROFILES_TABLE"), clock), clock)
     # It only reads members: no receipts table is needed.
-    scores = DynamoScores(dynamodb, scores_table, "", clock)
+    scores = Scores(dynamodb, scores_table, "", clock)
     search = Search(people, scores, needs_board=is_open and os.environ.get("OPEN_SEARCH") != "true")
     return reader, people, search, Notes(scores)

@@ -1,6 +1,6 @@
 """The writer's services."""
 
-from standings.aws.dynamodb.scores import DynamoScores
+from standings.aws.dynamodb.scores import Scores
 from standings.aws.sqs import DeadLetters, Sender
 from standings.runtime.clock import Clock
 from standings.runtime.environment import required
@@ -11,7 +11,7 @@ from standings.write.writer import Writer
 def writer(clock: Clock) -> Writer:
     """Create the service that applies events."""
     dynamodb = building_blocks.client("dynamodb")
-    scores = DynamoScores(dynamodb, required("SCORES_TABLE"), required("RECEIPTS_TABLE"), clock)
+    scores = Scores(dynamodb, required("SCORES_TABLE"), required("RECEIPTS_TABLE"), clock)
     return Writer(building_blocks.board_catalog(dynamodb, clock), scores, clock)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Final, NamedTuple
 
+from standings.aws.dynamodb.scores import Scores
 from standings.catalog import BoardCatalog
 from standings.domain.boards import MAX_UNITS, Boards, Family, family_of
 from standings.domain.events import Event, RefusedEvent, Rule, parse_event
@@ -21,7 +22,8 @@ from standings.domain.members import (
     rewritten,
 )
 from standings.domain.windows import DAY
-from standings.ports import (
+from standings.runtime.clock import Backoff, Clock, with_retry
+from standings.stores import (
     MAX_ACTIONS,
     REPLAYABLE_DAYS,
     Addition,
@@ -32,11 +34,9 @@ from standings.ports import (
     MemberKey,
     ReceiptConflict,
     Rewrite,
-    Scores,
     StoreRefusedError,
     StoreUnavailableError,
 )
-from standings.runtime.clock import Backoff, Clock, with_retry
 
 # Groups a batch of events into transactions. Events on the same item go together, so that it is written once.
 

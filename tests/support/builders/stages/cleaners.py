@@ -4,8 +4,8 @@ import random
 from dataclasses import replace
 from typing import Any
 
-from standings.aws.dynamodb.ranking_reads import DynamoRankingsReader, DynamoTrees
-from standings.aws.dynamodb.rankings import DynamoRankings
+from standings.aws.dynamodb.ranking_reads import RankingsReader, Trees
+from standings.aws.dynamodb.rankings import Rankings
 from standings.aws.dynamodb.tables import DIGITS
 from standings.domain.boards import Ranking
 from standings.domain.members import Move
@@ -35,8 +35,8 @@ class Worker:
         self.time = faulty_client.Time(NOW)
         self.tools = replace(self.time.clock(), random=random.Random(seed).random)
         self.looks: list[PruneResult] = []
-        self.rankings = DynamoRankings(self.client, "Rankings", self.tools)  # type: ignore[arg-type]
-        self.trees = DynamoTrees(self.client, "Rankings", self.tools)  # type: ignore[arg-type]
+        self.rankings = Rankings(self.client, "Rankings", self.tools)  # type: ignore[arg-type]
+        self.trees = Trees(self.client, "Rankings", self.tools)  # type: ignore[arg-type]
         self.pruning = Pruning(self.trees, self.tools, chance, worth=0)
 
     def move(self, *moves: Move) -> Outcome:
@@ -46,9 +46,9 @@ class Worker:
         return outcome
 
 
-def reading(engine: Any, time: faulty_client.Time | None = None) -> DynamoRankingsReader:
+def reading(engine: Any, time: faulty_client.Time | None = None) -> RankingsReader:
     """A reader with a clock of its own."""
-    return DynamoRankingsReader(engine, "Rankings", "Scores", (time or faulty_client.Time(NOW)).clock())
+    return RankingsReader(engine, "Rankings", "Scores", (time or faulty_client.Time(NOW)).clock())
 
 
 def moved(member: str, old: int | None, new: int | None, version: int) -> Move:

@@ -4,7 +4,7 @@ from typing import Any
 
 import orjson
 
-from standings.aws.dynamodb.scores import DynamoBoards, DynamoScores
+from standings.aws.dynamodb.scores import BoardRecords, Scores
 from standings.catalog import BoardCatalog
 from standings.domain.boards import Boards
 from standings.domain.boards_toml import parse_boards
@@ -22,7 +22,7 @@ BOARDS = parse_boards(BOARDS_FILE.read_text(encoding="utf-8"))
 
 
 def catalog(boards: Boards, client: Any, clock: Clock) -> BoardCatalog:
-    return BoardCatalog(boards, DynamoBoards(client, "Scores", clock), clock)
+    return BoardCatalog(boards, BoardRecords(client, "Scores", clock), clock)
 
 
 class Subject:
@@ -33,7 +33,7 @@ class Subject:
         self.client = faulty_client.Faulty(engine)
         self.time = faulty_client.Time(NOW)
         clock = self.time.clock()
-        self.scores = DynamoScores(self.client, "Scores", "Receipts", clock)  # type: ignore[arg-type]
+        self.scores = Scores(self.client, "Scores", "Receipts", clock)  # type: ignore[arg-type]
         self.writer = Writer(catalog(boards, self.client, clock), self.scores, clock)
         self.admin = MemberAdmin(catalog(boards, self.client, clock), self.scores, clock)
 

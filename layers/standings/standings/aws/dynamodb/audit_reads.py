@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple, cast
 
-from standings.aws.dynamodb.ranking_reads import DynamoTrees, read_with_logs
+from standings.aws.dynamodb.ranking_reads import Trees, read_with_logs
 from standings.aws.dynamodb.rankings import MAX_LANES
 from standings.aws.dynamodb.rolling import (
     MAX_LOGS,
@@ -16,7 +16,7 @@ from standings.aws.dynamodb.rolling import (
     positions,
     row_of,
 )
-from standings.aws.dynamodb.scores import DynamoScores, decode_stored
+from standings.aws.dynamodb.scores import Scores, decode_stored
 from standings.aws.dynamodb.tables import (
     PLACES,
     DynamoDBClient,
@@ -40,7 +40,8 @@ from standings.domain.members import Image
 from standings.domain.rolling import Block, Log, RollingRankings, list_key, node_deltas, rolling_of
 from standings.domain.scoring import Place, decode_sort_key, sort_key
 from standings.domain.tiers import ROOT, Counters, Path, summed
-from standings.ports import (
+from standings.runtime.clock import Clock
+from standings.stores import (
     DamagedItem,
     DamagedLog,
     Listed,
@@ -51,7 +52,6 @@ from standings.ports import (
     StoredSteps,
     StoreRefusedError,
 )
-from standings.runtime.clock import Clock
 
 # Counts the read units that DynamoDB charges.
 
@@ -188,7 +188,7 @@ class _Logs(NamedTuple):
 
 
 class RollingAuditReads:
-    """The part of DynamoAuditReads that reads rolling windows."""
+    """The part of AuditReads that reads rolling windows."""
 
     def __init__(self, tables: AuditTables) -> None:
         self._tables = tables
@@ -325,7 +325,7 @@ def _steps(item: Item) -> StoredSteps:
 # Reads Scores and Rankings in DynamoDB for an audit.
 
 
-class DynamoAuditReads:
+class AuditReads:
     """Reads Scores and Rankings for one thread.
 
     `pair`, `moment`, `edge` and `picture` read one moment; they raise StoreUnavailableError on a conflict with a write.
@@ -341,7 +341,7 @@ class DynamoAuditReads:
         self._tables = AuditTables(counted, scores, rankings, clock)
         self._rolling = RollingAuditReads(self._tables)
         # It only reads members: no receipts table is needed.
-        self._members = DynamoScores(counted, scores, "", clock)
+        self._members = Scores(counted, scores, "", clock)
 
     @property
     def units(self) -> float:
@@ -441,26 +441,29 @@ def _counters(lanes: Iterable[Item]) -> dict[int, int]:
 # Reads the top of a ranking, for announcements: the sorted index, and what is strongly consistent.
 
 
-class DynamoTopReads:
-    """Reads of one ranking (`ports.TopReads`)."""
+class TopReads:
+    """Reads of one ranking. Only `indexed` is eventually consistent. Every method may raise StoreUnavailableError."""
 
     def __init__(self, client: DynamoDBClient, rankings: str, clock: Clock) -> None:
         self._client = client
         self._rankings = rankings
         self._clock = clock
-        self._trees = DynamoTrees(client, rankings, clock)
+        self._trees = Trees(client, rankings, clock)
         # It reads no member's item: no scores table is needed.
         self._tables = AuditTables(client, "", rankings, clock)
 
     def shards(self, ranking: Ranking) -> int:
+        """The highest number of shards that the sorted index has or had."""
         key: Item = {"pk": {"S": node_key(ranking.key, ROOT)}}
         return max(spreads(get_item(self._client, self._rankings, key, consistent=True) or {}, ranking.metric))
 
     def indexed(self, ranking: Ranking, shard: int, beyond: str, before: str | None, limit: int) -> list[str]:
+        """Up to `limit` sort keys of a shard of the sorted index, between two sort keys, in order."""
         items = self._tables.placed(index_key(ranking.key, shard), beyond, before, limit)
         return [item["s"]["S"] for item in items]
 
     def keys(self, ranking: Ranking, members: Collection[str]) -> dict[str, str | None]:
+        """The sort key of each member's row; None for a member without a place."""
         by_key = {entry_key(ranking.key, member): member for member in members}
         wanted: list[Item] = [{"pk": {"S": key}} for key in by_key]
         items = batch_get(self._client, self._rankings, wanted, self._clock, consistent=True)
@@ -468,5 +471,6 @@ class DynamoTopReads:
         return {member: placed.get(member) for member in members}
 
     def counters(self, ranking: Ranking, paths: Sequence[Path]) -> Mapping[Path, Counters]:
+        """The counters of nodes. A node that does not exist is left out."""
         nodes = self._trees.lanes(ranking, paths)
         return {path: summed(lane.counters for lane in lanes.values()) for path, lanes in nodes.items()}

@@ -19,14 +19,14 @@ from standings.aws.dynamodb.tables import (
 )
 from standings.aws.sdk_errors import error_code
 from standings.domain.profiles import INDEXED_LENGTH, Changes, Field, Profile
-from standings.ports import Match, StoreRefusedError, StoreUnavailableError
 from standings.runtime.clock import Clock
+from standings.stores import Match, StoreRefusedError, StoreUnavailableError
 
 ATTRIBUTES: Final[dict[Field, str]] = {"name": "n", "picture": "i", "country": "c", "data": "d"}
 
 
-class DynamoProfiles:
-    """The table Profiles (`ports.Profiles`)."""
+class Profiles:
+    """All profiles. No error of theirs quotes what a profile holds."""
 
     def __init__(self, client: DynamoDBClient, table: str, clock: Clock) -> None:
         self._client = client
@@ -34,6 +34,7 @@ class DynamoProfiles:
         self._clock = clock
 
     def change(self, member: str, changes: Changes) -> Profile:
+        """Set and remove fields, in one write; returns the whole profile. A member without one gets one."""
         attributes: dict[str, str | None] = {ATTRIBUTES[field]: value for field, value in changes.items()}
         if "name" in changes:
             # The key of the index goes with the name, in the same write.
@@ -56,21 +57,25 @@ class DynamoProfiles:
             return _profile(self._client.update_item(**request)["Attributes"])
 
     def remove(self, member: str) -> bool:
+        """Remove a profile; whether there was one."""
         with self._silent_errors(), store_errors():
             old = self._client.delete_item(TableName=self._table, Key=_key(member), ReturnValues="ALL_OLD")
         return "Attributes" in old
 
     def profile(self, member: str) -> Profile | None:
+        """Read a profile, strongly consistently; None if the member has none."""
         with self._silent_errors():
             item = get_item(self._client, self._table, _key(member), consistent=True)
         return None if item is None else _profile(item)
 
     def profiles(self, members: Sequence[str]) -> dict[str, Profile]:
+        """Read profiles, eventually consistently. A member without one is left out."""
         with self._silent_errors():
             items = batch_get(self._client, self._table, [_key(member) for member in members], self._clock)
         return {item["pk"]["S"]: _profile(item) for item in items}
 
     def matches(self, beginning: str, after: Match | None, limit: int) -> list[Match]:
+        """Find names by the beginning of their search form, in its order. Fewer than `limit`: the last ones."""
         indexed = beginning[:INDEXED_LENGTH]
         values = {":p": {"S": indexed[:PREFIX_LENGTH]}, ":s": {"S": indexed}}
         options: dict[str, Any] = {"IndexName": NAMES}

@@ -29,8 +29,8 @@ from standings.domain.boards import generation_code
 from standings.domain.rolling import LogEntry, blocks_within, fold_deltas
 from standings.domain.tiers import ROOT, Path, depth
 from standings.domain.windows import DAY, Calendar, Window, window_of
-from standings.ports import StoreRefusedError
 from standings.runtime.clock import READ_TIMEOUT_S, Clock, with_retry
+from standings.stores import StoreRefusedError
 
 CODE_LENGTH: Final = 3
 MAX_DELETES: Final = 25
@@ -45,7 +45,7 @@ ALL_PERIODS: Final = range(10**9)
 _UTC: Final = Calendar("UTC", 0)
 
 
-class DynamoPurging:
+class Purging:
     """Purges rankings: entries by the sorted index, then tiers from the leaves to the root, then a window's logs.
 
     The root goes last, and log 0 after it: while they exist, the ranking is not purged. Rows without a score are not

@@ -8,7 +8,7 @@ from functools import cache, partial
 from typing import Any, Final, NamedTuple, TypeVar
 
 from standings.aws.dynamodb.rolling import log_count, log_of, positions, positions_known, row_of
-from standings.aws.dynamodb.scores import DynamoBoards, DynamoScores
+from standings.aws.dynamodb.scores import BoardRecords, Scores
 from standings.aws.dynamodb.tables import (
     COUNTERS,
     MAX_KEYS,
@@ -33,8 +33,8 @@ from standings.domain.members import Image
 from standings.domain.rolling import Log, NodeDeltas, joined, node_deltas, rolling_of
 from standings.domain.scoring import decode_sort_key, sort_key
 from standings.domain.tiers import ROOT, Path, summed
-from standings.ports import CancelReason, Entry, Lanes, Node, Part, Partition, Removal, Span, StoreRefusedError
 from standings.runtime.clock import RANKING_TTL_S, Clock, TtlCache
+from standings.stores import CancelReason, Entry, Lanes, Node, Part, Partition, Removal, Span, StoreRefusedError
 
 # Reads and prunes tier trees. A node has an item for each lane; the root's item in lane 0 has the number of lanes.
 
@@ -79,8 +79,8 @@ class KnownLanes:
         return {node: lanes for node, lanes in items.items() if node in nodes}
 
 
-class DynamoTrees:
-    """Tier trees lane by lane (`ports.Trees`). Reads are strongly consistent."""
+class Trees:
+    """Tier trees lane by lane. Reads are strongly consistent."""
 
     def __init__(self, client: DynamoDBClient, rankings: str, clock: Clock) -> None:
         self._client = client
@@ -89,6 +89,7 @@ class DynamoTrees:
         self._lanes = KnownLanes(clock)
 
     def lanes(self, ranking: Ranking, paths: Sequence[Path]) -> dict[Path, Lanes]:
+        """Read the lanes of nodes, strongly consistently. A node without lanes is left out."""
         nodes = self._lanes.read([(ranking, path) for path in paths], self._read)
         return {path: {lane: lane_of(item) for lane, item in items.items()} for (_, path), items in nodes.items()}
 
@@ -98,6 +99,7 @@ class DynamoTrees:
         return {labels[item["pk"]["S"]]: item for item in items}
 
     def remove(self, ranking: Ranking, nodes: Mapping[Path, Lanes], counters: Sequence[Removal]) -> list[CancelReason]:
+        """Remove nodes and counters in one transaction, if their lanes have not changed. Empty: it succeeded."""
         actions = [action for path, lanes in nodes.items() for action in self._node_out(ranking, path, lanes)]
         actions += [action for removal in counters for action in self._counters_out(ranking, removal)]
         return [reason for _, reason, _, _ in transact(self._client, actions)] if actions else []
@@ -254,8 +256,8 @@ class RollingReads:
 SIDE_BY_SIDE: Final = 24  # The most requests that one question sends in parallel
 
 
-class DynamoRankingsReader:
-    """The tables as queries read them (`ports.RankingsReader`).
+class RankingsReader:
+    """The tables as queries read them. Each call reads all its items in parallel.
 
     Reads of Rankings and of the list of boards are eventually consistent. Others are strongly consistent.
     """
@@ -264,15 +266,15 @@ class DynamoRankingsReader:
         self._client = client
         self._rankings = rankings
         self._clock = clock
-        self._boards = DynamoBoards(client, scores, clock)
+        self._boards = BoardRecords(client, scores, clock)
         # It only reads members: no receipts table is needed.
-        self._members = DynamoScores(client, scores, "", clock)
+        self._members = Scores(client, scores, "", clock)
         self._lanes = KnownLanes(clock)
         self._pool = ThreadPoolExecutor(max_workers=SIDE_BY_SIDE, thread_name_prefix="reads")
         self._logs: TtlCache[str, int] = TtlCache(clock, RANKING_TTL_S)
         self._of_request: RollingReads | None = None
 
-    def for_request(self) -> "DynamoRankingsReader":
+    def for_request(self) -> "RankingsReader":
         """The same tables for one request, which keeps the logs of rolling windows that it has read."""
         reads = copy(self)
         reads._of_request = self._rolling  # noqa: SLF001 - its own class
@@ -284,6 +286,7 @@ class DynamoRankingsReader:
         return self._of_request or RollingReads(self._read, self._logs)
 
     def entries(self, wanted: Sequence[tuple[Ranking, str]]) -> dict[tuple[Ranking, str], Entry]:
+        """Read entries of members. A member without a place is left out."""
         rolling, others = _by_kind(wanted)
         first = self._pool.submit(self._entries, others) if rolling and others else None
         entries = self._rolling.entries(rolling) if rolling else {}
@@ -295,6 +298,7 @@ class DynamoRankingsReader:
         return {(ranking, member): _entry(item, ranking) for (ranking, member), item in items.items() if "s" in item}
 
     def nodes(self, wanted: Sequence[tuple[Ranking, Path]]) -> dict[tuple[Ranking, Path], Node]:
+        """Read nodes of tier trees. A node that does not exist is left out."""
         rolling, others = _by_kind(wanted)
         first = self._pool.submit(self._nodes, others) if rolling and others else None
         nodes = self._rolling.nodes(rolling) if rolling else {}
@@ -319,6 +323,7 @@ class DynamoRankingsReader:
     def spans(
         self, ranking: Ranking, spans: Sequence[Span], paths: Sequence[Path]
     ) -> tuple[list[list[Entry]], dict[Path, Node]]:
+        """Read the entries of each span, and nodes."""
         # This thread reads the nodes, or else the first span, so the usual question needs only one more thread. On the
         # pool, nodes of more than `MAX_KEYS` keys would wait for the pool.
         first = [] if paths else spans[:1]
@@ -328,6 +333,8 @@ class DynamoRankingsReader:
         return entries, {path: node for (_, path), node in nodes.items()}
 
     def counts(self, parts: Sequence[Part], most: int) -> list[tuple[int, str | None]]:
+        """Count up to `most` entries of each part, and say where its rest begins; None: all of it is counted."""
+
         def count(part: Part) -> tuple[int, str | None]:
             condition = " AND s BETWEEN :first AND :last"
             values = {":first": {"S": part.first}, ":last": {"S": part.last}}
@@ -340,12 +347,15 @@ class DynamoRankingsReader:
         return list(self._pool.map(count, parts))
 
     def record(self, board: str) -> BoardRecord | None:
+        """Read a board's record, strongly consistently; None for a board without events."""
         return self._boards.records([board]).get(board)
 
     def boards(self, prefix: str, after: str | None, limit: int) -> list[str]:
+        """List the names of boards that start with a prefix and sort after `after`, in order."""
         return self._boards.names(after, limit, prefix)
 
     def image(self, board: str, member: str) -> Image | None:
+        """Read a member's item, strongly consistently; None if it does not exist."""
         return self._members.image((board, member))
 
     def _span(self, ranking: Ranking, span: Span) -> list[Entry]:

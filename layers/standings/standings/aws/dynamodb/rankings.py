@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from standings.aws.dynamodb.rolling import EXPIRY_MARGIN, ROW_LIFETIME, DynamoRollingWindows, RunAll, one_after_another
+from standings.aws.dynamodb.rolling import EXPIRY_MARGIN, ROW_LIFETIME, RollingWindows, RunAll, one_after_another
 from standings.aws.dynamodb.tables import (
     COUNTERS,
     Cancellation,
@@ -22,8 +22,8 @@ from standings.domain.members import Move
 from standings.domain.scoring import decode_sort_key, sort_key
 from standings.domain.tiers import ROOT, Path, deltas
 from standings.domain.windows import SECOND
-from standings.ports import CancelReason, MoveConflict, RankingRow, RollingWindows, StoreRefusedError
 from standings.runtime.clock import RANKING_TTL_S, Clock, TtlCache
+from standings.stores import CancelReason, MoveConflict, RankingRow, StoreRefusedError
 
 MAX_LANES: Final = 4  # The most lanes of a ranking. A reader reads all lanes, so each costs as much as the first.
 CONFLICTS: Final = 2  # Conflicts in a row on a ranking's tiers after which this process changes to another lane
@@ -39,8 +39,8 @@ class _Lane:
     conflicts: int = 0  # In a row
 
 
-class DynamoRankings:
-    """Rankings (`ports.Rankings`).
+class Rankings:
+    """Rankings, for the projector. Every call may raise StoreUnavailableError and StoreRefusedError.
 
     A process counts in lane 0 of a ranking's tiers until it has conflicts there with other processes. Then it counts
     in a random lane of several. The root has their number before one of them is used, so that readers read them all.
@@ -54,7 +54,7 @@ class DynamoRankings:
         most_lanes: int = MAX_LANES,
         run_all: RunAll = one_after_another,
     ) -> None:
-        self.rolling: RollingWindows = DynamoRollingWindows(client, rankings, clock, run_all, most_lanes)
+        self.rolling: RollingWindows = RollingWindows(client, rankings, clock, run_all, most_lanes)
         self._client = client
         self._rankings = rankings
         self._clock = clock
@@ -65,6 +65,7 @@ class DynamoRankings:
         self._lanes: TtlCache[str, _Lane] = TtlCache(clock, RANKING_TTL_S)
 
     def commit(self, ranking: Ranking, moves: Sequence[Move]) -> list[MoveConflict]:
+        """Move entries and tiers in one transaction. An empty list means that it succeeded."""
         until = ranking.kept_until
         expiry = None if until is None else (until + EXPIRY_MARGIN) // SECOND
         lane = self._lanes.get(ranking.key) or _Lane()

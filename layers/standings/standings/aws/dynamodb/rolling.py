@@ -44,7 +44,8 @@ from standings.domain.rolling import (
 from standings.domain.scoring import Place, sort_key
 from standings.domain.tiers import Path
 from standings.domain.windows import DAY, MAX_ROLLING_BUCKETS, SECOND
-from standings.ports import (
+from standings.runtime.clock import RANKING_TTL_S, READ_TIMEOUT_S, Clock, TtlCache, with_retry
+from standings.stores import (
     CancelReason,
     ListItem,
     RollingRow,
@@ -53,7 +54,6 @@ from standings.ports import (
     StoreRefusedError,
     StoreUnavailableError,
 )
-from standings.runtime.clock import RANKING_TTL_S, READ_TIMEOUT_S, Clock, TtlCache, with_retry
 
 # The items of a rolling window: rows, list items and logs, as they are stored.
 
@@ -342,8 +342,8 @@ class _LogInUse:
     conflicts: int = 0  # In a row
 
 
-class DynamoRollingWindows:
-    """Rolling windows (`ports.RollingWindows`).
+class RollingWindows:
+    """Rolling windows, for the projector. Every call may raise StoreUnavailableError and StoreRefusedError.
 
     A process appends to log 0 of a window until it has conflicts there with other processes. Then it appends to a
     random log of several. Log 0 has their number before one of them is used, so that readers read them all.
@@ -367,6 +367,7 @@ class DynamoRollingWindows:
         self._named: TtlCache[tuple[str, int, int], bool] = TtlCache(clock, RANKING_TTL_S)
 
     def rows(self, rankings: RollingRankings, members: Sequence[str]) -> dict[str, RollingRow | str]:
+        """Read rows, strongly consistently. A row that cannot be decoded is the reason why."""
         by_key = {entry_key(rankings.key, member): member for member in members}
         log = self._log(rankings)
         own_log = log_key(rankings.key, log.number)
@@ -383,6 +384,7 @@ class DynamoRollingWindows:
         return {by_key[key]: row_of(item) for key, item in rows.items()}
 
     def list(self, rankings: RollingRankings, items: Sequence[ListItem]) -> None:
+        """Write list items, each unless the stored one is newer. Those with a place are written before the others."""
         placed = [item for item in items if item.place is not None]
         if placed:
             self._prepare(rankings)
@@ -403,6 +405,7 @@ class DynamoRollingWindows:
         )
 
     def commit(self, rankings: RollingRankings, rows: Sequence[RowChange], entry: LogEntry) -> Sequence[RowConflict]:
+        """Write rows and append their changes to a log, in one transaction. No conflict means that it succeeded."""
         # The row of a removed member needs no log. On a deleted board nothing would remove the log again.
         if entry.changes:
             self._prepare(rankings)
@@ -462,6 +465,7 @@ class DynamoRollingWindows:
         return RowConflict(None, reason, message)
 
     def fold(self, rankings: RollingRankings, room: int) -> None:
+        """Take this process's log into the tiers, if it is longer than `room` bytes."""
         log = self._log(rankings)
         if log.bytes > room:
             log.bytes = fold_log(self._client, self._table, self._clock, self._run_all, rankings, log.number)

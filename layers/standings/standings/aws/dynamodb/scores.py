@@ -30,7 +30,8 @@ from standings.domain.boards import MAX_UNITS, BoardRecord, BucketCoverage, Cove
 from standings.domain.events import Event
 from standings.domain.members import Change, Image
 from standings.domain.windows import DAY, SECOND
-from standings.ports import (
+from standings.runtime.clock import Clock
+from standings.stores import (
     Addition,
     CancelReason,
     DamagedItem,
@@ -45,7 +46,6 @@ from standings.ports import (
     Rewrite,
     StoreUnavailableError,
 )
-from standings.runtime.clock import Clock
 
 # Members' items, and the records that their stream has of them. The legend of the attributes is in `keys`.
 
@@ -190,8 +190,8 @@ def _image_of(key: MemberKey, item: Any) -> Image:
 _CONTENT: Final = ("coverage", "codes", "generation", "written", "latest", "stale", "renewed", "job")
 
 
-class DynamoBoards:
-    """Board records (`ports.BoardRecords`)."""
+class BoardRecords:
+    """All records of boards. Every method may raise the errors of a store."""
 
     def __init__(self, client: DynamoDBClient, scores: str, clock: Clock) -> None:
         self._client = client
@@ -199,6 +199,7 @@ class DynamoBoards:
         self._clock = clock
 
     def records(self, boards: Iterable[str]) -> dict[str, BoardRecord]:
+        """Read the records of these boards, strongly consistently. A board without a record is left out."""
         wanted = set(boards)
         found: dict[str, BoardRecord] = {}
         # In this order: a board that is deleted in between is found among the deleted ones.
@@ -233,6 +234,7 @@ class DynamoBoards:
         return names
 
     def put(self, record: BoardRecord, seen: BoardRecord | None) -> bool:
+        """Replace the record that was seen (None: no record). False if there is another version."""
         version = None if seen is None else seen.version
         was_deleted, item = seen is not None and _is_done_with(seen), encode_record(record)
         if seen is None or was_deleted == _is_done_with(record):
@@ -341,8 +343,11 @@ _NEXT_VERSION: Final = "if_not_exists(v, :t) + :i"  # A new item starts at the c
 _STAMPED_BEFORE: Final = "t <= :t"  # No faster clock wrote the item. The fastest clock decides which events are late.
 
 
-class DynamoScores:
-    """Scores and Receipts (`ports.Scores`)."""
+class Scores:
+    """Members' items, and the receipts of events. Every method may raise the errors of a store.
+
+    Where an item cannot be read, the methods raise DamagedItemError, and `members` returns a DamagedItem for it.
+    """
 
     def __init__(self, client: DynamoDBClient, scores: str, receipts: str, clock: Clock) -> None:
         self._client = client
@@ -353,15 +358,21 @@ class DynamoScores:
     def images(
         self, keys: Iterable[MemberKey], *, consistent: bool = False, damaged: list[DamagedItem] | None = None
     ) -> dict[MemberKey, Image]:
+        """Read items, eventually consistently unless told otherwise. A member without an item is left out.
+
+        With `damaged`, members whose items cannot be read are appended to it, and left out.
+        """
         wanted = [member_item_key(*key) for key in keys]
         items = batch_get(self._client, self._scores, wanted, self._clock, consistent=consistent)
         return {(image.board, image.member): image for image in _images(items, damaged)}
 
     def image(self, key: MemberKey) -> Image | None:
+        """Read an item, strongly consistently; None if it does not exist."""
         item = get_item(self._client, self._scores, member_item_key(*key), consistent=True)
         return decode_stored(item) if item is not None else None
 
     def members(self, board: str, slot: int, after: str | None, limit: int) -> list[Image | DamagedItem]:
+        """Read items of a slot, strongly consistently, by member after `after`. Fewer than `limit`: the last ones."""
         values = {":p": {"S": slot_key(board, slot)}}
         condition = "pk = :p"
         if after is not None:
@@ -371,6 +382,7 @@ class DynamoScores:
         return [decode_or_damage(item) for item in items]
 
     def receipts(self, event_ids: Iterable[str]) -> dict[str, bytes]:
+        """Read the digests of events, strongly consistently. An event that was not applied is left out."""
         keys = [{"pk": {"S": event_id}} for event_id in event_ids]
         items = batch_get(self._client, self._receipts, keys, self._clock, consistent=True)
         return {item["pk"]["S"]: bytes(item["d"]["B"]) for item in items}
@@ -378,6 +390,10 @@ class DynamoScores:
     def apply(
         self, events: Sequence[Event], changes: Sequence[ItemChange], now: int, fence: Fence | None = None
     ) -> list[ReceiptConflict | ItemConflict]:
+        """Write the receipts of events and the changes of items, all or nothing. Return the conflicts, if any.
+
+        With a fence, one change fewer fits. Raises FencedError if the fence is not that of its board's record.
+        """
         expiry = str((now + RECEIPT_LIFETIME) // SECOND)
         actions = [self._receipt(event, expiry) for event in events]
         actions += [

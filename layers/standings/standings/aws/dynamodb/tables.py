@@ -91,14 +91,14 @@ from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
 from standings.aws.sdk_errors import error_code
 from standings.domain.profiles import INDEXED_LENGTH, MIN_SEARCH_LENGTH, search_form
 from standings.domain.tiers import FANOUT, Path
-from standings.ports import SLOTS, CancelReason, Lane, StoreRefusedError, StoreUnavailableError
 from standings.runtime.clock import Clock
+from standings.stores import SLOTS, CancelReason, Lane, StoreRefusedError, StoreUnavailableError
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import client as stubs
 
 
-# Calls to DynamoDB. They raise the errors of `ports`.
+# Calls to DynamoDB. They raise the errors of `stores`.
 
 DynamoDBClient: TypeAlias = "stubs.DynamoDBClient"
 Item = Mapping[str, Mapping[str, Any]]  # An item with DynamoDB's type descriptors, as in `{"pk": {"S": "x"}}`

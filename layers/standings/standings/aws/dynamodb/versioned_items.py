@@ -8,7 +8,7 @@ import orjson
 
 from standings.aws.dynamodb.tables import AUDIT, SETTLE, DynamoDBClient, get_item, put_version, top_key
 from standings.domain.boards import Ranking
-from standings.ports import AnnouncedTop, AuditPosition, Position, Standing, Tally
+from standings.stores import AnnouncedTop, AuditPosition, Position, Standing, Tally
 
 # Items that hold one JSON object each, with a version.
 
@@ -41,13 +41,14 @@ class VersionedJson:
 # Reads and writes what was last announced of each ranking. That is in Rankings, beside the ranking's tiers.
 
 
-class DynamoAnnouncedTops:
-    """The last announcements (`ports.AnnouncedTops`)."""
+class AnnouncedTops:
+    """The last announcements by ranking. Every method may raise StoreUnavailableError."""
 
     def __init__(self, client: DynamoDBClient, rankings: str) -> None:
         self._items = VersionedJson(client, rankings)
 
     def read(self, ranking: Ranking) -> AnnouncedTop | None:
+        """Read what was last announced, strongly consistently; None before the first announcement."""
         content = self._items.read(_key(ranking))
         if content is None:
             return None
@@ -58,6 +59,7 @@ class DynamoAnnouncedTops:
         return AnnouncedTop(content["version"], content["seq"], content["at"], top, unsent)
 
     def put(self, ranking: Ranking, announced: AnnouncedTop) -> bool:
+        """Write an announcement over the version before. False if there is another version."""
         content = {
             "version": announced.version,
             "seq": announced.seq,
@@ -76,7 +78,7 @@ def _key(ranking: Ranking) -> str:
 # Reads and writes where turns over all boards are. That is in Rankings: without it, a turn begins again.
 
 
-class DynamoSettlePositions:
+class SettlePositions:
     """The record of settlements."""
 
     def __init__(self, client: DynamoDBClient, rankings: str) -> None:
@@ -91,7 +93,7 @@ class DynamoSettlePositions:
         return self._items.put(SETTLE, asdict(position))
 
 
-class DynamoAuditPositions:
+class AuditPositions:
     """The record of audits."""
 
     def __init__(self, client: DynamoDBClient, rankings: str) -> None:

@@ -1,17 +1,15 @@
-"""The stores, as the pipeline's stages see them; `aws` implements them. Every method may raise the store's errors."""
+"""What stores take and give, and the errors that they raise. `aws` has the stores."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
-from standings.domain.boards import BoardRecord, Ranking
-from standings.domain.events import Event
-from standings.domain.members import Image, Move
-from standings.domain.profiles import Changes, Profile
-from standings.domain.rolling import Block, LogEntry, RollingRankings, Steps
+from standings.domain.members import Image
+from standings.domain.profiles import Profile
+from standings.domain.rolling import Block, Steps
 from standings.domain.scoring import Place
-from standings.domain.tiers import Counters, Path
+from standings.domain.tiers import Path
 
 # Why a store did not do what it was asked to.
 
@@ -37,19 +35,6 @@ class CancelReason(Enum):
 
 
 # A board's record: which rankings the board has, and the job that is running on it.
-
-
-class BoardRecords(Protocol):
-    """All records of boards."""
-
-    def records(self, boards: Iterable[str]) -> dict[str, BoardRecord]:
-        """Read the records of these boards, strongly consistently. A board without a record is left out."""
-
-    def names(self, after: str | None, limit: int) -> list[str]:
-        """List the names of boards that sort after `after`, in order."""
-
-    def put(self, record: BoardRecord, seen: BoardRecord | None) -> bool:
-        """Replace the record that was seen (None: no record). False if there is another version."""
 
 
 # Scores and Receipts.
@@ -153,38 +138,6 @@ class DamagedItemError(Exception):
         self.item = item
 
 
-class Scores(Protocol):
-    """Members' items, and the receipts of events.
-
-    Where an item cannot be read, the methods raise DamagedItemError, and `members` returns a DamagedItem for it.
-    """
-
-    def images(
-        self, keys: Iterable[MemberKey], *, consistent: bool = False, damaged: list[DamagedItem] | None = None
-    ) -> dict[MemberKey, Image]:
-        """Read items, eventually consistently unless told otherwise. A member without an item is left out.
-
-        With `damaged`, members whose items cannot be read are appended to it, and left out.
-        """
-
-    def image(self, key: MemberKey) -> Image | None:
-        """Read an item, strongly consistently; None if it does not exist."""
-
-    def receipts(self, event_ids: Iterable[str]) -> dict[str, bytes]:
-        """Read the digests of events, strongly consistently. An event that was not applied is left out."""
-
-    def apply(
-        self, events: Sequence[Event], changes: Sequence[ItemChange], now: int, fence: Fence | None = None
-    ) -> list[ReceiptConflict | ItemConflict]:
-        """Write the receipts of events and the changes of items, all or nothing. Return the conflicts, if any.
-
-        With a fence, one change fewer fits. Raises FencedError if the fence is not that of its board's record.
-        """
-
-    def members(self, board: str, slot: int, after: str | None, limit: int) -> list[Image | DamagedItem]:
-        """Read items of a slot, strongly consistently, by member after `after`. Fewer than `limit`: the last ones."""
-
-
 # Rolling windows, as the projector writes them.
 
 
@@ -222,22 +175,6 @@ class RowConflict(NamedTuple):
     message: str
 
 
-class RollingWindows(Protocol):
-    """Rolling windows, for the projector. Every call may raise StoreUnavailableError and StoreRefusedError."""
-
-    def rows(self, rankings: RollingRankings, members: Sequence[str]) -> dict[str, RollingRow | str]:
-        """Read rows, strongly consistently. A row that cannot be decoded is the reason why."""
-
-    def list(self, rankings: RollingRankings, items: Sequence[ListItem]) -> None:
-        """Write list items, each unless the stored one is newer. Those with a place are written before the others."""
-
-    def commit(self, rankings: RollingRankings, rows: Sequence[RowChange], entry: LogEntry) -> Sequence[RowConflict]:
-        """Write rows and append their changes to a log, in one transaction. No conflict means that it succeeded."""
-
-    def fold(self, rankings: RollingRankings, room: int) -> None:
-        """Take this process's log into the tiers, if it is longer than `room` bytes."""
-
-
 # Rankings, as the projector writes them and readers see them.
 
 MAX_ACTIONS = 100  # Actions of one DynamoDB transaction
@@ -257,17 +194,6 @@ class MoveConflict(NamedTuple):
     reason: CancelReason
     found: RankingRow | None
     message: str
-
-
-class Rankings(Protocol):
-    """Rankings, for the projector."""
-
-    @property
-    def rolling(self) -> RollingWindows:
-        """Those of rolling windows."""
-
-    def commit(self, ranking: Ranking, moves: Sequence[Move]) -> list[MoveConflict]:
-        """Move entries and tiers in one transaction. An empty list means that it succeeded."""
 
 
 class Lane(NamedTuple):
@@ -290,16 +216,6 @@ class Removal(NamedTuple):
     path: Path
     digits: Collection[int]
     lanes: Lanes
-
-
-class Trees(Protocol):
-    """Tier trees, lane by lane."""
-
-    def lanes(self, ranking: Ranking, paths: Sequence[Path]) -> dict[Path, Lanes]:
-        """Read the lanes of nodes, strongly consistently. A node without lanes is left out."""
-
-    def remove(self, ranking: Ranking, nodes: Mapping[Path, Lanes], counters: Sequence[Removal]) -> list[CancelReason]:
-        """Remove nodes and counters in one transaction, if their lanes have not changed. Empty: it succeeded."""
 
 
 class Node(NamedTuple):
@@ -346,36 +262,6 @@ class Part(NamedTuple):
     last: str
 
 
-class RankingsReader(Protocol):
-    """Rankings, and the items of Scores that a read needs. Each call reads all its items in parallel."""
-
-    def for_request(self) -> "RankingsReader":
-        """The reader for one request, which may keep what the request has read."""
-
-    def entries(self, wanted: Sequence[tuple[Ranking, str]]) -> dict[tuple[Ranking, str], Entry]:
-        """Read entries of members. A member without a place is left out."""
-
-    def nodes(self, wanted: Sequence[tuple[Ranking, Path]]) -> dict[tuple[Ranking, Path], Node]:
-        """Read nodes of tier trees. A node that does not exist is left out."""
-
-    def spans(
-        self, ranking: Ranking, spans: Sequence[Span], paths: Sequence[Path]
-    ) -> tuple[list[list[Entry]], dict[Path, Node]]:
-        """Read the entries of each span, and nodes."""
-
-    def counts(self, parts: Sequence[Part], most: int) -> list[tuple[int, str | None]]:
-        """Count up to `most` entries of each part, and say where its rest begins; None: all of it is counted."""
-
-    def record(self, board: str) -> BoardRecord | None:
-        """Read a board's record, strongly consistently; None for a board without events."""
-
-    def boards(self, prefix: str, after: str | None, limit: int) -> list[str]:
-        """List the names of boards that start with a prefix and sort after `after`, in order."""
-
-    def image(self, board: str, member: str) -> Image | None:
-        """Read a member's item, strongly consistently; None if it does not exist."""
-
-
 # What announcements need: a queue of rankings to look at, the last top that was announced, and the top of today.
 
 
@@ -393,13 +279,6 @@ class Look(NamedTuple):
 
     name: RankingName
     tries: int = 0
-
-
-class Looks(Protocol):
-    """The queue of looks."""
-
-    def ask(self, looks: Iterable[tuple[Look, int]]) -> None:
-        """Put looks on the queue, each to be delivered after so many seconds. Raises StoreUnavailableError."""
 
 
 class Standing(NamedTuple):
@@ -422,32 +301,6 @@ class AnnouncedTop(NamedTuple):
     unsent: Mapping[str, Any] | None
 
 
-class AnnouncedTops(Protocol):
-    """The last announcements by ranking. Every method may raise StoreUnavailableError."""
-
-    def read(self, ranking: Ranking) -> AnnouncedTop | None:
-        """Read what was last announced, strongly consistently; None before the first announcement."""
-
-    def put(self, ranking: Ranking, announced: AnnouncedTop) -> bool:
-        """Write an announcement over the version before. False if there is another version."""
-
-
-class TopReads(Protocol):
-    """Reads of one ranking. Only `indexed` is eventually consistent. Every method may raise StoreUnavailableError."""
-
-    def shards(self, ranking: Ranking) -> int:
-        """The highest number of shards that the sorted index has or had."""
-
-    def indexed(self, ranking: Ranking, shard: int, beyond: str, before: str | None, limit: int) -> list[str]:
-        """Up to `limit` sort keys of a shard of the sorted index, between two sort keys, in order."""
-
-    def keys(self, ranking: Ranking, members: Collection[str]) -> dict[str, str | None]:
-        """The sort key of each member's row; None for a member without a place."""
-
-    def counters(self, ranking: Ranking, paths: Sequence[Path]) -> Mapping[Path, Counters]:
-        """The counters of nodes. A node that does not exist is left out."""
-
-
 # What settling a period needs: a place for its files, and somebody who hears of it.
 
 MAX_KEYS: Final = 1_000  # Keys that one call lists
@@ -460,36 +313,6 @@ class BusEvent(NamedTuple):
     id: str
     type: str
     detail: str
-
-
-class Results(Protocol):
-    """Files by key. Every method may raise StoreUnavailableError. `name` says where they are."""
-
-    @property
-    def name(self) -> str:
-        """The bucket."""
-
-    def put(self, key: str, content: bytes) -> None:
-        """Write a file, in the place of another one of that key."""
-
-    def put_new(self, key: str, content: bytes) -> bool:
-        """Write a file if there is none of that key. False if there is one."""
-
-    def content(self, key: str) -> bytes | None:
-        """Read a file; None if there is none."""
-
-    def keys(self, prefix: str, after: str = "") -> list[str]:
-        """List keys that begin with `prefix` and sort after `after`. Fewer than `MAX_KEYS`: these are the last."""
-
-    def delete(self, key: str) -> None:
-        """Delete a file if there is one."""
-
-
-class Bus(Protocol):
-    """Whoever listens to events."""
-
-    def put(self, events: Sequence[BusEvent]) -> dict[str, str]:
-        """Put at most `MAX_EVENTS` events: why some of them failed, by id. May raise StoreUnavailableError."""
 
 
 # Profiles of members.
@@ -505,25 +328,6 @@ class Match(NamedTuple):
     key: str
     member: str
     profile: Profile
-
-
-class Profiles(Protocol):
-    """All profiles. No error of theirs quotes what a profile holds."""
-
-    def change(self, member: str, changes: Changes) -> Profile:
-        """Set and remove fields, in one write; returns the whole profile. A member without one gets one."""
-
-    def remove(self, member: str) -> bool:
-        """Remove a profile; whether there was one."""
-
-    def profile(self, member: str) -> Profile | None:
-        """Read a profile, strongly consistently; None if the member has none."""
-
-    def profiles(self, members: Sequence[str]) -> dict[str, Profile]:
-        """Read profiles, eventually consistently. A member without one is left out."""
-
-    def matches(self, beginning: str, after: Match | None, limit: int) -> list[Match]:
-        """Find names by the beginning of their search form, in its order. Fewer than `limit`: the last ones."""
 
 
 # What audits read of a ranking.
