@@ -265,6 +265,7 @@ class Sdk:
         if process.dead:
             raise Died
         world.calls += 1
+        process.calls += 1
         fault, tries = self._draw(process, operation)
         if fault in (CRASH_BEFORE, STALLED):
             self._end(process, fault)

@@ -44,6 +44,9 @@ class Process:
     """The text of its `boards.toml`."""
     detail: Any = None
     """What its invoker attached to it, such as the batch that it works on."""
+    most_calls: int = 0
+    """The most calls to AWS that it may make."""
+    calls: int = 0
     reading: int = 0
     """The last value that it read from its wall clock, in milliseconds."""
     frozen_until: int = 0

@@ -486,6 +486,17 @@ LIFETIME: Final = settings.timeout("ProjectorFunction")
 POLLS: Final = 250_000  # Microseconds between two polls
 
 
+def most_calls(kind: str, event: Any) -> int:
+    """The most calls to AWS that an invocation may make, with the faults that it meets.
+
+    A writer makes the same few for any batch, and more only for faults and refusals. A projector may have the longest
+    log to fold, a rebuild or a deletion looks at each period that there may be, and an audit at each list and node.
+    """
+    if kind == "writer":
+        return 12 + len(event["Records"])
+    return {"projector": 1_000, "care": 60, "announcer": 60, "maintenance": 5_000}[kind]
+
+
 class World:
     """Everything in one schedule."""
 
@@ -599,6 +610,7 @@ class World:
         """Invoke a function with an event. `heard` gets the answer, or the error."""
         instance = self.instances.take(function, self._definition())
         process = self._process(kind or function, instance, detail, heard)
+        process.most_calls = most_calls(process.kind, event)
 
         def run() -> None:
             try:
@@ -607,6 +619,8 @@ class World:
                 self.note(process.name, repr(error))
                 answer = error
             self.instances.give_back(instance)
+            if process.calls > process.most_calls:
+                self.judge.differ(f"{process.name} made {process.calls} calls, of at most {process.most_calls}")
             self.end(process, answer)
 
         self.clock.after(0, self.clock.start, process, run)
