@@ -1,7 +1,8 @@
 """Calls the maintenance function as a command does: again and again, until a task is done."""
 
 import random
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -25,11 +26,47 @@ def clock_of(clock: ManualClock) -> Clock:
 
 
 def call(stack: Stack, *task: str, seconds: float = 800.0, **arguments: Any) -> dict[str, Any]:
-    """Call a task once, such as `("parked", "list")`. It has so many seconds by the stack's clock to do its work."""
+    """Call a task once, such as `("parked", "list")`. It has so many seconds by the stack's clock to do its work.
+
+    On the engine, more requests than `most_requests` fail.
+    """
     event: dict[str, Any] = arguments
     for name in reversed(task):
         event = {name: event}
-    return stack.maintenance(event, Context(seconds=seconds + REPORTING_RESERVE, clock=stack.clock.monotonic))
+    requests: list[str] = []
+
+    def count(name: str, _: Mapping[str, Any]) -> None:
+        requests.append(name)
+
+    hooks: list[Any] = getattr(stack.dynamodb, "before", [])
+    hooks.append(count)
+    try:
+        answer = stack.maintenance(event, Context(seconds=seconds + REPORTING_RESERVE, clock=stack.clock.monotonic))
+    finally:
+        hooks.remove(count)
+    most = most_requests(task[0], answer)
+    assert len(requests) <= most, f"{task} made {len(requests)} requests, of at most {most}: {answer}"
+    return answer
+
+
+def most_requests(task: str, answer: Mapping[str, Any]) -> int:
+    """The most requests to DynamoDB that a call may make, by what it says that it did.
+
+    A rebuild and a deletion look at each period that there may be. An audit reads each list of each shard of a ranking,
+    and what differs again.
+    """
+    if task in ("rebuild", "delete"):
+        return 1_600 + 10 * int(answer.get("members", 0))
+    if task == "parked":
+        return 60 + 40 * sum(int(answer.get(name, 0)) for name in ("placed", "removed", "left"))
+    if task in ("audit", "audits"):
+        reports = answer.get("boards", [])
+        looked_at = sum((Counter(report["looked_at"]) for report in reports), Counter[str]())
+        found = sum(sum(report["found"].values()) for report in reports)
+        return 200 + 60 * looked_at["rankings"] + 4 * looked_at.total() + 20 * found
+    if task == "erase":
+        return 30 + 10 * int(answer["looked_at"])
+    return 500
 
 
 def calls(stack: Stack, *task: str, seconds: float = 800.0, **arguments: Any) -> Iterator[dict[str, Any]]:
