@@ -4,18 +4,26 @@ Hypothesis chooses what is posted, hidden, registered and removed, how time pass
 The real handlers run on the engine. After each step, boards are compared read by read.
 """
 
+import os
 import random
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import orjson
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
@@ -28,6 +36,7 @@ from tests.support.machine.boards import (
     BOARDS,
     FIRST_LETTERS,
     MEMBERS,
+    NEAR,
     NOTES,
     UNITS,
     Board,
@@ -35,6 +44,7 @@ from tests.support.machine.boards import (
     draw_updates,
     keeps_notes,
 )
+from tests.support.machine.traps import TRAPS, traps_of
 from tests.support.oracle.comparing import compare_every_read, same
 from tests.support.oracle.model import ENDING, BoardModel
 from tests.support.thoroughness import TIMES
@@ -51,6 +61,7 @@ BEHIND: Final = (0, 1, 60_000, 300_000)
 """Milliseconds by which a writer's clock is behind a reader's."""
 BOUNDARY: Final = 10 * 60_000
 """Milliseconds: all periods of all boards end, and all `late` pass, at multiples of it."""
+A_THOUSAND: Final = 1000
 SHARDS: Final = (1, 2, 3, 5)
 REMEMBERED: Final = timedelta(days=29)
 """For this long, a repeated event is recognized."""
@@ -66,7 +77,11 @@ SLOW: Final = settings(
 
 
 class Machine(RuleBasedStateMachine):
-    """The stack and the models, side by side."""
+    """The stack and the models, side by side. `always` is a board that each example has."""
+
+    always: str | None = None
+    met: ClassVar[set[str]] = set()
+    """The traps that examples have met."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -91,9 +106,8 @@ class Machine(RuleBasedStateMachine):
     def begin(self, seed: int, start: datetime, data: st.DataObject) -> None:
         """Choose few boards and few members, so that much happens to each."""
         self.rng = random.Random(seed)
-        names = data.draw(
-            st.lists(st.sampled_from(sorted(BOARDS)), min_size=1, max_size=2, unique=True), label="boards"
-        )
+        chosen = st.lists(st.sampled_from(sorted(BOARDS)), min_size=1, max_size=2, unique=True)
+        names = data.draw(chosen if self.always is None else chosen.map(self.with_always), label="boards")
         self.boards = {name: BOARDS[name] for name in names}
         self.models = {name: board.model() for name, board in self.boards.items()}
         self.members = self.rng.sample(MEMBERS, self.rng.randint(2, len(MEMBERS)))
@@ -102,6 +116,11 @@ class Machine(RuleBasedStateMachine):
         for name, board in self.boards.items():
             for member in self.members[1:] if board.registered else []:
                 self.put(name, member, None)
+
+    def with_always(self, names: Sequence[str]) -> list[str]:
+        """Boards with `always` among them; half the time with a board whose name it begins, if there is one."""
+        longer = [name for name in BOARDS if name.startswith(f"{self.always}-")] if len(names) > 1 else []
+        return list(dict.fromkeys([str(self.always), *longer, *names]))[:2]
 
     def start(self, shards: int, projected: Mapping[int, int] | None = None) -> None:
         text = "".join(board.toml(name, shards) for name, board in self.boards.items())
@@ -134,10 +153,54 @@ class Machine(RuleBasedStateMachine):
             amounts = {metric: rng.choice(units) for metric in rng.sample(metrics, rng.randint(1, len(metrics)))}
             note = rng.choice((None, *NOTES)) if keeps_notes(self.boards[name], amounts) else None
             updates = ((name, rng.choice(self.members), tuple(sorted(amounts.items())), note),)
-            self.made += 1
             at = self.now - timedelta(minutes=rng.choice(MINUTES_AGO))
-            events.append(Sent(f"{rng.choice(FIRST_LETTERS)}{self.made}", at, updates))
+            events.append(Sent(self.new_id(rng.choice(FIRST_LETTERS)), at, updates))
+        events += [self.wide(rng), *self.on_two_boards(rng)]
         self.deliver(events)
+
+    def new_id(self, first: str) -> str:
+        self.made += 1
+        return f"{first}{self.made}".ljust(128 if self.made % 5 == 0 else 1, "x")
+
+    def wide(self, rng: random.Random) -> Sent:
+        """An event of twenty updates, in which a pair of board and member may stand more than once."""
+        updates: list[tuple[str, str, tuple[tuple[str, int], ...], int | None]] = []
+        for _ in range(20):
+            name = rng.choice(sorted(self.boards))
+            metric = rng.choice(sorted(self.boards[name].metrics))
+            updates.append((name, rng.choice(self.members), ((metric, rng.choice(UNITS)),), None))
+        return Sent(self.new_id("w"), self.now, tuple(updates))
+
+    def on_two_boards(self, rng: random.Random) -> list[Sent]:
+        """An event with a list of boards, if there are two boards with a metric of one name and precision."""
+        if len(self.boards) < 2:
+            return []
+        one, other = rng.sample(sorted(self.boards), 2)
+        metrics = self.boards[one].metrics, self.boards[other].metrics
+        both = [
+            name
+            for name in metrics[0]
+            if name in metrics[1] and metrics[0][name].precision == metrics[1][name].precision
+        ]
+        if not both:
+            return []
+        member, amounts = rng.choice(self.members), ((rng.choice(both), rng.choice(UNITS)),)
+        updates = (one, member, amounts, None), (other, member, amounts, None)
+        return [Sent(self.new_id("t"), self.now, updates, lists_boards=True)]
+
+    @precondition(lambda self: "bounds" in self.boards)
+    @rule(seed=st.integers(0, 2**32 - 1))
+    def come_near_the_bounds(self, seed: int) -> None:
+        """Post many amounts near the bounds at once. What would go beyond is refused, and nothing else."""
+        rng = random.Random(seed)
+        member = rng.choice(self.members)
+        metrics = [rng.choice(("points", "far")) for _ in range(30)]
+        self.deliver(
+            [
+                Sent(self.new_id("n"), self.now, (("bounds", member, ((metric, rng.choice(NEAR)),), None),))
+                for metric in metrics
+            ]
+        )
 
     @rule(data=st.data())
     def use_an_id_twice(self, data: st.DataObject) -> None:
@@ -216,6 +279,8 @@ class Machine(RuleBasedStateMachine):
         same(f"the state of {path} {period} at {self.now}", "final", before["state"])
         events = [replace(self.made_up(data), at=end - timedelta(minutes=minutes)) for minutes in (1, 7)]
         self.clock.milliseconds -= behind
+        if behind:
+            self.met.add("a writer's clock is behind")
         self.deliver(events)
         self.clock.milliseconds += behind
         same(f"{path} {period}, final at {self.now}", before["entries"], self._list(path, period)["entries"])
@@ -240,12 +305,10 @@ class Machine(RuleBasedStateMachine):
         self.waiting = [*changed, *(board for board in self.waiting if board not in changed)]
 
     def made_up(self, data: st.DataObject) -> Sent:
-        self.made += 1
         first = data.draw(st.sampled_from(FIRST_LETTERS), label="id")
         ago = data.draw(st.sampled_from(MINUTES_AGO), label="minutes ago")
-        return Sent(
-            f"{first}{self.made}", self.now - timedelta(minutes=ago), draw_updates(data, self.boards, self.members)
-        )
+        updates = draw_updates(data, self.boards, self.members)
+        return Sent(self.new_id(first), self.now - timedelta(minutes=ago), updates)
 
     def deliver(self, events: Sequence[Sent]) -> None:
         """Send events through the writer in one batch. It must refuse what the models refuse."""
@@ -257,6 +320,7 @@ class Machine(RuleBasedStateMachine):
         same("the writer's answer", {"batchItemFailures": []}, self.stack.writer({"Records": records}, Context()))
         letters = self.stack.dead_letters.messages[before:]
         refused = {orjson.loads(letter["MessageBody"])["id"] for letter in letters}
+        self.met.update(traps_of(self.boards, events, refused))
         must, may = self._judge(events)
         if not must <= refused <= must | may:
             raise AssertionError(
@@ -268,7 +332,10 @@ class Machine(RuleBasedStateMachine):
         """Apply events to the models: the ids that must be refused, and those that may be."""
         must, may = set(), set()
         for sent in events:
-            refuses = any(self.models[board].refuses(member) for board, member, *_ in sent.updates)
+            refuses = any(
+                self.models[board].refuses(member, amounts) for (board, member), amounts in self.parts(sent).items()
+            )
+            refuses = refuses or not self._allows(sent)
             if sent.id in self.accepted:
                 if self.accepted[sent.id][0] != sent:
                     must.add(sent.id)
@@ -282,20 +349,65 @@ class Machine(RuleBasedStateMachine):
                 self._count(sent)
         return must, may
 
+    def parts(self, sent: Sent) -> dict[tuple[str, str], dict[str, int]]:
+        """What an event gives each pair of board and member, by metric."""
+        given: dict[tuple[str, str], dict[str, list[int]]] = {}
+        for board, member, amounts, _ in sent.updates:
+            for metric, units in amounts:
+                given.setdefault((board, member), {}).setdefault(metric, []).append(units)
+        return {
+            (board, member): {name: self.boards[board].metrics[name].merged(units) for name, units in metrics.items()}
+            for (board, member), metrics in given.items()
+        }
+
+    def _allows(self, sent: Sent) -> bool:
+        """Whether each amount of an event is one that its metric takes."""
+        return all(
+            self.boards[board].metrics[name].allows(units)
+            for board, _, amounts, _ in sent.updates
+            for name, units in amounts
+        )
+
     def _count(self, sent: Sent) -> None:
         self.accepted[sent.id] = sent, self.now
         self.refused.pop(sent.id, None)
-        for name in {board for board, *_ in sent.updates}:
-            theirs = {member: dict(amounts) for board, member, amounts, _ in sent.updates if board == name}
+        parts = self.parts(sent)
+        for name in {board for board, _ in parts}:
+            theirs = {member: amounts for (board, member), amounts in parts.items() if board == name}
             notes = {member: note and {"n": note} for board, member, _, note in sent.updates if board == name}
             assert self.models[name].add_all(sent.id, sent.at, theirs, self.now, notes)
 
 
-class ManyExamples(Machine):
-    """The same, for `make test-all`."""
-
-
 TestMachine = Machine.TestCase
 TestMachine.settings = settings(SLOW, max_examples=10, stateful_step_count=15)
-TestManyExamples = pytest.mark.thorough(ManyExamples.TestCase)
-TestManyExamples.settings = settings(SLOW, max_examples=35 * TIMES, stateful_step_count=15)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("board", sorted(BOARDS))
+def test_many_examples_meet_all_traps(board: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    class Chosen(Machine):
+        always = board
+        met: ClassVar[set[str]] = set()
+
+        @rule(seed=st.integers(0, 2**32 - 1))
+        @precondition(lambda self: self.made < A_THOUSAND)
+        def a_thousand_happen(self, seed: int) -> None:
+            """Post a thousand events in one batch."""
+            rng = random.Random(seed)
+            events = []
+            for _ in range(A_THOUSAND):
+                name = rng.choice(sorted(self.boards))
+                amounts = ((rng.choice(sorted(self.boards[name].metrics)), rng.choice(UNITS)),)
+                updates = ((name, rng.choice(self.members), amounts, None),)
+                events.append(Sent(self.new_id("k"), self.now - timedelta(minutes=rng.choice(MINUTES_AGO)), updates))
+            self.deliver(events)
+
+    run_state_machine_as_test(Chosen, settings=settings(SLOW, max_examples=4 * TIMES, stateful_step_count=15))
+    folder = tmp_path_factory.getbasetemp()
+    folder = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+    for trap in Chosen.met:
+        (folder / f"trap {TRAPS.index(trap)}").touch()
+    (folder / f"machine {board}").touch()
+    if all((folder / f"machine {name}").exists() for name in BOARDS):
+        missing = [trap for number, trap in enumerate(TRAPS) if not (folder / f"trap {number}").exists()]
+        assert missing == []

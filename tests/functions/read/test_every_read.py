@@ -40,7 +40,7 @@ def live(stack: Stack, model: BoardModel, name: str, board: Board, rng: random.R
     project(stack)
 
 
-@pytest.mark.parametrize("name", ["crowd", *BOARDS])
+@pytest.mark.parametrize("name", ["crowd", *sorted(BOARDS.keys() - {"bounds", "twenty"})])  # the machine has those two
 @pytest.mark.parametrize("seed", seeds(1, 5))
 def test_every_read_is_that_of_a_sort(name: str, seed: int) -> None:
     rng = random.Random(f"{name} {seed}")

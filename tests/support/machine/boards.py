@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from typing import Final
+from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 import orjson
@@ -45,16 +45,37 @@ class Board:
             lines.append(
                 f'metrics.{metric} = {{ aggregate = "{rules.aggregate}", precision = {rules.precision}, '
                 f'order = "{order}", ties = "{rules.ties}", notes = {str(rules.notes).lower()}, '
-                f"windows = [{windows}] }}"
+                f"windows = [{windows}]{_limit('least', rules, rules.least)}{_limit('most', rules, rules.most)} }}"
             )
         return "\n".join(lines) + "\n"
+
+
+def _limit(name: str, rules: Metric, units: int | None) -> str:
+    return "" if units is None else f", {name} = {Decimal(units).scaleb(-rules.precision):f}"
 
 
 def _season(season: Season) -> str:
     return f'{{ name = "{season.name}", starts = "{season.starts}", ends = "{season.ends}" }}'
 
 
+WINDOWS: Final = (("all",), ("all", "day"), ("last-1-days",), ("all", "last-3-days"), ("week",))
 BOARDS: Final = {
+    "twenty": Board(  # metrics
+        {
+            f"m{number}": Metric(("sum", "max", "min", "last")[number % 4], windows=WINDOWS[number % 5])
+            for number in range(20)
+        },
+        Calendar(BERLIN, late=timedelta(hours=3), keep=timedelta(days=2)),
+    ),
+    "bounds": Board(
+        {
+            "points": Metric(),
+            "far": Metric(descending=False, ties="first"),
+            "laps": Metric(windows=("all", "last-3-days"), least=-1, most=5),
+            "depth": Metric("min", precision=1, least=-1000, most=127),
+        },
+        Calendar(BERLIN),
+    ),
     "sums": Board(
         {
             "points": Metric(precision=2, windows=("all", "day", "last-3-days", "last-90-days")),
@@ -139,6 +160,9 @@ FIRST_LETTERS: Final = ("z", "a", "\ufffd", "\U0001f600")
 NOTES: Final = (1, 2, 3)
 UNITS: Final = (0, 1, 1, 2, 5, -1, -3, 127, 128, 1000, -20_000)
 
+NEAR: Final = (9_007_199_254_740_000, -9_007_199_254_740_000, 4_503_599_627_370_000, 991)
+"""Amounts near the bounds. An amount may have 15 digits that count."""
+
 Updates = tuple[tuple[str, str, tuple[tuple[str, int], ...], int | None], ...]
 """The updates of an event: board, member, units of metrics, and the number in its note (None: it has no note)."""
 
@@ -150,17 +174,22 @@ class Sent:
     id: str
     at: datetime
     updates: Updates
+    lists_boards: bool = False
+    """Whether updates that are equal but for their boards are written as one, with a list of boards."""
 
     def body(self, boards: Mapping[str, Board]) -> bytes:
-        shares = [
-            {
+        shares: list[dict[str, Any]] = []
+        for board, member, amounts, note in self.updates:
+            share = {
                 "board": board,
                 "member": member,
                 "metrics": {name: _number(units, boards[board].metrics[name].precision) for name, units in amounts},
                 **({} if note is None else {"note": {"n": note}}),
             }
-            for board, member, amounts, note in self.updates
-        ]
+            if self.lists_boards and shares:
+                shares[-1]["board"] = [shares[-1]["board"], board]
+            else:
+                shares.append(share)
         updates = shares[0] if len(shares) == 1 else {"updates": shares}
         return orjson.dumps({"id": self.id, "at": self.at.isoformat(), **updates})
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from tests.support.aws.stack import Stack
 from tests.support.dynamodb.requests import Requests
-from tests.support.oracle.model import METHODS, BoardModel, Line, Listing, Metric
+from tests.support.oracle.model import MAX_UNITS, METHODS, BoardModel, Line, Listing, Metric
 from tests.support.oracle.work import excess
 
 SAMPLE: Final = 3
@@ -99,7 +99,8 @@ class Asked:
         held = [one.score for one in self.listing.placed]
         some = self.rng.sample(held, min(SAMPLE, len(held)))
         near = [score + self.rng.choice([-128, -1, 1, 2, 127]) for score in some]
-        return [*some, *near, self.rng.choice([0, FURTHEST, -FURTHEST])]
+        scores = [*some, *near, self.rng.choice([0, FURTHEST, -FURTHEST])]
+        return [max(-MAX_UNITS, min(score, MAX_UNITS)) for score in scores]
 
     def read(self, rest: str = "", **arguments: Any) -> tuple[str, dict[str, Any]]:
         """Send a GET request. Return the request in words and the answer, after `checked`.

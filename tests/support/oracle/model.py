@@ -18,6 +18,9 @@ CALENDAR = ("hour", "day", "week", "month", "year")
 SEASON = "season"
 ENDING = (*CALENDAR, SEASON)
 NO_NOTES: Mapping[str, Any] = MappingProxyType({})
+NO_AMOUNTS: Mapping[str, int] = MappingProxyType({})
+MAX_UNITS = 2**53 - 1
+"""A score is at most so many units away from 0."""
 Line = tuple[int, str, int]
 """Rank, member, score."""
 Bucket = datetime | date
@@ -199,6 +202,21 @@ class Metric:
     ties: str = "member"
     windows: tuple[str, ...] = ("all",)
     notes: bool = False
+    least: int | None = None
+    most: int | None = None
+    """The least and the most units of one amount."""
+
+    def merged(self, amounts: Sequence[int]) -> int:
+        """What several amounts for one member in one event come to."""
+        if self.aggregate == "last":
+            return amounts[-1]
+        if self.aggregate == "sum":
+            return sum(amounts)
+        return max(amounts) if self.aggregate == "max" else min(amounts)
+
+    def allows(self, units: int) -> bool:
+        """Whether an event may have this amount."""
+        return (self.least is None or units >= self.least) and (self.most is None or units <= self.most)
 
 
 class Placed(NamedTuple):
@@ -335,9 +353,15 @@ class BoardModel:
     """The ids of all accepted events."""
     counted: list[Counted] = field(default_factory=list)
 
-    def refuses(self, member: str) -> bool:
-        """Whether the board would refuse an event for this member."""
-        return self.registered and member not in self.members
+    def refuses(self, member: str, amounts: Mapping[str, int] = NO_AMOUNTS) -> bool:
+        """Whether the board would refuse an event for this member, for it or for a sum that goes beyond the bounds."""
+        if self.registered and member not in self.members:
+            return True
+        sums = {name: units for name, units in amounts.items() if self.metrics[name].aggregate == "sum"}
+        return any(abs(self._sum(name, member) + units) > MAX_UNITS for name, units in sums.items())
+
+    def _sum(self, metric: str, member: str) -> int:
+        return sum(event.amounts.get(metric, 0) for event in self.counted if event.member == member)
 
     def add(self, event_id: str, member: str, at: datetime, amounts: Mapping[str, int], now: datetime) -> bool:
         """Apply an event at the instant `now`, once. Return whether it was accepted, now or earlier."""

@@ -1,0 +1,99 @@
+"""The traps of the state machine: what a wrong implementation would fail at. `make test-all` meets all of them."""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import timedelta
+from itertools import permutations
+from typing import Final
+
+from tests.support.machine.boards import NEAR, Board, Sent
+
+TRAPS: Final = (
+    "an event's id of 128 characters",
+    "a member of 256 bytes",
+    "a member with control characters and quotes",
+    "two members that look alike",
+    "a pair of board and member named twice",
+    "a list of boards",
+    "twenty updates",
+    "one id twice in a batch",
+    "a batch of a thousand",
+    "counted near the bounds",
+    "refused beyond the bounds",
+    "refused by least or most",
+    "a board of twenty metrics",
+    "nine decimals",
+    "late of nothing",
+    "late of minutes",
+    "last-1-days",
+    "last-31-days",
+    "a zone west of UTC, by half an hour",
+    "clocks that change at midnight",
+    "a board whose name begins another's",
+    "a writer's clock is behind",
+)
+
+
+def traps_of(boards: Mapping[str, Board], events: Sequence[Sent], refused: Collection[str]) -> Iterator[str]:
+    """The traps that a batch meets, by what was counted and what was refused."""
+    ids = Counter(sent.id for sent in events)
+    if max(ids.values()) > 1:
+        yield "one id twice in a batch"
+    if len(events) >= 1000:
+        yield "a batch of a thousand"
+    counted = [sent for sent in events if sent.id not in refused]
+    for sent in events:
+        yield from _of_event(boards, sent, is_refused=sent.id in refused and ids[sent.id] == 1)
+    members = {member for sent in counted for _, member, _, _ in sent.updates}
+    if {"\xe9", "e\u0301"} <= members:
+        yield "two members that look alike"
+    if any(len(member.encode()) == 256 for member in members):
+        yield "a member of 256 bytes"
+    if any({"\r", '"', "\0"} <= set(member) for member in members):
+        yield "a member with control characters and quotes"
+    names = {board for sent in counted for board, *_ in sent.updates}
+    if any(other.startswith(one) for one, other in permutations(names, 2)):
+        yield "a board whose name begins another's"
+    for name in names:
+        yield from _of_board(boards[name])
+
+
+def _of_event(boards: Mapping[str, Board], sent: Sent, *, is_refused: bool) -> Iterator[str]:
+    amounts = [(boards[board].metrics[name], units) for board, _, given, _ in sent.updates for name, units in given]
+    is_near = any(units in NEAR for _, units in amounts)
+    if is_refused:
+        if is_near:
+            yield "refused beyond the bounds"
+        if not all(metric.allows(units) for metric, units in amounts):
+            yield "refused by least or most"
+        return
+    pairs = Counter((board, member) for board, member, _, _ in sent.updates)
+    if is_near:
+        yield "counted near the bounds"
+    if len(sent.id) == 128:
+        yield "an event's id of 128 characters"
+    if sent.lists_boards:
+        yield "a list of boards"
+    if len(sent.updates) == 20:
+        yield "twenty updates"
+    if max(pairs.values()) > 1:
+        yield "a pair of board and member named twice"
+
+
+def _of_board(board: Board) -> Iterator[str]:
+    windows = {window for metric in board.metrics.values() for window in metric.windows}
+    yield from windows & {"last-1-days", "last-31-days"}
+    if len(board.metrics) == 20:
+        yield "a board of twenty metrics"
+    if any(metric.precision == 9 for metric in board.metrics.values()):
+        yield "nine decimals"
+    late = board.calendar.late
+    if not late:
+        yield "late of nothing"
+    elif late < timedelta(hours=1):
+        yield "late of minutes"
+    zone = str(board.calendar.zone)
+    if zone == "America/St_Johns":
+        yield "a zone west of UTC, by half an hour"
+    elif zone == "Africa/Cairo":
+        yield "clocks that change at midnight"
