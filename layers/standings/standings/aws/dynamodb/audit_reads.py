@@ -155,6 +155,55 @@ def decoded_place(key: str, metric: Metric) -> Place | None:
     return place if sort_key(place, member) == key and abs(place.sort_value) <= MAX_UNITS else None
 
 
+# Reads rankings of `all` and of calendar windows for an audit: trees in all their lanes.
+
+
+class CalendarAuditReads:
+    """The part of AuditReads that reads trees and entries of `all` and of calendar windows."""
+
+    def __init__(self, tables: AuditTables) -> None:
+        self._tables = tables
+
+    def root(self, ranking: Ranking) -> Root:
+        key = node_key(ranking.key, ROOT)
+        return _root(self._tables.items([key]).get(key, {}), ranking)
+
+    def nodes(self, ranking: Ranking, paths: Sequence[Path], lanes: int) -> dict[Path, Mapping[int, int]]:
+        keys = {node_key(ranking.key, path, lane): path for path in paths for lane in range(lanes)}
+        nodes: dict[Path, list[Item]] = {}
+        for key, item in self._tables.items(keys).items():
+            nodes.setdefault(keys[key], []).append(item)
+        return {path: _counters(lanes_) for path, lanes_ in nodes.items()}
+
+    def picture(self, ranking: Ranking, path: Path) -> Snapshot:
+        root, (lanes,) = self._lanes(ranking, path)
+        return Snapshot(root, _counters(lanes[: root.lanes]), lanes)
+
+    def edge(self, ranking: Ranking, path: Path, digit: int) -> tuple[int, int]:
+        root, (above, below) = self._lanes(ranking, path, (*path, digit))
+        counted = _counters(above[: root.lanes])
+        return counted.get(digit, 0), sum(_counters(below[: root.lanes]).values())
+
+    def entry(self, ranking: Ranking, item: Item) -> Listed:
+        key, member = item["s"]["S"], item["pk"]["S"].removeprefix(entry_key(ranking.key, ""))
+        return Listed(key, member, decoded_place(key, ranking.metric))
+
+    def _lanes(self, ranking: Ranking, *paths: Path) -> tuple[Root, list[list[Item]]]:
+        root = node_key(ranking.key, ROOT)
+        nodes = [[node_key(ranking.key, path, lane) for lane in range(MAX_LANES)] for path in paths]
+        keys = dict.fromkeys([root, *chain.from_iterable(nodes)])
+        items = dict(zip(keys, self._tables.at_once(*map(self._tables.of_ranking, keys)), strict=True))
+        return _root(items[root], ranking), [[items[key] for key in lanes] for lanes in nodes]
+
+
+def _root(item: Item, ranking: Ranking) -> Root:
+    return Root(lane_count(item), max(spreads(item, ranking.metric)))
+
+
+def _counters(lanes: Iterable[Item]) -> dict[int, int]:
+    return summed(lane_of(item).counters for item in lanes)
+
+
 # Reads rolling windows for an audit: rows, list items, and trees with the entries of logs that their nodes lack.
 
 
@@ -227,7 +276,8 @@ class RollingAuditReads:
     def root(self, ranking: Ranking) -> Root:
         return _root_of(self._logs(ranking).first, ranking)
 
-    def nodes(self, ranking: Ranking, paths: Sequence[Path]) -> dict[Path, Counters]:
+    def nodes(self, ranking: Ranking, paths: Sequence[Path], lanes: int) -> dict[Path, Counters]:
+        del lanes  # A node of a rolling window has one
         logs = self._logs(ranking)
         keys = {path: node_key(ranking.key, path) for path in paths}
         items = self._tables.items(keys.values())
@@ -246,7 +296,7 @@ class RollingAuditReads:
         logs, (above, below) = self._at_once(ranking, path, child)
         return logs.counters(path, above).get(digit, 0), sum(logs.counters(child, below).values())
 
-    def listed_entry(self, ranking: Ranking, item: Item) -> Listed:
+    def entry(self, ranking: Ranking, item: Item) -> Listed:
         """A list item as an entry of a ranking."""
         key = item["s"]["S"]
         block, member = listed_member(rolling_of(ranking), item["pk"]["S"]) or (None, item["pk"]["S"])
@@ -339,6 +389,7 @@ class AuditReads:
         self._counted = CountedReads(client)
         counted = cast("DynamoDBClient", self._counted)
         self._tables = AuditTables(counted, scores, rankings, clock)
+        self._calendar = CalendarAuditReads(self._tables)
         self._rolling = RollingAuditReads(self._tables)
         # It only reads members: no receipts table is needed.
         self._members = Scores(counted, scores, "", clock)
@@ -386,56 +437,26 @@ class AuditReads:
         return self._rolling.moment(rankings, member, blocks)
 
     def root(self, ranking: Ranking) -> Root:
-        if ranking.window.rolling:
-            return self._rolling.root(ranking)
-        key = node_key(ranking.key, ROOT)
-        return _root(self._tables.items([key]).get(key, {}), ranking)
+        return self._of(ranking).root(ranking)
 
     def nodes(self, ranking: Ranking, paths: Sequence[Path], lanes: int) -> dict[Path, Mapping[int, int]]:
-        if ranking.window.rolling:
-            return self._rolling.nodes(ranking, paths)
-        keys = {node_key(ranking.key, path, lane): path for path in paths for lane in range(lanes)}
-        nodes: dict[Path, list[Item]] = {}
-        for key, item in self._tables.items(keys).items():
-            nodes.setdefault(keys[key], []).append(item)
-        return {path: _counters(lanes_) for path, lanes_ in nodes.items()}
+        return self._of(ranking).nodes(ranking, paths, lanes)
 
     def picture(self, ranking: Ranking, path: Path) -> Snapshot:
-        if ranking.window.rolling:
-            return self._rolling.picture(ranking, path)
-        root, (lanes,) = self._lanes(ranking, path)
-        return Snapshot(root, _counters(lanes[: root.lanes]), lanes)
+        return self._of(ranking).picture(ranking, path)
 
     def edge(self, ranking: Ranking, path: Path, digit: int) -> tuple[int, int]:
-        if ranking.window.rolling:
-            return self._rolling.edge(ranking, path, digit)
-        root, (above, below) = self._lanes(ranking, path, (*path, digit))
-        counted = _counters(above[: root.lanes])
-        return counted.get(digit, 0), sum(_counters(below[: root.lanes]).values())
+        return self._of(ranking).edge(ranking, path, digit)
 
     def entries(
         self, ranking: Ranking, partition: Partition, beyond: str, before: str | None, limit: int
     ) -> list[Listed]:
         items = self._tables.placed(index_key(*partition), beyond, before, limit)
-        if ranking.window.rolling:
-            return [self._rolling.listed_entry(ranking, item) for item in items]
-        named = ((item["s"]["S"], item["pk"]["S"].removeprefix(entry_key(ranking.key, ""))) for item in items)
-        return [Listed(key, member, decoded_place(key, ranking.metric)) for key, member in named]
+        return [self._of(ranking).entry(ranking, item) for item in items]
 
-    def _lanes(self, ranking: Ranking, *paths: Path) -> tuple[Root, list[list[Item]]]:
-        root = node_key(ranking.key, ROOT)
-        nodes = [[node_key(ranking.key, path, lane) for lane in range(MAX_LANES)] for path in paths]
-        keys = dict.fromkeys([root, *chain.from_iterable(nodes)])
-        items = dict(zip(keys, self._tables.at_once(*map(self._tables.of_ranking, keys)), strict=True))
-        return _root(items[root], ranking), [[items[key] for key in lanes] for lanes in nodes]
-
-
-def _root(item: Item, ranking: Ranking) -> Root:
-    return Root(lane_count(item), max(spreads(item, ranking.metric)))
-
-
-def _counters(lanes: Iterable[Item]) -> dict[int, int]:
-    return summed(lane_of(item).counters for item in lanes)
+    def _of(self, ranking: Ranking) -> "CalendarAuditReads | RollingAuditReads":
+        """The trees and entries of windows of a ranking's kind."""
+        return self._rolling if ranking.window.rolling else self._calendar
 
 
 # Reads the top of a ranking, for announcements: the sorted index, and what is strongly consistent.
