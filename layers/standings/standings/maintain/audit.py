@@ -83,11 +83,12 @@ class BoardAudit:
                 if slot + 1 < SLOTS and self.call.is_over():
                     return {"stage": "members", "slot": slot + 1, "after": None}
             cursor = {"ranking": "", "within": None}
-        damaged: set[str] = set()
+        damaged: set[tuple[str, str]] = set()  # Windows of metrics, by name
         rankings = self._audited(open_rankings(self.family, self.call.board, self.call.clock.now()))
         for ranking in sorted(rankings, key=lambda ranking: ranking.ranking_code):
             code = ranking.ranking_code
-            if code < cursor["ranking"] or (ranking.window.rolling and rolling_of(ranking).key in damaged):
+            window = (ranking.metric.name, ranking.window.name)
+            if code < cursor["ranking"] or window in damaged:
                 continue
             within = cursor["within"] if code == cursor["ranking"] else None
             # Leaves in doubt take time to settle: do not begin with less.
@@ -98,9 +99,8 @@ class BoardAudit:
             try:
                 within = self._tiers(ranking, within)
             except DamagedLog as damage:
-                window = rolling_of(ranking).key
                 damaged.add(window)
-                self.call.add(Kind.LOG, ranking=window, log=damage.key, found=damage.reason)
+                self.call.add(Kind.LOG, ranking=rolling_of(ranking).key, log=damage.key, found=damage.reason)
                 continue
             if within is not None:
                 return {"stage": "tiers", "ranking": code, "within": within}
@@ -110,7 +110,7 @@ class BoardAudit:
         """Audit a ranking's tiers from a leaf on: the last one audited if the call was over, None when all are."""
         compare = partial(self._compare, ranking)
         if not ranking.window.rolling:
-            return TierAudit(self.call, ranking, compare, dict, within).run()
+            return TierAudit(self.call, ranking, compare, None, within).run()
         steps = StepAudit(self.call, rolling_of(ranking), self.coverage)
         compare, moving = partial(steps.surplus, ranking.period), partial(steps.moving, ranking.period)
         return TierAudit(self.call, ranking, compare, moving, within).run()

@@ -350,8 +350,8 @@ class _Odd(NamedTuple):
 class TierAudit:
     """Audits those tiers of one ranking whose leaves follow the leaf `after` (None: all of them).
 
-    `compare` is called with all entries, some at a time. `moving` says where rows have the members whose list items may
-    be newer, or not in the index yet; None if it had no time. A wrong log of a rolling window raises DamagedLog.
+    `compare` is called with all entries, some at a time. In a rolling window `moving` says where rows have the members
+    whose list items may be newer, or not in the index yet; None if it had no time. A wrong log raises DamagedLog.
     """
 
     def __init__(
@@ -359,7 +359,7 @@ class TierAudit:
         call: AuditCall,
         ranking: Ranking,
         compare: Callable[[Sequence[Listed]], None],
-        moving: Moving,
+        moving: Moving | None,
         after: str | None,
     ) -> None:
         self._call = call
@@ -469,7 +469,7 @@ class TierAudit:
     def _confirm(self) -> None:
         """Report the leaves that differ. In a rolling window, members that changed lately may explain it."""
         odd, self._odd = self._odd, []
-        if not self._ranking.window.rolling:
+        if self._moving is None:
             for leaf, digits in odd:
                 for digit, (counted, there) in digits.items():
                     self._report(leaf, digit, counted, there)
