@@ -35,8 +35,8 @@ from standings.members import ProfileAdmin
 from standings.read import board_list, member_ranks, pages
 from standings.read.history import MAX_PERIODS, history
 from standings.read.member_ranks import MAX_MEMBERS
-from standings.read.profiles import People, Search
-from standings.read.reader import USUAL, Request
+from standings.read.profiles import ProfileCache, Search
+from standings.read.reader import PRIVATE_LIMITS, Request
 
 SIZES: Final = (10_000, 1_000_000)
 SMALL: Final = (2_500,)
@@ -70,7 +70,7 @@ def usual(board: Board, truth: Truth) -> Iterator[Answer]:
     yield board.row("rank of a score", (ask.score(truth.scores[member] + 1) for member in ask.sample()))
     for name, method in (("", "competition"), (", ordinal", "ordinal")):
         groups = [ask.sample(MAX_MEMBERS) for _ in range(GROUPS)]
-        if method == "competition" or max(map(truth.equals_ahead, groups)) <= USUAL.equals:
+        if method == "competition" or max(map(truth.equals_ahead, groups)) <= PRIVATE_LIMITS.equals:
             asked = (ask.group(group, method) for group in groups)
             yield board.row(f"ranks of a group of {MAX_MEMBERS}{name}", asked)
     yield board.row("score at a percentile", map(ask.percentile, (1, 10, 50, 90, 99)))
@@ -397,10 +397,10 @@ class WithProfiles:
     def admin(self, client: Any) -> ProfileAdmin:
         return ProfileAdmin(Profiles(client, "Profiles", self._clock), self._clock)
 
-    def people(self) -> People:
+    def people(self) -> ProfileCache:
         """Return the profiles as a new process reads them, without any in its cache."""
         store = Profiles(self.board.trips, "Profiles", self._clock)  # type: ignore[arg-type]
-        return People(store, self._clock)
+        return ProfileCache(store, self._clock)
 
     def rows(self) -> Iterator[Answer]:
         yield self.board.row("a profile", [self.profile(number) for number in range(MAX_MEMBERS)])
@@ -425,7 +425,7 @@ class WithProfiles:
             lambda answer: answer["name"] == expected["name"],
         )
 
-    def page(self, people: People | None, limit: int) -> Question:
+    def page(self, people: ProfileCache | None, limit: int) -> Question:
         """Read the first page, with the profiles that some process has or reads."""
 
         def ask() -> Answer:
@@ -435,7 +435,7 @@ class WithProfiles:
 
         return ask, lambda answer: self.is_right(answer["entries"], shown=people is not None)
 
-    def rank(self, people: People | None) -> Question:
+    def rank(self, people: ProfileCache | None) -> Question:
         def ask() -> Answer:
             question = self.board.about("all")
             answer = member_ranks.rank(question, member=self.order[0])

@@ -37,7 +37,7 @@ def profile_() -> Response[str]:
         member = arguments.required("id", "say whose profile, or give the beginning of a name")
         for name in ("board", "limit"):
             if name in arguments:
-                raise bad_argument(name, "is that of a search: it needs name")
+                raise bad_argument(name, "is only valid with name")
         return http.json(_people.profile(Request(_reader), member))
     if "id" in arguments:
         raise bad_argument("id", "cannot go with name")

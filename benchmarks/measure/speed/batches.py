@@ -8,7 +8,7 @@ import orjson
 from benchmarks.harness import population
 from benchmarks.harness.pipeline import event
 from standings.aws.dynamodb.scores import encode_image
-from standings.domain.members import Counted, Image, additions
+from standings.domain.members import EventPart, Image, additions
 from standings.wiring import building_blocks
 from tests.support.awslambda.pollers import Message, record_of
 from tests.support.dynamodb.engine import Engine
@@ -30,7 +30,7 @@ def batches(function: str, boards: str, members: int, size: int, count: int) -> 
     create_tables(engine)
 
     def item(name: str, version: int, score: int) -> dict[str, Any]:
-        values = additions(family, [Counted("", now, {"points": score})], now)
+        values = additions(family, [EventPart("", now, {"points": score})], now)
         return encode_image(Image(population.BOARD, name, now + version, now, score, hidden=False, values=values))
 
     records: list[dict[str, Any]] = []

@@ -185,8 +185,8 @@ ENOUGH: Final = 12
 def merged(tries: Iterable[int]) -> int:
     """The tries of one look that stands for several looks at a ranking.
 
-    It is as patient as the one that was repeated most often. But what the newest looks for is not left as it is, only
-    since an older one was repeated enough.
+    It has the tries of the one that was repeated most often. But a new look must not inherit so many that it would give
+    up at once.
     """
     tries = list(tries)
     return min(max(tries), max(min(tries), PATIENCE))

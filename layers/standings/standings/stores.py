@@ -301,7 +301,7 @@ class AnnouncedTop(NamedTuple):
     unsent: Mapping[str, Any] | None
 
 
-# What settling a period needs: a place for its files, and somebody who hears of it.
+# What settling a period needs: a file store and an event bus.
 
 MAX_KEYS: Final = 1_000  # Keys that one call lists
 MAX_EVENTS: Final = 10  # Events that one call puts

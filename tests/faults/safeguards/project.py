@@ -325,7 +325,7 @@ PROJECTING: Final = {
         Change("aws.dynamodb.rankings:Rankings._write", _entries_first)
     ),
     "counters move from the place in the row, not from the place in the record": Safeguard(
-        Change("project.commits:_believe", _remembers_images),
+        Change("project.commits:_start_from", _remembers_images),
         Change("aws.dynamodb.rankings:_counted", _counts_by_images),
     ),
     "a score that changes and changes back still makes a move (10, 12, 10)": Safeguard(
@@ -384,13 +384,13 @@ def _read_eventually(_: Any) -> Callable[..., Any]:
 
 REPLAYING: Final = {
     "a replay updates the member in every ranking": Safeguard(
-        Change("maintain.failures:ParkedCare._moves", _ranked_alone), written=parked_and_hidden
+        Change("maintain.failures:ParkedRecords._moves", _ranked_alone), written=parked_and_hidden
     ),
     "a replay reads the item consistently": Safeguard(
-        Change("maintain.failures:ParkedCare._image", _read_eventually), written=parked_a_moment_ago
+        Change("maintain.failures:ParkedRecords._image", _read_eventually), written=parked_a_moment_ago
     ),
     "a replay updates every generation that is being written": Safeguard(
-        Change("maintain.failures:ParkedCare._moves", _one_generation_alone), written=parked_beside_a_rebuild
+        Change("maintain.failures:ParkedRecords._moves", _one_generation_alone), written=parked_beside_a_rebuild
     ),
 }
 

@@ -25,7 +25,7 @@ class Change:
     """A replacement for a function, a method or a constant of the product."""
 
     where: str
-    """Module and name, such as `project.commits:_believe` or `project.projector:_Batch._report`."""
+    """Module and name, such as `project.commits:_start_from` or `project.projector:_Batch._report`."""
     make: Callable[[Any], Any]
     """Takes the original and returns its replacement."""
 

@@ -297,7 +297,7 @@ def _readable_periods(original: Callable[..., Any]) -> Callable[..., Any]:
 def _known_steps_alone(original: Callable[..., Any]) -> Callable[..., Any]:
     def moves(*arguments: Any) -> Any:
         for move in original(*arguments):
-            yield replace(move, thorough=False) if isinstance(move, Shift) else move
+            yield replace(move, rewrite_every_item=False) if isinstance(move, Shift) else move
 
     return moves
 
@@ -346,7 +346,7 @@ ROLLING: Final = {
         Change("domain.rolling:steps_of", _readable_periods), written=half_an_attempt_the_day_before
     ),
     "a replay writes a list item for every block that may have one": Safeguard(
-        Change("maintain.failures:ParkedCare._moves", _known_steps_alone), written=parked_after_half_an_attempt
+        Change("maintain.failures:ParkedRecords._moves", _known_steps_alone), written=parked_after_half_an_attempt
     ),
     "a replay writes these list items even if the row is as new as the item": Safeguard(
         Change("project.commits:_items", _none_for_new_rows), written=parked_and_projected

@@ -13,7 +13,7 @@ from standings.domain.boards import Ranking
 from standings.domain.boards_toml import parse_boards
 from standings.domain.members import open_rankings
 from standings.domain.windows import DAY
-from standings.maintain.failures import ParkedCare
+from standings.maintain.failures import ParkedRecords
 from tests.support.aws.stack import Stack
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries, rows
@@ -104,14 +104,14 @@ def test_a_large_batch_is_gone_on_with(stack: Stack, monkeypatch: pytest.MonkeyP
     for number in range(60):
         write(stack, str(number), f"m{number}", number + 1)
     give_up(stack, unprojected(stack))
-    place = ParkedCare.place
+    place = ParkedRecords.place
 
-    def slowly(care: ParkedCare, *arguments: Any) -> Any:
+    def slowly(care: ParkedRecords, *arguments: Any) -> Any:
         done = place(care, *arguments)
         stack.clock.sleep(60)
         return done
 
-    monkeypatch.setattr(ParkedCare, "place", slowly)
+    monkeypatch.setattr(ParkedRecords, "place", slowly)
     placed = []
     for answer in calls(stack, "parked", "replay", seconds=60):
         assert bool(stack.bucket.objects) is not answer["done"]

@@ -99,7 +99,7 @@ def test_a_new_window_can_be_read_once_the_board_is_rebuilt_and_for_what_was_kep
     with running(engine, clock, DAYS) as stack:
         assert stack.get("/boards/b/points/day")[1]["type"].endswith("not-built")
         job(stack, "rebuild")
-        assert "has not kept for all of this period" in stack.get("/boards/b/points/day")[1]["detail"]
+        assert "does not have all scores for this period" in stack.get("/boards/b/points/day")[1]["detail"]
         clock.milliseconds += DAY
         upkeep = Upkeep(stack)
         upkeep.projected("tomorrow", 2)

@@ -11,7 +11,7 @@ from benchmarks.harness.meter import Meter
 from standings.domain.boards import Ranking
 from standings.domain.boards_toml import parse_boards
 from standings.read import member_ranks
-from standings.read.reader import OPEN, USUAL, Limits
+from standings.read.reader import PRIVATE_LIMITS, PUBLIC_LIMITS, Limits
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
@@ -89,7 +89,9 @@ def board(engine: Any) -> Iterator[Placed]:
         yield Placed(stack)
 
 
-@pytest.mark.parametrize("bound", [OPEN.equals, pytest.param(USUAL.equals, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize(
+    "bound", [PUBLIC_LIMITS.equals, pytest.param(PRIVATE_LIMITS.equals, marks=pytest.mark.thorough)]
+)
 def test_ordinal_ranks_pass_equals_up_to_a_bound(board: Placed, bound: int) -> None:
     board.limit(Limits(equals=bound))
     names = board.place({"leader": 9, **{f"m{n:05}": 5 for n in range(bound + 2)}, "last": 1})
@@ -111,14 +113,17 @@ def test_ordinal_ranks_pass_equals_up_to_a_bound(board: Placed, bound: int) -> N
     assert [rank for rank, _ in around] == list(range(bound // 2 - 1, bound // 2 + 4))
 
 
-@pytest.mark.parametrize(("open_reads", "limits"), [("true", OPEN), ("false", USUAL)])
+@pytest.mark.parametrize(("open_reads", "limits"), [("true", PUBLIC_LIMITS), ("false", PRIVATE_LIMITS)])
 def test_anyone_who_may_read_reads_less(
     engine: Any, monkeypatch: pytest.MonkeyPatch, open_reads: str, limits: Limits
 ) -> None:
     monkeypatch.setitem(ENVIRONMENT, "OPEN_READS", open_reads)
     with running(engine, ManualClock(population.NOW), population.BOARDS) as stack:
         assert stack.query.__globals__["_reader"].limits == limits
-    assert (Limits(1_000, 5_000, 5_000, 400), Limits(10_000, 100_000, 200_000, 100_000)) == (OPEN, USUAL)
+    assert (Limits(1_000, 5_000, 5_000, 400), Limits(10_000, 100_000, 200_000, 100_000)) == (
+        PUBLIC_LIMITS,
+        PRIVATE_LIMITS,
+    )
 
 
 @pytest.mark.parametrize("step", [2**20, *(pytest.param(step, marks=pytest.mark.thorough) for step in (1, 128))])
@@ -127,10 +132,10 @@ def test_a_dense_rank_where_anyone_may_read_costs_at_most_a_hundred_units(engine
     meter = Meter(engine)
     with running(meter, ManualClock(population.NOW), population.BOARDS) as stack:
         board = Placed(stack)
-        board.limit(OPEN)
-        names = board.place({f"m{n:04}": n * step for n in range(OPEN.scores + 2)})
+        board.limit(PUBLIC_LIMITS)
+        names = board.place({f"m{n:04}": n * step for n in range(PUBLIC_LIMITS.scores + 2)})
         before = meter.snapshot()
-        assert board.rank("dense", member=names[OPEN.scores]) == (200, OPEN.scores + 1)
+        assert board.rank("dense", member=names[PUBLIC_LIMITS.scores]) == (200, PUBLIC_LIMITS.scores + 1)
 
     assert (meter.snapshot() - before).total.read <= 100
 
@@ -144,7 +149,7 @@ def test_no_rank_where_anyone_may_read_costs_more_than_some_hundred_units(
     meter = Meter(engine)
     with running(meter, ManualClock(population.NOW), definitions) as stack:
         board = Placed(stack)
-        board.limit(OPEN)
+        board.limit(PUBLIC_LIMITS)
         scores = {f"m{number:05}": -(number // equals) * 2**20 for number in range(6_000)}
         population.place_members(engine, population.ranking_of(population.family(definitions)), scores)
         costs: dict[str, float] = {}
@@ -156,7 +161,7 @@ def test_no_rank_where_anyone_may_read_costs_more_than_some_hundred_units(
                 assert status in (200, 400)
                 costs[f"{method} {count}"] = (meter.snapshot() - before).total.read
     # A query of one entry costs half a unit.
-    assert max(costs.values()) <= OPEN.equals / 2 + 150, costs
+    assert max(costs.values()) <= PUBLIC_LIMITS.equals / 2 + 150, costs
 
 
 @pytest.mark.parametrize("source", ["tiers", "entries"])
@@ -374,4 +379,4 @@ def test_the_periods_share_the_limits_of_a_request(stack: Stack) -> None:
     status, problem = stack.get(f"{DAY}/history", member="m30", method="ordinal", periods=3)
     assert (status, problem["type"]) == (400, "urn:standings:too-far")
     assert rows(stack, DAY, "m30", method="ordinal", periods=2)[0][1] == 31
-    assert OPEN.shared(100) == Limits(10, 50, 50, 4)
+    assert PUBLIC_LIMITS.shared(100) == Limits(10, 50, 50, 4)

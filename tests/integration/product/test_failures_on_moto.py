@@ -12,7 +12,7 @@ from moto import mock_aws
 
 from standings.aws.s3 import FailureBucket
 from standings.aws.sqs import MAX_BYTES, DeadLetterQueue, DeadLetters, Sender
-from standings.maintain.failures import RECEIVED_TOO_OFTEN, DeadLetterCare, Selection
+from standings.maintain.failures import RECEIVED_TOO_OFTEN, DeadLetterTasks, Selection
 from standings.stores import StoreUnavailableError
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.builders.failures.maintenance import clock_of, soon
@@ -35,7 +35,7 @@ class Queues:
         queue = DeadLetterQueue(lambda: self.sqs, self.dead, activity, self.bucket)
         # moto gives messages the time of the real clock. Deadlines use the clock of the test.
         self.clock = ManualClock(0)
-        self.care = DeadLetterCare(queue, replace(clock_of(self.clock), now=lambda: time.time_ns() // 1_000_000))
+        self.care = DeadLetterTasks(queue, replace(clock_of(self.clock), now=lambda: time.time_ns() // 1_000_000))
 
     def refuse(self, number: int, body: str, reason: str = "why", group: str | None = None, **attributes: Any) -> None:
         record = {

@@ -6,7 +6,7 @@ import pytest
 
 from standings.domain.boards import MAX_UNITS, Family, Ranking
 from standings.domain.boards_toml import parse_boards
-from standings.domain.members import Counted, Image, additions, affected_rankings, beyond_bounds, expired, place
+from standings.domain.members import EventPart, Image, additions, affected_rankings, beyond_bounds, expired, place
 from standings.domain.windows import DAY, HOUR, MAX_SLAB, Unit
 from standings.runtime.environment import BOARDS_FILE
 
@@ -46,7 +46,7 @@ def demo() -> Family:
 @pytest.fixture(scope="module")
 def active(demo: Family) -> Image:
     """The item of a member with one event of 5 points."""
-    return image(demo, additions(demo, [Counted("e", START, {"points": 5})], START), START)
+    return image(demo, additions(demo, [EventPart("e", START, {"points": 5})], START), START)
 
 
 def test_a_removed_accumulator_is_not_a_score_that_fell(demo: Family, active: Image) -> None:
@@ -106,7 +106,7 @@ def test_a_bucket_of_another_definition_goes_once_no_definition_could_read_it(
     assert removed[0] >= end + DAY
     assert moved(other, one, image(other, {}, removed[0], version=3)) == set()
     assert removed == [now for now in hours if now >= removed[0]]
-    assert points.timetable.accepts(unit, START, removed[0]) is None
+    assert points.timetable.bucket_for(unit, START, removed[0]) is None
 
 
 def test_what_cannot_be_aged_stays(demo: Family) -> None:

@@ -93,7 +93,7 @@ def test_periods_are_those_of_the_model(calendar: model.Calendar, name: str, at:
         for edge in (on, (ends or [on])[-1], (ends or [on])[-1] + late, (ends or [on])[-1] + DAY, final or on):
             for now in (edge - 1, edge, edge + beside):
                 assert state_of(table, window, period, now) == calendar.state(name, there, instant(now))
-                taken = {kind: (unit, table.accepts(unit, on, now)) for kind, unit in UNITS.items()}
+                taken = {kind: (unit, table.bucket_for(unit, on, now)) for kind, unit in UNITS.items()}
                 found = {kind: table.start(unit, index) for kind, (unit, index) in taken.items() if index is not None}
                 expected = calendar.takes(there, instant(now)).items()
                 assert found == {kind: milliseconds(calendar.start(bucket)) for kind, bucket in expected}

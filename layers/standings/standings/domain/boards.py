@@ -393,7 +393,7 @@ def check_member(argument: str, member: str) -> None:
 #
 # Seasons are added now and then, and need no rebuild before they begin. A season is complete if every definition in
 # use since it began has it. So the record of a board with the window `season` also says until which day it was in
-# use: it is written once on each day on which the board is. A season that begins after that day is complete.
+# use. It is updated once a day while the board is in use. A season that begins after that day is complete.
 
 AHEAD: Final = 10 * MINUTE
 """Events may count in a bucket this long before it begins: `at` may be ahead, and clocks may be wrong."""
@@ -475,7 +475,7 @@ class Coverage:
         return replace(fresh, buckets=buckets).without(self.lost)
 
     def _seasons(self, code: str, fresh: BucketCoverage) -> BucketCoverage:
-        """The seasons that have all their events. What an event counted in nothing of cannot be rebuilt."""
+        """The seasons that have all their events. A rebuild cannot restore one for which no event was counted."""
         return self.buckets.get(code, fresh._replace(seasons=frozenset()))
 
     def _first(self, metric: Metric, unit: Unit, since: int) -> int:

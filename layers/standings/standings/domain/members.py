@@ -219,7 +219,7 @@ REMOVAL_MARGIN: Final = DAY
 """An accumulator is removed this long after its last period could be read: longer than any clock is wrong."""
 
 
-class Counted(NamedTuple):
+class EventPart(NamedTuple):
     """What one event adds to one item: units and notes by metric. `at` is in milliseconds."""
 
     event_id: str
@@ -228,7 +228,7 @@ class Counted(NamedTuple):
     notes: Mapping[str, str] = MappingProxyType({})
 
 
-def additions(family: Family, counted: Iterable[Counted], now: int) -> dict[str, int]:
+def additions(family: Family, counted: Iterable[EventPart], now: int) -> dict[str, int]:
     """What events add to an item's attributes at the instant `now`, for metrics that all add up. 0 is added too."""
     adds: dict[str, int] = {}
     for event in counted:
@@ -237,7 +237,7 @@ def additions(family: Family, counted: Iterable[Counted], now: int) -> dict[str,
     return adds
 
 
-def counting(family: Family, image: Image, event: Counted, now: int) -> tuple[Image, list[str]]:
+def apply_event(family: Family, image: Image, event: EventPart, now: int) -> tuple[Image, list[str]]:
     """Count one event: the new image, and the names of the accumulators that changed."""
     changed = []
     for metric, name in _accumulators(family, event, now):
@@ -251,13 +251,13 @@ def counting(family: Family, image: Image, event: Counted, now: int) -> tuple[Im
     return image, changed
 
 
-def _accumulators(family: Family, event: Counted, now: int) -> Iterator[tuple[Metric, str]]:
+def _accumulators(family: Family, event: EventPart, now: int) -> Iterator[tuple[Metric, str]]:
     """The accumulators in which an event counts: each metric's total, and a bucket for each unit that accepts it."""
     for metric_name in event.amounts:
         metric = family.metrics[metric_name]
         yield metric, metric.total()
         for unit in metric.bucket_codes:
-            index = family.timetable.accepts(unit, event.at, now)
+            index = family.timetable.bucket_for(unit, event.at, now)
             name = metric.late_bucket(unit, event.at, now) if index is None else metric.bucket(unit, index)
             if name is not None:
                 yield metric, name

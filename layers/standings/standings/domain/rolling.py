@@ -278,8 +278,8 @@ def blocks_to_write(window: Window, low: int, seen: Steps | None, others: Iterab
 class Shift:
     """A member's new steps in a rolling window.
 
-    `passed` are the steps of every image in between, and of the one before, if it is known. `thorough` says that
-    others may have written list items of images that are not known here, of any block.
+    `passed` are the steps of every image in between, and of the one before, if it is known.
+    `rewrite_every_item`: others may have written list items, in any block, of images that are not known here.
     """
 
     ranking: RollingRankings
@@ -288,7 +288,7 @@ class Shift:
     steps: Steps
     version: int
     written_at_ms: int
-    thorough: bool = False
+    rewrite_every_item: bool = False
 
     def count_changes(self, seen: Steps | None) -> list[CountChange]:
         """How the counts change if these steps replace those of the row that was read."""
@@ -301,7 +301,7 @@ class Shift:
     def blocks(self, seen: Steps | None) -> Sequence[Block]:
         """The blocks of the list items to write."""
         timetable, window = self.ranking.metric.timetable, self.ranking.window
-        if not self.thorough:
+        if not self.rewrite_every_item:
             return blocks_to_write(window, self.steps.low, seen, self.passed, self.steps)
         newest = timetable.index(self.ranking.unit, self.written_at_ms + AHEAD_MARGIN) + window.size
         until = max(newest + 1, *(step.until for step in self.steps.steps), 0)
@@ -335,7 +335,7 @@ def shifts(boards: Boards, changes: Iterable[Change], generations: Sequence[int]
     return found
 
 
-def placing_shifts(family: Family, image: Image, generation: int, now: int, *, thorough: bool) -> list[Shift]:
+def placing_shifts(family: Family, image: Image, generation: int, now: int, *, rewrite_every_item: bool) -> list[Shift]:
     """The shifts that bring a member to its steps in each rolling window, wherever it is counted now."""
     return [
         Shift(
@@ -345,7 +345,7 @@ def placing_shifts(family: Family, image: Image, generation: int, now: int, *, t
             steps_of(image, rankings, max(now, image.written_at_ms)),
             image.version,
             image.written_at_ms,
-            thorough,
+            rewrite_every_item,
         )
         for rankings in rolling_windows(family, image.board)
     ]

@@ -336,7 +336,7 @@ class Timetable(Calendar):
         """How long after its end a bucket accepts events."""
         return min(self.late, DAY) if unit == "h" else self.late
 
-    def accepts(self, unit: Unit, at: int, now: int) -> int | None:
+    def bucket_for(self, unit: Unit, at: int, now: int) -> int | None:
         """The index of the bucket in which an event of the instant `at` counts now; None if the event is too late."""
         if now - at > max(_MAX_BUCKET_LENGTH, (self.seasons.longest + 1) * DAY) + self.late:
             return None  # `at` may be in a year for which Python has no calendar.

@@ -46,7 +46,7 @@ class Kind(StrEnum):
     MISPLACED = "misplaced"  # an entry with the right sort key in the wrong partition of the index
     PHANTOM = "phantom"  # an entry of a member that Scores do not rank
     VERSION = "version"  # a row with a higher version than the member's item: it rejects valid moves
-    LISTED = "listed"  # an item of a rolling window's list that is not what the member's row says
+    LISTED = "wrong-list-item"  # an item of a rolling window's list that is not what the member's row says
     DAMAGED = "damaged"  # an item of Scores that cannot be read: its member is ranked as before, and gets no events
     LOG = "log"  # a log of a rolling window that cannot be read: the window's tiers are not compared
     COUNTER = "counter"  # a leaf's counter differs from its entries, or a node's counter from its child
@@ -589,7 +589,7 @@ class StepAudit:
     def moving(self, period: int) -> dict[str, Place | None] | None:
         """Where rows have the members in a period whose items have changed within `grace`; None if the time was over.
 
-        Of these members, a list may say already what their rows do not say yet, and the index may not say it yet.
+        For these members list, row and index may disagree for a moment.
         """
         places: dict[str, Place | None] = {}
         for images in self._recent():

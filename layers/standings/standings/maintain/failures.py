@@ -153,7 +153,7 @@ within them may still end: a rebuild waits `MAX_ATTEMPT_S` for attempts with an 
 
 
 @dataclass
-class ParkedCare:
+class ParkedRecords:
     """Lists and replays what is parked: at any time, beside projectors and other replays.
 
     `written` returns the generations of a board's rankings that are written now. `report` is called with each
@@ -245,7 +245,7 @@ class ParkedCare:
         rankings = list(open_rankings(family, named.board, now))
         for generation in self.written(named.board):
             yield from placings(image, [ranking._replace(generation=generation) for ranking in rankings])
-            yield from placing_shifts(family, image, generation, now, thorough=True)
+            yield from placing_shifts(family, image, generation, now, rewrite_every_item=True)
 
     def _image(self, named: ParkedMember, backoff: Backoff) -> Image | None:
         return with_retry(partial(self.scores.image, (named.board, named.member)), backoff)
@@ -284,7 +284,7 @@ class _Position:
 
 
 class _Replay:
-    def __init__(self, care: ParkedCare, deadline: float, chosen: Selection, cursor: Mapping[str, Any]) -> None:
+    def __init__(self, care: ParkedRecords, deadline: float, chosen: Selection, cursor: Mapping[str, Any]) -> None:
         self._care = care
         self._objects = retrying(care.objects, lambda: care.clock.backoff(deadline))
         self._deadline = deadline
@@ -365,7 +365,7 @@ _Each = Callable[[Sequence[DeadLetter]], Collection[str]]
 """Handles a few messages; returns the ids of those that left the queue."""
 
 
-class DeadLetterCare:
+class DeadLetterTasks:
     """Lists, replays and deletes dead letters. Messages that stay are visible again when a call ends.
 
     All state is in the queue, so an interrupted call is simply repeated. A replay never counts an event twice: the

@@ -412,9 +412,9 @@ class _Run:
             moves += placings(image, dict.fromkeys([*rankings, *entries.get(image.member, ())]))
             # A projector that has known both generations may have died after it wrote list items in the new one, and
             # one that knew the old one alone may have finished its records.
-            thorough = image.written_at_ms >= recent
-            shifts = placing_shifts(self._family, image, record.latest, now, thorough=thorough)
-            moves += (shift for shift in shifts if thorough or shift.steps.steps)
+            rewrite_every_item = image.written_at_ms >= recent
+            shifts = placing_shifts(self._family, image, record.latest, now, rewrite_every_item=rewrite_every_item)
+            moves += (shift for shift in shifts if rewrite_every_item or shift.steps.steps)
             if len(moves) >= MAX_MOVES:
                 self._service.backfill.place(moves, self._deadline)
                 moves = []

@@ -519,7 +519,7 @@ class Settlement:
                 winners[prize] += first <= rank <= final
         if (str(written), written.members) != (at["sum"], total):
             raise NotSettledError(
-                f"the files have not the {total} members that the audit saw: "
+                f"the files do not hold the {total} members that the audit counted: "
                 "somebody was hidden, removed or brought back meanwhile, or the list is catching up. Try again"
             )
         self.files.drop_parts_after(at["parts"])

@@ -168,11 +168,11 @@ def _resolve(chunk: Sequence[Move], conflicts: Sequence[MoveConflict], outcome: 
             outcome.done.append(move)
         else:
             outcome.gaps += 1
-            _believe(move, row)
+            _start_from(move, row)
     return list(left.values())
 
 
-def _believe(move: Move, row: RankingRow | None) -> None:
+def _start_from(move: Move, row: RankingRow | None) -> None:
     move.old = row.place if row is not None else None
 
 
@@ -257,7 +257,11 @@ def _shift(windows: RollingWindows, group: Sequence[Shift], outcome: Outcome) ->
             outcome.stale_moves += 1
             outcome.done.append(shift)
             # The row is the newest state. An attempt that died may have left items of an older one all the same.
-            items += _items(replace(shift, steps=row.steps, version=row.version), row.steps) if shift.thorough else ()
+            items += (
+                _items(replace(shift, steps=row.steps, version=row.version), row.steps)
+                if shift.rewrite_every_item
+                else ()
+            )
             continue
         seen = row.steps if row is not None else None
         counted = shift.count_changes(seen)

@@ -298,7 +298,7 @@ def read_ranks(
 ) -> dict[Ranking, Ranks]:
     """The ranks of all these members in each ranking. Where none of them is ranked, only the root is read.
 
-    Each ranking may use the part of the request's limits that it has if `shared` of them share these.
+    `shared` rankings split the request's limits evenly.
     """
     entries: dict[Ranking, list[Entry]] = {ranking: [] for ranking in rankings}
     pairs = [(ranking, member) for ranking in rankings for member in members]

@@ -17,7 +17,7 @@ from standings.stores import PROFILE_TTL_S, Match
 _NONE = Profile()  # Stands for a member without a profile: the cache holds no None
 
 
-class People:
+class ProfileCache:
     """The profiles of a stack. Requests share a cache, which only `show` reads."""
 
     def __init__(self, store: Profiles, clock: Clock) -> None:
@@ -80,7 +80,7 @@ Keep = Callable[[list[Match]], list[Match]]
 class Search:
     """Searches profiles, on a board or in all. With `needs_board` a search must name a board."""
 
-    def __init__(self, people: People, scores: Scores, *, needs_board: bool) -> None:
+    def __init__(self, people: ProfileCache, scores: Scores, *, needs_board: bool) -> None:
         self._people = people
         self._scores = scores
         self._needs_board = needs_board

@@ -46,15 +46,15 @@ class Limits(NamedTuple):
         return Limits(*(limit // rankings for limit in self))
 
 
-USUAL: Final = Limits()
-OPEN: Final = Limits(1_000, 5_000, 5_000, 400)
+PRIVATE_LIMITS: Final = Limits()
+PUBLIC_LIMITS: Final = Limits(1_000, 5_000, 5_000, 400)
 """Where anyone may read: a request costs some hundred read units at most, so that a few of them starve nobody."""
 
 
 class Reader:
     """The boards, the store, and caches of board records and shard counts. Requests share them."""
 
-    def __init__(self, boards: Boards, store: RankingsReader, clock: Clock, limits: Limits = USUAL) -> None:
+    def __init__(self, boards: Boards, store: RankingsReader, clock: Clock, limits: Limits = PRIVATE_LIMITS) -> None:
         self.limits = limits
         self.boards = boards
         self.store = store
@@ -159,7 +159,7 @@ class Request:
             return ranking
         if record.coverage.ranks(ranking):
             detail = (
-                f"board {board!r} has not kept for all of this period what {window!r} adds up: "
+                f"board {board!r} does not have all scores for this period of {window!r}: "
                 "periods that began after the last change of boards.toml can be read"
             )
         elif window == "all" and ranking.metric.total() in record.coverage.lost:

@@ -7,7 +7,7 @@ metrics = Metrics()
 
 
 class InternalError(Exception):
-    """Stands for a bug of ours in the log."""
+    """An internal error, logged without its message."""
 
 
 def stack_of(error: BaseException) -> InternalError:

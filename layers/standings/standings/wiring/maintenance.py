@@ -15,7 +15,7 @@ from standings.aws.sqs import DeadLetterQueue, Sender
 from standings.maintain.announced_families import AnnouncedFamilies
 from standings.maintain.audit import Audits, ScheduledAudits
 from standings.maintain.erase import Erase
-from standings.maintain.failures import DeadLetterCare, ParkedCare
+from standings.maintain.failures import DeadLetterTasks, ParkedRecords
 from standings.maintain.rebuild import Rebuild, RebuiltTops
 from standings.maintain.settlements import Mentions, Place, ScheduledSettlements, Settlements
 from standings.maintain.turns import Lease
@@ -34,8 +34,8 @@ class Maintenance(NamedTuple):
     audits: Audits
     scheduled_audits: ScheduledAudits
     erase: Erase
-    dead_letters: DeadLetterCare
-    parked: ParkedCare
+    dead_letters: DeadLetterTasks
+    parked: ParkedRecords
     settlements: Settlements
     scheduled_settlements: ScheduledSettlements
     announced: AnnouncedFamilies
@@ -91,8 +91,8 @@ def maintenance(clock: Clock) -> Maintenance:
         audits,
         ScheduledAudits(audits, Lease(AuditPositions(dynamodb, rankings_table), clock, not_audited)),
         Erase(catalog, scores, profiles.remove, clock, Mentions(place.results, clock) if place is not None else None),
-        DeadLetterCare(DeadLetterQueue(sqs, required("DEAD_LETTER_QUEUE_URL"), activity, bucket), clock),
-        ParkedCare(
+        DeadLetterTasks(DeadLetterQueue(sqs, required("DEAD_LETTER_QUEUE_URL"), activity, bucket), clock),
+        ParkedRecords(
             boards,
             scores,
             Backfill(rankings, clock, run_parallel),

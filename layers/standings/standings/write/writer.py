@@ -11,11 +11,11 @@ from standings.catalog import BoardCatalog
 from standings.domain.boards import MAX_UNITS, Boards, Family, family_of
 from standings.domain.events import Event, RefusedEvent, Rule, parse_event
 from standings.domain.members import (
-    Counted,
+    EventPart,
     Image,
     additions,
+    apply_event,
     beyond_bounds,
-    counting,
     expired,
     late_merged,
     new_image,
@@ -95,15 +95,15 @@ class UnfitEventError(RefusedEvent):
 
 def plan_changes(boards: Boards, events: Iterable[Event], images: Images, now: int) -> dict[MemberKey, ItemChange]:
     """Plan the change of each item of the events. Raise UnfitEventError for the first event that does not fit."""
-    by_item: dict[MemberKey, list[Counted]] = {}
+    by_item: dict[MemberKey, list[EventPart]] = {}
     for event in events:
         for update in event.updates:
-            counted = Counted(event.id, event.at, update.amounts, update.notes)
+            counted = EventPart(event.id, event.at, update.amounts, update.notes)
             by_item.setdefault((update.board, update.member), []).append(counted)
     return {item: _change(family_of(boards, item[0]), item, counted, images, now) for item, counted in by_item.items()}
 
 
-def _change(family: Family, item: MemberKey, counted: Sequence[Counted], images: Images, now: int) -> ItemChange:
+def _change(family: Family, item: MemberKey, counted: Sequence[EventPart], images: Images, now: int) -> ItemChange:
     image = images.get(item)
     if family.members == "registered" and item in images and (image is None or image.removed):
         message = f"member: {item[1]!r} is not registered on board {item[0]!r}"
@@ -118,7 +118,7 @@ def _change(family: Family, item: MemberKey, counted: Sequence[Counted], images:
     after = image if image is not None else new_image(*item, written_at_ms)
     changed = False
     for one in counted:
-        after, names = counting(family, after, one, written_at_ms)
+        after, names = apply_event(family, after, one, written_at_ms)
         if (beyond := beyond_bounds(family, after, names)) is not None:
             raise UnfitEventError(one.event_id, item, "bounds", f"metrics: {beyond} would go beyond ±(2^53 - 1) units")
         changed = changed or bool(names)
@@ -131,7 +131,7 @@ def _change(family: Family, item: MemberKey, counted: Sequence[Counted], images:
 def _addition(
     family: Family,
     item: MemberKey,
-    counted: Sequence[Counted],
+    counted: Sequence[EventPart],
     image: Image | None,
     written_at_ms: int,
     abs_total: int,

@@ -127,15 +127,15 @@ WINDOW_ROWS: Final[dict[str, tuple[str, Change, Callable[[Damaged], int]]]] = {
 """Rows of members in rolling windows, and in which period the finding is."""
 
 LIST_ITEMS: Final[dict[str, tuple[str, Change]]] = {
-    "a list item is deleted": ("listed", lambda _: None),
-    "a list item has no sort key": ("listed", lambda item: item.without("r", "s")),
-    "a list item has another sort key": ("listed", Damaged.moved),
+    "a list item is deleted": ("wrong-list-item", lambda _: None),
+    "a list item has no sort key": ("wrong-list-item", lambda item: item.without("r", "s")),
+    "a list item has another sort key": ("wrong-list-item", Damaged.moved),
     "a list item's sort key is unreadable": (
-        "listed",
+        "wrong-list-item",
         lambda item: {**item.item, "s": {"S": item.one_of(*UNREADABLE)}},
     ),
     "a list item is in another shard": ("misplaced", lambda item: item.elsewhere(_list_of(item))),
-    "a list item is newer than its item": ("listed", Damaged.later),
+    "a list item is newer than its item": ("wrong-list-item", Damaged.later),
 }
 """Items of a rolling window's lists."""
 
@@ -343,7 +343,7 @@ class Damages:
         if placed:
             row = {"pk": {"S": entry_key(window.key, member)}, "v": {"N": "1"}, "t": {"N": str(NOW)}}
             self._put({**row, "p": {"S": encode_steps(Steps(period, (step,)))}})
-        self._expect_listed("phantom" if placed else "listed", member, block)
+        self._expect_listed("phantom" if placed else "wrong-list-item", member, block)
 
     def _list_item_without_a_step(self) -> None:
         if row := self._row(shown=True):
@@ -351,7 +351,7 @@ class Damages:
             blocks = set(blocks_within(self.window().window, first, last + 1)) - set(_blocks(row, row.steps()))
             block = self._rng.choice(sorted(blocks))
             self._listed(row.member, block, _some_place(self._audited, row.ranking))
-            self._expect_listed("listed", row.member, block)
+            self._expect_listed("wrong-list-item", row.member, block)
 
     def _wrong_counter(self) -> None:
         """Change a counter of the root, an inner node or a leaf."""

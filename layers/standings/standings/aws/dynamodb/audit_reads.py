@@ -129,7 +129,7 @@ class AuditTables:
         return [item for item in items if item["s"]["S"] not in {beyond, before}]
 
 
-def spreads(naming: Item, metric: Metric) -> set[int]:
+def shard_counts(naming: Item, metric: Metric) -> set[int]:
     """The numbers of shards that are or were in use: of the definition, those that an item names, and 1 before that."""
     return {1, metric.shards, *shards_ever(naming)}
 
@@ -197,7 +197,7 @@ class CalendarAuditReads:
 
 
 def _root(item: Item, ranking: Ranking) -> Root:
-    return Root(lane_count(item), max(spreads(item, ranking.metric)))
+    return Root(lane_count(item), max(shard_counts(item, ranking.metric)))
 
 
 def _counters(lanes: Iterable[Item]) -> dict[int, int]:
@@ -265,7 +265,7 @@ class RollingAuditReads:
         keys += (entry_key(list_key(rankings, block), member) for block in blocks)
         read = self._tables.at_once(self._tables.of_member(rankings.board, member), *map(self._tables.of_ranking, keys))
         image, row, log, *items = read
-        shards = spreads(log, rankings.metric)
+        shards = shard_counts(log, rankings.metric)
         found = {
             block: stored_row(item, list_key(rankings, block), member, shards)
             for block, item in zip(blocks, items, strict=True)
@@ -339,7 +339,7 @@ class RollingAuditReads:
 
 
 def _root_of(first: Item, ranking: Ranking) -> Root:
-    return Root(1, max(spreads(first, ranking.metric)))
+    return Root(1, max(shard_counts(first, ranking.metric)))
 
 
 def _log(item: Item) -> Log:
@@ -420,7 +420,7 @@ class AuditReads:
             self._tables.of_ranking(entry_key(ranking.key, member)),
             self._tables.of_ranking(node_key(ranking.key, ROOT)),
         )
-        found = stored_row(row, ranking.key, member, spreads(root, ranking.metric)) if row else None
+        found = stored_row(row, ranking.key, member, shard_counts(root, ranking.metric)) if row else None
         return decode_stored(image) if image else None, found
 
     def steps(self, rankings: RollingRankings, members: Sequence[str]) -> dict[str, StoredSteps]:
@@ -476,7 +476,7 @@ class TopReads:
     def shards(self, ranking: Ranking) -> int:
         """The highest number of shards that the sorted index has or had."""
         key: Item = {"pk": {"S": node_key(ranking.key, ROOT)}}
-        return max(spreads(get_item(self._client, self._rankings, key, consistent=True) or {}, ranking.metric))
+        return max(shard_counts(get_item(self._client, self._rankings, key, consistent=True) or {}, ranking.metric))
 
     def indexed(self, ranking: Ranking, shard: int, beyond: str, before: str | None, limit: int) -> list[str]:
         """Up to `limit` sort keys of a shard of the sorted index, between two sort keys, in order."""
