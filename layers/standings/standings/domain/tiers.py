@@ -53,7 +53,7 @@ def prefixes(full_path: Path) -> Iterator[Path]:
 # the sum of the counters ahead of a score's path, on the nodes of the path. Nodes are mappings from path to counters,
 # and counters from a child's digit to a number of members. A missing node or counter counts as 0.
 #
-# `undivided` and `distribution.unread` name the nodes to read next, until there are none. Give a node that does not
+# `undivided` and `unread` name the nodes to read next, until there are none. Give a node that does not
 # exist as `{}`. While members move, nodes may be from different moments: then the answer is off by those moves.
 
 Counters = Mapping[int, int]

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 # Compares boards' Rankings with Scores while events flow, and names each kind of difference.
 #
 # The audit walks in both directions. It lists members from Scores and compares their rows in all their rankings, and
-# in rolling windows their list items too (`step_audit`). Then it walks each ranking's index and tier tree side by
-# side (`tier_audit`).
+# in rolling windows their list items too (`StepAudit`). Then it walks each ranking's index and tier tree side by
+# side (`TierAudit`).
 #
 # It first reads cheaply, at different moments, and reads what disagrees again at one moment, in a read transaction.
 # At one moment every legal change is either complete or absent, so what still disagrees is a difference. Three cases

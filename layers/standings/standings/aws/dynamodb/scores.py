@@ -47,7 +47,7 @@ from standings.stores import (
     StoreUnavailableError,
 )
 
-# Members' items, and the records that their stream has of them. The legend of the attributes is in `keys`.
+# Members' items, and the records that their stream has of them. The legend of the attributes is in `tables`.
 
 REMOVED_LIFETIME: Final = 60 * DAY  # Of a removed member's item: longer than anything older can be replayed
 MAX_NUMBER: Final = 10**38 - 1  # DynamoDB's numbers have 38 digits
