@@ -149,10 +149,10 @@ def definitions_0() -> None:
         live(0, patches)
 
 
-def definitions_12() -> None:
+def definitions_11() -> None:
     """Another such history."""
     with pytest.MonkeyPatch.context() as patches:
-        live(12, patches)
+        live(11, patches)
 
 
 AUTUMN: Final = '{ name = "autumn", starts = "2026-11-01", ends = "2026-11-23" }'
@@ -223,7 +223,7 @@ BOARDS: Final = {
     ),
     "readers use longer limits only after a rebuild": Safeguard(
         Change("domain.boards:Coverage._limited", lambda _: lambda _, timetable: timetable),
-        written=definitions_12,
+        written=definitions_11,
     ),
 }
 

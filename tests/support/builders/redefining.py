@@ -6,6 +6,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import orjson
 import pytest
@@ -20,6 +21,8 @@ from tests.support.dynamodb.tables import create_tables
 from tests.support.oracle.model import BoardModel, Metric
 
 WINDOWS = ("all", "day", "week", "last-2-days", "last-4-days")
+ZONES = ("UTC", "America/St_Johns", "Asia/Kathmandu", "Pacific/Auckland")
+WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 HOUR = 3_600_000
 START = datetime(2026, 10, 20, 7, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -33,11 +36,15 @@ class Definition:
     order: str
     members: str
     shards: int
+    zone: str
+    week_start: int
+    pattern: str
 
     def text(self) -> str:
         windows = orjson.dumps(self.windows).decode()
         return (
-            f'[boards."b"]\nlate = "{self.late} days"\nkeep = "{self.keep} days"\nmembers = "{self.members}"\n'
+            f'[boards."{self.pattern}"]\ntimezone = "{self.zone}"\nweek_start = "{WEEKDAYS[self.week_start]}"\n'
+            f'late = "{self.late} days"\nkeep = "{self.keep} days"\nmembers = "{self.members}"\n'
             f"shards = {self.shards}\n"
             f'metrics.points = {{ aggregate = "sum", order = "{self.order}", windows = {windows} }}\n'
         )
@@ -122,16 +129,36 @@ class History(Deployments):
         late = rng.choice([1, 2, 4])
         order = "descending" if before is None or rng.random() < 0.8 else "ascending"
         members = "open" if before is None or rng.random() < 0.7 else "registered"
-        return Definition(windows, late, rng.choice([late, 5, 9]), order, members, rng.choice([1, 3]))
+        keep, shards = rng.choice([late, 5, 9]), rng.choice([1, 3])
+        pattern = rng.choice(["b", "b", "*", "b*"])
+        if before is None or rng.random() < 0.3:
+            zone, week_start = rng.choice(ZONES), rng.choice([0, 6])
+        else:
+            zone, week_start = before.zone, before.week_start
+        return Definition(windows, late, keep, order, members, shards, zone, week_start, pattern)
 
     def deployed(self) -> None:
         self.model.metrics = {"points": Metric(descending=self.definition.order == "descending")}
-        self.model.calendar.keep = self.definition.keep * DAY
+        self.follow(self.definition)
         self.start(self.definition.text())
 
     def deploy(self) -> None:
         self.before, self.definition, self.whole = self.definition, self.another(self.definition), None
         self.deployed()
+
+    def follow(self, definition: Definition) -> None:
+        """Let the model judge time as a definition does."""
+        calendar = self.model.calendar
+        calendar.late, calendar.keep = definition.late * DAY, definition.keep * DAY
+        calendar.zone, calendar.week_start = ZoneInfo(definition.zone), definition.week_start
+        self.model.longest = {"day": max((int(name[5]) for name in definition.windows if "last" in name), default=0)}
+
+    def hide(self) -> None:
+        """Hide or show a member."""
+        if self.model.members:
+            member, hidden = self.rng.choice(sorted(self.model.members)), self.rng.random() < 0.5
+            assert self.one_at_work().put("/boards/b/member", {"hidden": hidden}, id=member)[0] == 200
+            self.model.put(member, hidden=hidden)
 
     def event(self) -> None:
         """One event, by functions of either definition while both are there."""
@@ -144,7 +171,9 @@ class History(Deployments):
             assert stack.put("/boards/b/member", id=member)[0] == 200
             self.model.put(member)
         event_id = self.post(stack, member, at, points)
-        self.model.calendar.late = definition.late * DAY
+        self.follow(definition)
+        if self.rng.random() < 0.2:
+            self.hide()
         assert self.model.add(event_id, member, at, {"points": points}, self.now)
 
     def project(self) -> None:
@@ -161,7 +190,7 @@ class History(Deployments):
     def check(self) -> None:
         """Every period that can be read is what the model says."""
         self.clock.milliseconds += 61_000  # whatever is remembered of boards is asked again
-        self.model.calendar.late = self.definition.late * DAY
+        self.follow(self.definition)
         for window in self.definition.windows:
             instants = [self.now] if window == "all" else [self.now - DAY * ago for ago in range(12)]
             for on in instants:

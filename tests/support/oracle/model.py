@@ -323,6 +323,8 @@ class Counted(NamedTuple):
     applied: datetime
     calendar: Calendar
     note: Any = None
+    longest: Mapping[str, int] | None = None
+    """The buckets of the longest rolling window that was defined, by kind; None: long enough."""
 
     def counts(self, window: str, on: datetime, held: Sequence[Bucket]) -> bool:
         """Whether it counts in the period that contains an instant, whose buckets are `held`."""
@@ -333,6 +335,11 @@ class Counted(NamedTuple):
             return self.buckets.get(kind) in held
         # Its own bucket has closed. A period of a rolling window may be open still; one that was not readable is free.
         own = self.calendar.bucket(kind, _EPOCH + timedelta(milliseconds=self.at))
+        if self.longest is not None:
+            # If no window could take it then, nobody kept it (docs/decisions/0023).
+            first_open: Any = self.calendar.bucket(kind, self.applied - self.calendar.late_for(kind))
+            if first_open >= own + timedelta(**{f"{kind}s": self.longest.get(kind, 0)}):
+                return False
         is_open = self.applied - self.calendar.end(kind, held[0]) < self.calendar.late_for(kind)
         return own in held and (is_open or not self.calendar.is_readable(window, on, self.applied))
 
@@ -352,6 +359,8 @@ class BoardModel:
     used: set[str] = field(default_factory=set)
     """The ids of all accepted events."""
     counted: list[Counted] = field(default_factory=list)
+    longest: Mapping[str, int] | None = None
+    """The buckets of the longest rolling window, by kind, if definitions change; see `Counted`."""
 
     def refuses(self, member: str, amounts: Mapping[str, int] = NO_AMOUNTS) -> bool:
         """Whether the board would refuse an event for this member, for it or for a sum that goes beyond the bounds."""
@@ -395,7 +404,9 @@ class BoardModel:
         self.members.setdefault(member, False)
         buckets = self.calendar.takes(_whole_milliseconds(at), now)
         calendar = replace(self.calendar)
-        self.counted.append(Counted(event_id, member, _milliseconds(at), dict(amounts), buckets, now, calendar, note))
+        self.counted.append(
+            Counted(event_id, member, _milliseconds(at), dict(amounts), buckets, now, calendar, note, self.longest)
+        )
 
     def put(self, member: str, *, hidden: bool | None = None) -> None:
         """Register a member if it is new. Hide or show it if `hidden` is given."""
@@ -446,10 +457,18 @@ class BoardModel:
         """The events that count in a period, by member."""
         held = self.calendar.held(window, on)
         events: dict[str, list[Counted]] = {}
-        for event in self.counted:
+        for event in map(self._as_of_now, self.counted):
             if metric in event.amounts and event.counts(window, on, held):
                 events.setdefault(event.member, []).append(event)
         return events
+
+    def _as_of_now(self, event: Counted) -> Counted:
+        """An event with the buckets that hold it in the time zone of now, if another one was defined."""
+        calendar = event.calendar
+        if (calendar.zone, calendar.week_start) == (self.calendar.zone, self.calendar.week_start):
+            return event
+        at = _EPOCH + timedelta(milliseconds=event.at)
+        return event._replace(buckets={kind: self.calendar.bucket(kind, at) for kind in event.buckets})
 
     def _placed(self, metric: str, member: str, events: Iterable[Counted]) -> Placed:
         """Combine events of a member into a score, and work out since when the member has it."""
