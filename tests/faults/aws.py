@@ -471,7 +471,7 @@ class Server:
         delay = self._rng.randint(500, 5_000)
         if call.fault == LOST:
             # The connection closes at once, or the SDK waits for its read timeout.
-            delay += int(building_blocks.READ_TIMEOUT_S * SECOND) if self._rng.random() < 0.1 else 0
+            delay += int(building_blocks.SOCKET_READ_S * SECOND) if self._rng.random() < 0.1 else 0
             answer = lost()
         self._clock.after(delay, self._hear, call, answer)
 

@@ -20,7 +20,7 @@ from standings.domain.scoring import decode_sort_key, encode_sortable
 from standings.domain.tiers import ROOT
 from standings.domain.windows import instant
 from standings.read.reader import period_of, score_at
-from standings.runtime.clock import READ_TIMEOUT_S, Clock, retrying
+from standings.runtime.clock import RETRIED_FOR_S, Clock, retrying
 from standings.stores import AnnouncedTop, BusEvent, Look, RankingName, Standing, StoreUnavailableError
 
 # What an announcement says: how one top differs from the one before.
@@ -293,4 +293,4 @@ class Announcer:
         return min(MAX_WAIT, 1 + int((1 + self.clock.random()) / 2 * 2 ** min(tries, 10)))
 
     def _patient(self, store: Any) -> Any:
-        return retrying(store, lambda: self.clock.backoff_for(READ_TIMEOUT_S))
+        return retrying(store, lambda: self.clock.backoff_for(RETRIED_FOR_S))

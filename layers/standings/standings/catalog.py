@@ -28,13 +28,13 @@ class BoardCatalog:
     def written(self, names: Iterable[str]) -> dict[str, tuple[int, ...]]:
         """Return the generations of each board's rankings that must be written."""
         names = set(names)
-        records = self._limited(names, register=False)
+        records = self._within_definition(names, register=False)
         return {name: records[name].written if name in records else (0,) for name in names}
 
     def current(self, name: str) -> BoardRecord | None:
         """Read a board's record, without the cache; None if it has none."""
         self._cache.forget(name)
-        return self._limited({name}, register=False).get(name)
+        return self._within_definition({name}, register=False).get(name)
 
     def known(self, name: str) -> BoardRecord:
         """Read a board's record, without the cache; ValueError if the board has had no event."""
@@ -59,9 +59,9 @@ class BoardCatalog:
         names = set(names)
         for name in names:
             self._cache.forget(name)
-        return self._limited(names, register=True)
+        return self._within_definition(names, register=True)
 
-    def _limited(self, names: set[str], *, register: bool) -> dict[str, BoardRecord]:
+    def _within_definition(self, names: set[str], *, register: bool) -> dict[str, BoardRecord]:
         records = {name: record for name in names if (record := self._cache.get(name)) is not None}
         missing = names - records.keys()
         for _ in range(_TRIES):

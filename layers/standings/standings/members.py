@@ -11,7 +11,7 @@ from standings.domain.boards import check_member, family_of
 from standings.domain.errors import being_deleted, no_such_member
 from standings.domain.members import Image, new_image, registered, removed, rewritten
 from standings.domain.profiles import changes_of
-from standings.runtime.clock import READ_TIMEOUT_S, Backoff, Clock, retrying, with_retry
+from standings.runtime.clock import RETRIED_FOR_S, Backoff, Clock, retrying, with_retry
 from standings.stores import Rewrite, StoreUnavailableError
 
 # Changes and removes profiles. Boards and rankings hold no copy, so nothing else is written.
@@ -21,7 +21,7 @@ class ProfileAdmin:
     """Changes profiles; each change is one write. Raises RequestError."""
 
     def __init__(self, profiles: Profiles, clock: Clock) -> None:
-        self._profiles = retrying(profiles, lambda: clock.backoff_for(READ_TIMEOUT_S))
+        self._profiles = retrying(profiles, lambda: clock.backoff_for(RETRIED_FOR_S))
 
     def put(self, member: str, document: Any) -> dict[str, Any]:
         """Set the fields that a document has, remove those that are null there, and return the profile."""
@@ -49,7 +49,7 @@ class MemberAdmin:
         """Register a member if it is new, and hide or show it; `hidden` None leaves that as it is."""
         family = family_of(self._catalog.boards, board)
         check_member("id", member)
-        backoff = self._clock.backoff_for(READ_TIMEOUT_S)
+        backoff = self._clock.backoff_for(RETRIED_FOR_S)
         records = with_retry(lambda: self._catalog.register([board]), backoff)
         if records[board].is_being_deleted:
             raise being_deleted(board)
@@ -73,7 +73,7 @@ class MemberAdmin:
                 raise no_such_member(board, member)
             return removed(image, written_at_ms)
 
-        self._change(board, member, remove, self._clock.backoff_for(READ_TIMEOUT_S))
+        self._change(board, member, remove, self._clock.backoff_for(RETRIED_FOR_S))
 
     def _change(self, board: str, member: str, change: Callable[[Image | None, int], Image], backoff: Backoff) -> Image:
         """Replace a member's image by the one that `change` returns; write nothing if that is the same one."""

@@ -15,7 +15,7 @@ from demo.embedded.stack import PROJECT
 from standings.aws.dynamodb.ranking_reads import SIDE_BY_SIDE
 from standings.aws.dynamodb.tables import UNPROCESSED_TIMEOUT_S
 from standings.read.reader import LAST_READ_S
-from standings.runtime.clock import READ_TIMEOUT_S
+from standings.runtime.clock import RETRIED_FOR_S
 from standings.wiring import building_blocks, projector
 from tests.support.aws.stack import FUNCTIONS
 from tests.template.expansion import expanded, source
@@ -63,9 +63,9 @@ def test_a_call_that_hangs_leaves_a_function_time_to_answer() -> None:
     for name in ("Writer", "Projector", "Maintenance"):
         # A call may start just before the deadline.
         assert building_blocks.MAX_CALL_S < building_blocks.REPORTING_RESERVE < timeouts[f"{name}Function"] / 2
-    assert READ_TIMEOUT_S < LAST_READ_S
+    assert RETRIED_FOR_S < LAST_READ_S
     assert timeouts["QueryFunction"] > LAST_READ_S + UNPROCESSED_TIMEOUT_S + building_blocks.MAX_CALL_S
-    assert timeouts["CommandFunction"] > READ_TIMEOUT_S + building_blocks.MAX_CALL_S
+    assert timeouts["CommandFunction"] > RETRIED_FOR_S + building_blocks.MAX_CALL_S
 
 
 # `sam local start-api` takes routes from the first resource of these types. From a function it would take the events of

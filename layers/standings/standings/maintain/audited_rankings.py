@@ -13,7 +13,7 @@ from standings.domain.members import Image, place
 from standings.domain.rolling import Block, RollingRankings, Steps, list_key, lists_of, steps_of
 from standings.domain.scoring import Place, encode_sortable, sort_key
 from standings.domain.tiers import ROOT, Path, depth, path, span
-from standings.runtime.clock import READ_TIMEOUT_S, Clock, retrying, with_retry
+from standings.runtime.clock import RETRIED_FOR_S, Clock, retrying, with_retry
 from standings.stores import (
     SLOTS,
     DamagedItem,
@@ -78,8 +78,8 @@ class AuditCall:
 
     @property
     def reads(self) -> "AuditReads":
-        """The store, for cheap reads: each is retried for up to `READ_TIMEOUT_S`."""
-        return retrying(self.store, lambda: self.clock.backoff_for(READ_TIMEOUT_S))
+        """The store, for cheap reads: each is retried for up to `RETRIED_FOR_S`."""
+        return retrying(self.store, lambda: self.clock.backoff_for(RETRIED_FOR_S))
 
     def is_over(self, reserve: float = 0.0) -> bool:
         """Whether the call must end: in `reserve` seconds its time is over, or its read units are used up."""
@@ -87,8 +87,8 @@ class AuditCall:
         return is_spent or self.clock.monotonic() >= self.deadline - reserve
 
     def consistent(self, read: Callable[[], T]) -> T | None:
-        """Read one moment; None if writes conflict for `READ_TIMEOUT_S` or until the deadline."""
-        backoff = self.clock.backoff(min(self.deadline, self.clock.monotonic() + READ_TIMEOUT_S))
+        """Read one moment; None if writes conflict for `RETRIED_FOR_S` or until the deadline."""
+        backoff = self.clock.backoff(min(self.deadline, self.clock.monotonic() + RETRIED_FOR_S))
         try:
             return with_retry(read, backoff)
         except StoreUnavailableError:

@@ -19,7 +19,7 @@ from standings.domain.windows import final_at, instant, label_of
 from standings.maintain.audit import BoardAudit
 from standings.maintain.audited_rankings import AuditCall, Kind, RankingEntries
 from standings.read.reader import period_of, score_at
-from standings.runtime.clock import READ_TIMEOUT_S, Clock, retrying
+from standings.runtime.clock import RETRIED_FOR_S, Clock, retrying
 from standings.stores import MAX_EVENTS, MAX_KEYS, BusEvent, StoreUnavailableError
 
 # The lines of settled files, and a checksum of what they say whatever their order.
@@ -150,7 +150,7 @@ def is_json_part(key: str) -> bool:
 
 @dataclass(frozen=True)
 class Files:
-    """The files of one ranking's period. Each request is retried for up to `READ_TIMEOUT_S`.
+    """The files of one ranking's period. Each request is retried for up to `RETRIED_FOR_S`.
 
     `start` and `end` are those of the period, such as `2026-11-16T00:00:00+01:00`.
     """
@@ -163,7 +163,7 @@ class Files:
 
     @property
     def _store(self) -> ResultsBucket:
-        return retrying(self.results, lambda: self.clock.backoff_for(READ_TIMEOUT_S))
+        return retrying(self.results, lambda: self.clock.backoff_for(RETRIED_FOR_S))
 
     def summary(self) -> dict[str, Any] | None:
         """What makes the settlement; None if the period is not settled."""

@@ -29,7 +29,7 @@ from standings.maintain.settlement import (
     keys_of,
 )
 from standings.maintain.turns import Lease, Run
-from standings.runtime.clock import READ_TIMEOUT_S, Clock, retrying, with_retry
+from standings.runtime.clock import RETRIED_FOR_S, Clock, retrying, with_retry
 from standings.stores import Position
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Settlements:
         return f"{self.clock.now()}-{position.version}"
 
     def _check_known(self, board: str) -> None:
-        with_retry(lambda: self.catalog.known(board), self.clock.backoff_for(READ_TIMEOUT_S))
+        with_retry(lambda: self.catalog.known(board), self.clock.backoff_for(RETRIED_FOR_S))
 
     def _settle(
         self,
@@ -196,7 +196,7 @@ class Settlements:
         final = final_at(timetable, window, ranking.period)
         if final is None or now < final:
             raise NotSettledError(f"the period is final at {instant(final)}: settle it then")
-        backoff = self.clock.backoff_for(READ_TIMEOUT_S)
+        backoff = self.clock.backoff_for(RETRIED_FOR_S)
         record = with_retry(lambda: self.catalog.current(ranking.board), backoff)
         is_gone = record is None or record.deleted or (record.job is not None and record.job.task == DELETE)
         if record is None or (is_gone and not files_are_there):
@@ -221,7 +221,7 @@ class Settlements:
         ValueError if there are none because the board has had no event.
         """
         place = self.open_place
-        results = retrying(place.results, lambda: self.clock.backoff_for(READ_TIMEOUT_S))
+        results = retrying(place.results, lambda: self.clock.backoff_for(RETRIED_FOR_S))
         found: list[Any] = []
         prefix = board_prefix(board)
         for key in keys_of(results, prefix, cursor or ""):
@@ -332,7 +332,7 @@ class _Visits:
         What was final before the board's first event has nobody.
         """
         now = self._settlements.clock.now()
-        backoff = self._settlements.clock.backoff_for(READ_TIMEOUT_S)
+        backoff = self._settlements.clock.backoff_for(RETRIED_FOR_S)
         record = with_retry(lambda: self._settlements.catalog.current(board), backoff)
         if record is None or record.deleted:
             return
@@ -347,7 +347,7 @@ class _Visits:
 
     def _done(self, board: str, paths: Iterable[str]) -> set[str]:
         """The paths of those rankings of a board whose events were all put. It lists no files of earlier periods."""
-        results = retrying(self._place.results, lambda: self._settlements.clock.backoff_for(READ_TIMEOUT_S))
+        results = retrying(self._place.results, lambda: self._settlements.clock.backoff_for(RETRIED_FOR_S))
         earliest: dict[str, str] = {}
         for path in paths:
             window, _, label = path.rpartition("/")
@@ -377,7 +377,7 @@ class Mentions:
 
     def of(self, board: str, member: str, after: str) -> Iterator[tuple[str, bool]]:
         """Each file of JSON lines of a board whose key sorts after `after`, and whether it holds the member."""
-        results = retrying(self.results, partial(self.clock.backoff_for, READ_TIMEOUT_S))
+        results = retrying(self.results, partial(self.clock.backoff_for, RETRIED_FOR_S))
         prefix = board_prefix(board)
         for key in keys_of(results, prefix, after if after.startswith(prefix) else ""):
             if is_json_part(key):

@@ -15,7 +15,7 @@ from standings.domain.rolling import lists_of
 from standings.domain.scoring import Aggregate, sort_value
 from standings.domain.tiers import ROOT, Path
 from standings.domain.windows import NO_SEASON, Window, instant
-from standings.runtime.clock import RANKING_TTL_S, READ_TIMEOUT_S, Backoff, Clock, TtlCache, retrying
+from standings.runtime.clock import RANKING_TTL_S, RETRIED_FOR_S, Backoff, Clock, TtlCache, retrying
 from standings.stores import Entry, Node, Part, Partition, Span, StoreUnavailableError
 
 Method = Literal["competition", "ordinal", "dense"]
@@ -77,7 +77,7 @@ class Request:
         """The backoff of one read; StoreUnavailableError if the request has taken too long for another."""
         if self._clock.monotonic() >= self._begun + LAST_READ_S:
             raise StoreUnavailableError(f"the request took longer than {LAST_READ_S:.0f} seconds: try again later")
-        return self._clock.backoff(self._begun + READ_TIMEOUT_S)
+        return self._clock.backoff(self._begun + RETRIED_FOR_S)
 
     def record(self, board: str) -> BoardRecord | None:
         """A board's record, up to a minute old; None for a board without events."""

@@ -12,7 +12,7 @@ from standings.stores import StoreUnavailableError
 
 FIRST_WAIT: Final = 0.02
 MAX_WAIT_S: Final = 2.0
-READ_TIMEOUT_S: Final = 5.0  # Seconds for which reads are retried: over HTTP all of a request, elsewhere each read
+RETRIED_FOR_S: Final = 5.0  # Seconds for which reads are retried: over HTTP all of a request, elsewhere each read
 T = TypeVar("T")
 
 

@@ -19,10 +19,10 @@ from standings.runtime.environment import BOARDS_FILE, required
 
 CONNECTIONS: Final = 26  # Connections of a client: more than a function's calls at any time
 CONNECT_TIMEOUT_S: Final = 1.0
-READ_TIMEOUT_S: Final = 3.0
+SOCKET_READ_S: Final = 3.0
 ATTEMPTS: Final = 2  # Attempts that the SDK makes of a call. The services retry as well, until their deadline.
 BETWEEN_ATTEMPTS_S: Final = 1.0  # Longest time that the SDK waits between two attempts
-MAX_CALL_S: Final = ATTEMPTS * (CONNECT_TIMEOUT_S + READ_TIMEOUT_S) + (ATTEMPTS - 1) * BETWEEN_ATTEMPTS_S
+MAX_CALL_S: Final = ATTEMPTS * (CONNECT_TIMEOUT_S + SOCKET_READ_S) + (ATTEMPTS - 1) * BETWEEN_ATTEMPTS_S
 """Seconds after which a call that hangs has failed."""
 
 REPORTING_RESERVE: Final = MAX_CALL_S + 1.0
@@ -57,7 +57,7 @@ def client(service: str) -> Any:
     config = Config(
         retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
         connect_timeout=CONNECT_TIMEOUT_S,
-        read_timeout=READ_TIMEOUT_S,
+        read_timeout=SOCKET_READ_S,
         max_pool_connections=CONNECTIONS,
     )
     created: Any = _SESSION.create_client(service, config=config)

@@ -29,7 +29,7 @@ from standings.domain.boards import generation_code
 from standings.domain.rolling import LogEntry, blocks_within, fold_deltas
 from standings.domain.tiers import ROOT, Path, depth
 from standings.domain.windows import DAY, Calendar, Window, window_of
-from standings.runtime.clock import READ_TIMEOUT_S, Clock, with_retry
+from standings.runtime.clock import RETRIED_FOR_S, Clock, with_retry
 from standings.stores import StoreRefusedError
 
 CODE_LENGTH: Final = 3
@@ -185,7 +185,7 @@ class Purging:
             self._with_retry(partial(batch_delete, self._client, self._rankings, keys[start : start + MAX_DELETES]))
 
     def _with_retry(self, do: Callable[[], T]) -> T:
-        return with_retry(do, self._clock.backoff_for(READ_TIMEOUT_S))
+        return with_retry(do, self._clock.backoff_for(RETRIED_FOR_S))
 
 
 def _window(code: str) -> Window | None:
