@@ -120,7 +120,7 @@ def run(seed: int, options: Options | None = None) -> Outcome:
 # ---- people
 
 
-class ProfileCache:
+class People:
     """Sends events, changes members, deploys definitions, and runs maintenance tasks."""
 
     def __init__(self, world: World) -> None:
@@ -515,7 +515,7 @@ class World:
         self.bodies: dict[str, Sent] = {}
         self._number = 0
         self._heard: dict[Process, Callable[[Process, Any], None]] = {}
-        self.people = ProfileCache(self)
+        self.people = People(self)
         self.watch = Watch(self)
         self.parked = Parked(self)
         self.services = Services(self)

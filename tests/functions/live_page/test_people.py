@@ -1,4 +1,4 @@
-"""ProfileCache on the live page: names, pictures, notes, the search, one's own row and the history of a rank."""
+"""People on the live page: names, pictures, notes, the search, one's own row and the history of a rank."""
 
 import base64
 import os

@@ -176,6 +176,7 @@ class _Batch:
     def run(self) -> ProjectResult:
         self._sort_records()
         catalog = self._projector.catalog
+        outcomes: list[Outcome] = []
         backoff = self._backoff()
         try:
             generations = with_retry(lambda: catalog.written(board for board, _ in self._positions), backoff)
@@ -186,12 +187,12 @@ class _Batch:
             for part in self._parts(generations):
                 projector = self._projector
                 work = jobs(projector.rankings, part, self._backoff, lambda: self._failed, projector.pruning)
-                outcomes = list(projector.run_parallel([partial(self._run, job) for job in work]))
-                for outcome in outcomes:
+                for outcome in projector.run_parallel([partial(self._run, job) for job in work]):
                     self._count(outcome)
-                self._result.moved += announced(catalog.boards, outcomes)
+                    outcomes.append(outcome)
                 if self._failed:
                     break
+        self._result.moved = announced(catalog.boards, outcomes)
         unfinished = self._unfinished_positions()
         if unfinished:
             # Lambda delivers everything from the lowest unfinished record again.
