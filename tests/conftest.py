@@ -3,6 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Generator, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -30,6 +31,13 @@ def _whole_requests() -> Iterator[None]:
     """Let every engine check whole requests as botocore does."""
     with checked():
         yield
+
+
+@pytest.fixture(scope="session")
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that all processes of a run share."""
+    folder = tmp_path_factory.getbasetemp()
+    return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
 
 
 @pytest.hookimpl(wrapper=True)

@@ -14,7 +14,7 @@ from standings.project.commits import PruneResult
 from standings.project.projector import Record
 from standings.runtime.clock import with_retry
 from standings.runtime.logs import logger, metrics, stack_of
-from standings.stores import Look, RankingName, StoreUnavailableError
+from standings.stores import RankingName, StoreUnavailableError
 from standings.wiring import building_blocks, projector
 
 _clock = building_blocks.real_clock()
@@ -73,7 +73,7 @@ def _tell(moved: list[RankingName], deadline: float) -> str:
         return ""
     queue = _looks
     try:
-        with_retry(lambda: queue.ask([(Look(name), 0) for name in moved]), _clock.backoff(deadline))
+        with_retry(lambda: queue.ask_now(moved), _clock.backoff(deadline))
     except StoreUnavailableError as error:
         return f"the announcer could not be told: {error}"
     return ""

@@ -44,12 +44,6 @@ def judged(seed: int) -> Outcome:
     return outcome
 
 
-@pytest.fixture(scope="session")
-def totals(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.getbasetemp()
-    return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
-
-
 def total(folder: Path, blocks: list[range]) -> Counter[str] | None:
     """Return how many schedules met each fault and each trap, or None until all blocks have run."""
     files = [folder / f"{named(block)}.json" for block in blocks]
@@ -65,19 +59,19 @@ def named(block: range) -> str:
 @pytest.mark.parametrize(
     "block", [*SAMPLE, *(pytest.param(block, marks=pytest.mark.thorough) for block in OTHERS)], ids=named
 )
-def test_every_ranking_is_right_whatever_goes_wrong(block: range, totals: Path) -> None:
+def test_every_ranking_is_right_whatever_goes_wrong(block: range, shared_folder: Path) -> None:
     met: Counter[str] = Counter()
     with uncollected():
         for seed in block:
             outcome = judged(seed)
             met.update(outcome.faults.keys() | outcome.traps.keys())
-    file = totals / f"{named(block)}.new"
+    file = shared_folder / f"{named(block)}.new"
     file.write_bytes(orjson.dumps(met))
     file.rename(file.with_suffix(".json"))
     # The block that finishes last checks the totals.
-    if block in SAMPLE and (sample := total(totals, SAMPLE)) is not None:
+    if block in SAMPLE and (sample := total(shared_folder, SAMPLE)) is not None:
         assert FAULTS - sample.keys() == set()
-    if block not in SAMPLE and (others := total(totals, OTHERS)) is not None:
+    if block not in SAMPLE and (others := total(shared_folder, OTHERS)) is not None:
         assert {name: others[name] for name in TRAPS if others[name] < LEAST} == {}
 
 

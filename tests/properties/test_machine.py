@@ -4,12 +4,12 @@ Hypothesis chooses what is posted, hidden, registered and removed, how time pass
 The real handlers run on the engine. After each step, boards are compared read by read.
 """
 
-import os
 import random
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any, ClassVar, Final
 
 import orjson
@@ -384,7 +384,7 @@ TestMachine.settings = settings(SLOW, max_examples=10, stateful_step_count=15)
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("board", sorted(BOARDS))
-def test_many_examples_meet_all_traps(board: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_many_examples_meet_all_traps(board: str, shared_folder: Path) -> None:
     class Chosen(Machine):
         always = board
         met: ClassVar[set[str]] = set()
@@ -403,11 +403,9 @@ def test_many_examples_meet_all_traps(board: str, tmp_path_factory: pytest.TempP
             self.deliver(events)
 
     run_state_machine_as_test(Chosen, settings=settings(SLOW, max_examples=4 * TIMES, stateful_step_count=15))
-    folder = tmp_path_factory.getbasetemp()
-    folder = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
     for trap in Chosen.met:
-        (folder / f"trap {TRAPS.index(trap)}").touch()
-    (folder / f"machine {board}").touch()
-    if all((folder / f"machine {name}").exists() for name in BOARDS):
-        missing = [trap for number, trap in enumerate(TRAPS) if not (folder / f"trap {number}").exists()]
+        (shared_folder / f"trap {TRAPS.index(trap)}").touch()
+    (shared_folder / f"machine {board}").touch()
+    if all((shared_folder / f"machine {name}").exists() for name in BOARDS):
+        missing = [trap for number, trap in enumerate(TRAPS) if not (shared_folder / f"trap {number}").exists()]
         assert missing == []

@@ -18,11 +18,11 @@ from tests.support.builders.failures.maintenance import calls
 from tests.support.builders.stages.streaming import write
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
+from tests.support.machine.boards import WEEKDAYS
 from tests.support.oracle.model import BoardModel, Metric
 
 WINDOWS = ("all", "day", "week", "last-2-days", "last-4-days")
 ZONES = ("UTC", "America/St_Johns", "Asia/Kathmandu", "Pacific/Auckland")
-WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 HOUR = 3_600_000
 START = datetime(2026, 10, 20, 7, tzinfo=UTC)
 DAY = timedelta(days=1)

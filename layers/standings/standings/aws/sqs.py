@@ -409,6 +409,10 @@ class LookQueue:
         self._sqs = cache(client)
         self._queue_url = queue_url
 
+    def ask_now(self, names: Iterable[RankingName]) -> None:
+        """Put a first look at each ranking on the queue, to be delivered at once. Raises StoreUnavailableError."""
+        self.ask((Look(name), 0) for name in names)
+
     def ask(self, looks: Iterable[tuple[Look, int]]) -> None:
         """Put looks on the queue, each to be delivered after so many seconds. Raises StoreUnavailableError."""
         entries: list[Any] = [

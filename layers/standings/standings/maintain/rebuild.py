@@ -34,7 +34,6 @@ from standings.stores import (
     Fence,
     FencedError,
     ItemConflict,
-    Look,
     RankingName,
     ReceiptConflict,
     Rewrite,
@@ -220,8 +219,8 @@ class RebuiltTops:
     def look(self, family: Family, board: str, now: int) -> None:
         """Ask for a look at each announced ranking that can be read. Raises StoreUnavailableError."""
         if self.looks is not None:
-            self.looks.ask(
-                (Look(RankingName(board, ranking.metric.name, ranking.window.name, ranking.period)), 0)
+            self.looks.ask_now(
+                RankingName(board, ranking.metric.name, ranking.window.name, ranking.period)
                 for ranking in open_rankings(family, board, now)
                 if ranking.window.name in family.announce
             )

@@ -23,7 +23,7 @@ from standings.project.projector import Backfill
 from standings.runtime.clock import Clock
 from standings.runtime.environment import given, required
 from standings.runtime.logs import logger, stack_of
-from standings.stores import Look, RankingName
+from standings.stores import RankingName
 from standings.wiring import building_blocks, projector
 
 
@@ -61,7 +61,7 @@ def maintenance(clock: Clock) -> Maintenance:
 
     def tell(moved: Sequence[RankingName]) -> None:
         if looks is not None and moved:
-            looks.ask([(Look(name), 0) for name in moved])
+            looks.ask_now(moved)
 
     def report(bug: Exception) -> None:
         logger.error("parked record not read", exc_info=stack_of(bug))
