@@ -54,7 +54,7 @@ def add_stack_options(parser: argparse.ArgumentParser, *, again: bool) -> None:
     add("--local", "use the stack that `make serve` has started", default=False, action="store_true")
     add("--queue-url", "the queue of events (read from the stack)", metavar="URL", type=_address)
     add("--api-url", "the HTTP API (read from the stack)", metavar="URL", type=_address)
-    add("--token", "a JWT for the API (STANDINGS_TOKEN)", os.environ.get("STANDINGS_TOKEN"), metavar="JWT")
+    add("--token", "a JWT for the API (STANDINGS_TOKEN)", os.environ.get("STANDINGS_TOKEN"), metavar="JWT", type=_token)
     add("--json", "print JSON, one answer to a line", default=False, action="store_true")
 
 
@@ -75,6 +75,12 @@ def whole_from(least: int, most: float = math.inf) -> Callable[[str], int]:
         raise argparse.ArgumentTypeError(f"expected a whole number {limits}, got {text!r}")
 
     return read
+
+
+def _token(text: str) -> str:
+    if not text.isascii() or any(character <= " " or character == "\x7f" for character in text):
+        raise argparse.ArgumentTypeError("expected a JWT, got text with spaces or characters that no header can carry")
+    return text
 
 
 def _address(text: str) -> str:

@@ -1,17 +1,23 @@
 """Calls a stack's HTTP API. Requests are signed for AWS IAM, carry a token, or neither."""
 
 import json
+import os
 import random
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, unquote, urlencode, urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import urllib3
+from urllib3.exceptions import HTTPError, LocationValueError, ProxySchemeUnknown, SSLError
 
 from standings_cli.stack.backoff import backoff
-from standings_cli.stack.errors import ApiError, NoAnswerError
-from standings_cli.stack.transport import Request
+from standings_cli.stack.errors import ApiError, NoAnswerError, StackError
 
 if TYPE_CHECKING:
     from botocore.credentials import Credentials
@@ -20,6 +26,59 @@ _ATTEMPTS: Final = 5
 _FIRST_RETRY_S: Final = 0.5
 _MAX_RETRY_S: Final = 4.0
 _RETRIED: Final = frozenset({429, 500, 502, 503, 504})
+_TIMEOUT_S: Final = 35
+_MAX_KEPT: Final = 32  # connections to an address
+
+
+class Transport:
+    """Connections to addresses, through the environment's proxies unless `local`. Threads may share it."""
+
+    def __init__(self, *, local: bool = False) -> None:
+        self._proxies = {} if local else getproxies()
+        self._trusted = _trusted()
+        self._pools: dict[str | None, urllib3.PoolManager] = {}
+
+    def send(
+        self, method: str, url: str, headers: Mapping[str, str] | None = None, data: bytes = b""
+    ) -> urllib3.BaseHTTPResponse:
+        """Send a request once, and return its whole answer. Redirects are not followed.
+
+        Raises NoAnswerError, and StackError if the environment's proxy cannot be used.
+        """
+        parts = urlsplit(url)
+        proxy = None if proxy_bypass(parts.netloc) else self._proxies.get(parts.scheme)
+        try:
+            if proxy not in self._pools:
+                self._pools[proxy] = self._pool(proxy)
+            request = self._pools[proxy].request
+            return request(method, url, body=data or None, headers=headers, redirect=False, retries=False)
+        except SSLError as error:
+            whom = f"trusted are the certificates (PEM) in {self._trusted}, AWS_CA_BUNDLE names others"
+            raise NoAnswerError(f"no answer from {url}: {error}; {whom}", is_temporary=False) from error
+        except HTTPError as error:
+            is_mistake = isinstance(error, LocationValueError)
+            raise NoAnswerError(f"no answer from {url}: {error}", is_temporary=not is_mistake) from error
+
+    def _pool(self, proxy: str | None) -> urllib3.PoolManager:
+        settings: dict[str, Any] = {"timeout": _TIMEOUT_S, "maxsize": _MAX_KEPT, "ca_certs": self._trusted}
+        if proxy is None:
+            return urllib3.PoolManager(**settings)
+        parts = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
+        user = None if parts.username is None else f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+        headers = urllib3.make_headers(proxy_basic_auth=user)
+        try:
+            return urllib3.ProxyManager(parts.geturl(), proxy_headers=headers, **settings)
+        except ProxySchemeUnknown as error:
+            expected = "expected an address such as http://proxy:3128"
+            raise StackError(f"HTTP_PROXY, HTTPS_PROXY: {expected}, got {parts.scheme}:") from error
+
+
+def _trusted() -> str | None:
+    """The file of whom to trust: the one that the environment names, else that of AWS's clients."""
+    named = os.environ.get("AWS_CA_BUNDLE") or os.environ.get("REQUESTS_CA_BUNDLE")
+    botocore = find_spec("botocore")
+    of_botocore = Path(str(botocore and botocore.origin)).with_name("cacert.pem")
+    return named or (str(of_botocore) if of_botocore.exists() else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +88,15 @@ class Signature:
     credentials: "Credentials"
     region: str
 
-    def sign(self, request: Request) -> None:
-        """Add the headers of AWS Signature Version 4."""
+    def headers(self, method: str, url: str, headers: Mapping[str, str], data: bytes) -> dict[str, str]:
+        """Return the headers with those of AWS Signature Version 4."""
         from botocore.auth import SigV4Auth  # noqa: PLC0415 - it takes longer to import than all the rest
         from botocore.awsrequest import AWSRequest  # noqa: PLC0415 - the same
 
-        signed = AWSRequest(request.method, request.url, request.headers, request.data)
+        signed = AWSRequest(method, url, headers, data)
         # A role's credentials are renewed now and then: each attempt reads them again, all at once.
         SigV4Auth(self.credentials.get_frozen_credentials(), "execute-api", self.region).add_auth(signed)
-        request.headers = dict(signed.headers.items())
+        return dict(signed.headers.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +107,7 @@ class Api:
     """
 
     url: str
-    session: Any
+    transport: Transport
     signature: Signature | None = None
     token: str | None = None
     sleep: Callable[[float], None] = time.sleep
@@ -56,7 +115,7 @@ class Api:
 
     def read(self, *path: str, **arguments: str | int | None) -> dict[str, Any]:
         """Return the answer at a path. Arguments that are None are left out. Raises ApiError and NoAnswerError."""
-        status, content = self._exchange(Request("GET", self._address(path, arguments)))
+        status, content = self._exchange("GET", self._address(path, arguments))
         if status != HTTPStatus.OK:
             raise _error(status, content)
         return self._parsed(status, content)
@@ -65,7 +124,7 @@ class Api:
         """Send a PUT, which may be sent twice, and return the answer. Raises ApiError and NoAnswerError."""
         data = b"" if body is None else json.dumps(body).encode()
         headers = {"Content-Type": "application/json"} if data else {}
-        status, content = self._exchange(Request("PUT", self._address(path, arguments), headers, data))
+        status, content = self._exchange("PUT", self._address(path, arguments), headers, data)
         if status != HTTPStatus.OK:
             raise _error(status, content)
         return self._parsed(status, content)
@@ -75,7 +134,7 @@ class Api:
 
         Raises ApiError and NoAnswerError.
         """
-        status, content = self._exchange(Request("DELETE", self._address(path, arguments)))
+        status, content = self._exchange("DELETE", self._address(path, arguments))
         if status != HTTPStatus.NO_CONTENT:
             raise _error(status, content)
 
@@ -100,25 +159,24 @@ class Api:
         except UnicodeEncodeError as error:
             raise ApiError(HTTPStatus.BAD_REQUEST, "bad-argument", f"expected UTF-8, got {error.object!r}") from error
 
-    def _exchange(self, request: Request) -> tuple[int, bytes]:
+    def _exchange(
+        self, method: str, url: str, headers: Mapping[str, str] | None = None, data: bytes = b""
+    ) -> tuple[int, bytes]:
         for attempt in range(1, _ATTEMPTS + 1):
             try:
-                answer = self._send(request)
-                if answer.status_code not in _RETRIED or attempt == _ATTEMPTS:
+                answer = self.transport.send(method, url, self._headers(method, url, headers or {}, data), data)
+                if answer.status not in _RETRIED or attempt == _ATTEMPTS:
                     break
             except NoAnswerError as error:
                 if attempt == _ATTEMPTS or not error.is_temporary:
                     raise
             self.sleep(backoff(attempt, _FIRST_RETRY_S, _MAX_RETRY_S, self.chance))
-        return answer.status_code, answer.content
+        return answer.status, answer.data
 
-    def _send(self, unsigned: Request) -> Any:
-        request = Request(unsigned.method, unsigned.url, dict(unsigned.headers), unsigned.data)
+    def _headers(self, method: str, url: str, headers: Mapping[str, str], data: bytes) -> Mapping[str, str]:
         if self.token is not None:
-            request.headers["Authorization"] = f"Bearer {self.token}"
-        elif self.signature is not None:
-            self.signature.sign(request)
-        return self.session.send(request)
+            return {**headers, "Authorization": f"Bearer {self.token}"}
+        return headers if self.signature is None else self.signature.headers(method, url, headers, data)
 
 
 def _error(status: int, content: bytes) -> ApiError:

@@ -17,9 +17,8 @@ from standings_cli.stack.errors import StackError
 if TYPE_CHECKING:
     import boto3
 
-    from standings_cli.stack.api import Api
+    from standings_cli.stack.api import Api, Transport
     from standings_cli.stack.maintenance_function import Maintenance
-    from standings_cli.stack.transport import Transport
 
 SERVED: Final = Path(".local", "serve.json")
 """The file in which `make serve` writes its addresses, below the folder of a clone."""
@@ -83,10 +82,7 @@ class Connection:
 
     def unsigned(self, method: str, path: str) -> int:
         """Send a request without a body, a signature or a token. Return the status of the answer."""
-        from standings_cli.stack.transport import Request  # noqa: PLC0415 - at first use
-
-        request = Request(method, f"{self.api_url.rstrip('/')}/{path}")
-        return self._transport.send(request).status_code
+        return self._transport.send(method, f"{self.api_url.rstrip('/')}/{path}").status
 
     def client(self, service: Any) -> Any:
         """Make a client of an AWS service for the stack's account and region, or for the local endpoint."""
@@ -100,7 +96,7 @@ class Connection:
 
     @cached_property
     def _transport(self) -> "Transport":
-        from standings_cli.stack.transport import Transport  # noqa: PLC0415 - at first use
+        from standings_cli.stack.api import Transport  # noqa: PLC0415 - at first use
 
         return Transport(local=self._options.local)
 

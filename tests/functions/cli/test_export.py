@@ -16,8 +16,7 @@ from typing import Any
 
 import pytest
 
-from standings_cli.stack.api import Api
-from standings_cli.stack.transport import Transport
+from standings_cli.stack.api import Api, Transport
 from standings_cli.terminal.exit_status import DIFFERS, INTERRUPTED, OK, WRONG
 from tests.support.aws.gateway import serving
 from tests.support.aws.manual_clock import ManualClock
@@ -32,17 +31,17 @@ PAGE_SIZE = 7
 HOSTILE = ('a"b', "a,b", "a\nb", "a\rb", "a\r\nb", "\x1b[31mred", " 用户 ", "=1+1", "\ufeffm")
 
 
-class Session:
+class Session(Transport):
     """Sends requests to an address, and does `before` each."""
 
     def __init__(self, address: str) -> None:
+        super().__init__(local=True)
         self.address = address
-        self._session = Transport(local=True)
         self.before: Callable[[], Any] = lambda: None
 
-    def send(self, request: Any) -> Any:
+    def send(self, *request: Any) -> Any:
         self.before()
-        return self._session.send(request)
+        return super().send(*request)
 
     def interrupt(self, number: int) -> None:
         """Let Ctrl-C come before the request with this number, from 0."""
