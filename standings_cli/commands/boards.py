@@ -41,7 +41,7 @@ def add(commands: Commands) -> None:
         description="Check that a boards.toml can be deployed, as `sam build` does. No stack is needed.",
         epilog="A mistake is printed with its line; the exit status then is 1.",
     )
-    check.add_argument("file", nargs="?", type=Path, default=FILE, help="(%(default)s)")
+    check.add_argument("file", nargs="?", type=Path, default=FILE, metavar="FILE", help="(%(default)s)")
     check.set_defaults(do=_check, resumes=False)
 
 

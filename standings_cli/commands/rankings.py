@@ -81,7 +81,7 @@ def add_ranking(parser: argparse.ArgumentParser) -> None:
     )
     methods = {"competition": "1224, the default", "ordinal": "1234", "dense": "1223"}
     numbered = ", ".join(f"{name} ({ranks})" for name, ranks in methods.items())
-    parser.add_argument("--method", choices=methods, help=f"how ties are numbered: {numbered}")
+    parser.add_argument("--method", choices=list(methods), help=f"how ties are numbered: {numbered}")
 
 
 def ranking_path(api: Api, options: argparse.Namespace) -> RankingPath:

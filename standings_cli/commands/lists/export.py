@@ -28,7 +28,7 @@ def add(commands: Commands) -> None:
         "same command again.",
     )
     add_ranking(export)
-    export.add_argument("--format", choices=FORMS, default="csv", help="the form of the lines (%(default)s)")
+    export.add_argument("--format", choices=list(FORMS), default="csv", help="the form of the lines (%(default)s)")
     export.add_argument("--output", type=Path, metavar="FILE", help="write to this file (standard output)")
     export.add_argument("--again", action="store_true", help="write the file again, even if it exists")
     export.set_defaults(do=_export)

@@ -37,7 +37,6 @@ def test_colours_are_for_terminals_alone_and_not_for_all(
     [
         ("standings e", ["export"]),
         ("standings --stack mine exp", ["export"]),
-        ("standings --stack top exp", ["export"]),
         ("standings dlq re", ["replay"]),
         ("standings dlq list --re", ["--reason", "--region"]),
         ("standings export b --format ", ["csv", "jsonl"]),
@@ -45,10 +44,13 @@ def test_colours_are_for_terminals_alone_and_not_for_all(
         ("standings export b --metric ", []),
         ("standings completion f", ["fish"]),
         ("standings top b --wi", ["--window"]),
+        ("standings boards check README", ["README.md"]),
     ],
 )
 def test_bash_completes_as_the_tabulator_key_does(run: Run, line: str, offered: list[str]) -> None:
-    script = 'source <(cat)\nCOMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _standings; printf "%s\\n" "${COMPREPLY[@]}"\n'
+    script = (
+        'source <(cat)\nCOMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _shtab_standings; printf "%s\\n" "${COMPREPLY[@]}"\n'
+    )
     command = ["bash", "-c", script, "bash", *line.split(" ")]
     done = subprocess.run(command, input=run("completion bash").out, capture_output=True, text=True, check=True)
     assert (sorted(done.stdout.split()), done.stderr) == (offered, "")
@@ -61,9 +63,9 @@ def test_every_command_and_option_is_in_the_script(run: Run, shell: str) -> None
         assert word in script
     assert "%(default)s" not in script
     if shell == "fish":
-        of_export = "complete -c standings -n '__fish_seen_subcommand_from export'"
-        assert f"{of_export} -l format -x -a 'csv jsonl' -d 'the form of the lines (csv)'\n" in script
-        assert f"{of_export} -l output -r -d 'write to this file (standard output)'\n" in script
+        of_export = "complete -c standings -n '_shtab_standings_using export'"
+        assert f"{of_export} -l format -xka \"csv jsonl\" -d 'the form of the lines (csv)'\n" in script
+        assert f'{of_export} -l output -xka "(__fish_complete_path (commandline -ct))" -d \'write to this' in script
         assert f"{of_export} -l again -d 'write the file again, even if it exists'\n" in script
     program = shutil.which(shell)
     if program:
