@@ -1,7 +1,7 @@
 """The command line of a stack: `standings --help`.
 
 Results go to standard output, as JSON with `--json`. Progress and errors go to standard error. The exit statuses are
-in `standings_cli.terminal.exit_status`.
+in `standings_cli.terminal`.
 """
 
 import argparse
@@ -21,8 +21,7 @@ from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import UNRANKED, ApiError, FunctionError, NoAnswerError, StackError
 from standings_cli.start.parser import Parser
 from standings_cli.start.summaries import COMMANDS
-from standings_cli.terminal.exit_status import DIFFERS, INTERRUPTED, UNREACHABLE, WRONG
-from standings_cli.terminal.text import shown
+from standings_cli.terminal import DIFFERS, INTERRUPTED, UNREACHABLE, WRONG, shown
 
 _STATUSES: Final = """\
 exit status: 0 success; 1 done, but check the result (differences, refused events, a member that is not ranked, a board

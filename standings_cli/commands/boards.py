@@ -9,10 +9,7 @@ from standings.domain.boards_toml import DefinitionError, parse_boards
 from standings_cli.commands.options import Commands, add_csv
 from standings_cli.stack.board_names import unknown_status
 from standings_cli.stack.connection import Connection
-from standings_cli.terminal.csv_lines import print_csv
-from standings_cli.terminal.exit_status import DIFFERS, OK, WRONG
-from standings_cli.terminal.tables import console, table
-from standings_cli.terminal.text import as_json, number, period, shown
+from standings_cli.terminal import DIFFERS, OK, WRONG, as_json, console, number, period, print_csv, shown, table
 
 FILE: Final = Path("layers/standings/boards.toml")
 _PAGE_SIZE: Final = 1_000

@@ -17,8 +17,7 @@ from standings_cli.doctor.finding import Finding, Verdict
 from standings_cli.doctor.look import look
 from standings_cli.doctor.recording import Recording
 from standings_cli.stack.connection import Connection
-from standings_cli.terminal.exit_status import DIFFERS, OK
-from standings_cli.terminal.text import as_json, shown
+from standings_cli.terminal import DIFFERS, OK, as_json, shown
 
 _RINGS: Final = "one event is refused on purpose, so the alarm on dead letters may ring"
 

@@ -7,10 +7,7 @@ from typing import Any, Final
 from standings_cli.commands.options import Commands, add_csv, whole_from
 from standings_cli.commands.rankings import add_ranking, ranking_path
 from standings_cli.stack.connection import Connection
-from standings_cli.terminal.csv_lines import print_csv
-from standings_cli.terminal.exit_status import DIFFERS, OK
-from standings_cli.terminal.tables import console, table
-from standings_cli.terminal.text import as_json, number, period, plain, shown
+from standings_cli.terminal import DIFFERS, OK, as_json, console, number, period, plain, print_csv, shown, table
 
 PERIODS: Final = 14
 _MOST: Final = 100  # the most periods that the API answers

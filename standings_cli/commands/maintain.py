@@ -8,10 +8,7 @@ from typing import Any, Final
 from standings.stores import SLOTS
 from standings_cli.commands.options import Commands
 from standings_cli.stack.connection import Connection
-from standings_cli.terminal.exit_status import DIFFERS, OK
-from standings_cli.terminal.progress import Meter
-from standings_cli.terminal.question import is_confirmed
-from standings_cli.terminal.text import as_json, shown
+from standings_cli.terminal import DIFFERS, OK, Meter, as_json, is_confirmed, shown
 
 _BOARDS: Final = "`standings boards list` shows the boards"
 

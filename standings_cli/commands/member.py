@@ -8,10 +8,7 @@ from typing import Any, Final
 
 from standings_cli.commands.options import Commands
 from standings_cli.stack.connection import Connection
-from standings_cli.terminal.exit_status import DIFFERS, OK
-from standings_cli.terminal.question import is_confirmed
-from standings_cli.terminal.tables import console, table
-from standings_cli.terminal.text import as_json, number, period, shown
+from standings_cli.terminal import DIFFERS, OK, as_json, console, is_confirmed, number, period, shown, table
 
 _UNKNOWN: Final = ": none has this member, and it has no profile; check the id, unless it was erased before"
 

@@ -24,9 +24,8 @@ from standings_cli.post.post_file import FilePosting
 from standings_cli.post.rows import RowReader
 from standings_cli.post.source import STDIN, InputError
 from standings_cli.stack.connection import Connection
-from standings_cli.terminal.exit_status import DIFFERS, INTERRUPTED, OK, UNREACHABLE, WRONG
-from standings_cli.terminal.text import as_json as dumped
-from standings_cli.terminal.text import shown
+from standings_cli.terminal import DIFFERS, INTERRUPTED, OK, UNREACHABLE, WRONG, shown
+from standings_cli.terminal import as_json as dumped
 
 _MOST_LETTERS: Final = 1_000  # the most that the maintenance function shows
 _USED: Final = "an event with the id {} was counted before. It counts once; other content with this id is refused"

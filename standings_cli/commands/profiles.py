@@ -8,8 +8,7 @@ from standings_cli.commands.options import Commands
 from standings_cli.post.source import InputError
 from standings_cli.profiles.load_file import Loading, say, state_of
 from standings_cli.stack.connection import Connection
-from standings_cli.terminal.exit_status import WRONG
-from standings_cli.terminal.text import as_json, shown
+from standings_cli.terminal import WRONG, as_json, shown
 
 _EXPLANATION: Final = """
 FILE (.gz too; - is standard input) is CSV with a header, if its name ends in .csv or with --csv: the columns

@@ -12,10 +12,7 @@ from standings_cli.stack.api import Api
 from standings_cli.stack.board_names import unknown_status
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import ApiError
-from standings_cli.terminal.csv_lines import print_csv
-from standings_cli.terminal.exit_status import OK
-from standings_cli.terminal.tables import console, standings
-from standings_cli.terminal.text import as_json, members, number, ranking, shown
+from standings_cli.terminal import OK, as_json, console, members, number, print_csv, ranking, shown, standings
 
 TOP: Final = 10
 RADIUS: Final = 5

@@ -14,7 +14,7 @@ from standings_cli import resume
 from standings_cli.export.forms import Form
 from standings_cli.export.pages import WholeList
 from standings_cli.post.source import InputError
-from standings_cli.terminal.progress import Meter
+from standings_cli.terminal import Meter
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from standings_cli.terminal.csv_lines import csv_line
-from standings_cli.terminal.text import plain
+from standings_cli.terminal import csv_line, plain
 
 COLUMNS: Final = ("rank", "member", "score")
 

@@ -17,9 +17,7 @@ from standings_cli.post.outbox import NotTakenError, Outbox
 from standings_cli.post.rows import Mark, Row, RowReader
 from standings_cli.post.source import STDIN, InputError, Source
 from standings_cli.stack.connection import Connection
-from standings_cli.terminal.exit_status import DIFFERS, INTERRUPTED, OK, UNREACHABLE
-from standings_cli.terminal.progress import Meter
-from standings_cli.terminal.text import shown
+from standings_cli.terminal import DIFFERS, INTERRUPTED, OK, UNREACHABLE, Meter, shown
 
 SAFE_MS: Final = 29 * 86_400_000  # an older event is not sent again: receipts are kept for 30 days
 

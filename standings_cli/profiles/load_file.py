@@ -15,8 +15,7 @@ from standings_cli import resume
 from standings_cli.post.source import STDIN, InputError, Lines, Source
 from standings_cli.profiles.rows import Row, read_rows
 from standings_cli.stack.errors import ApiError
-from standings_cli.terminal.exit_status import DIFFERS, OK
-from standings_cli.terminal.progress import Meter
+from standings_cli.terminal import DIFFERS, OK, Meter
 
 AT_ONCE: Final = 8
 _BATCH: Final = 64

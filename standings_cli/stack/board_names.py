@@ -4,8 +4,7 @@ import sys
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
-from standings_cli.terminal.exit_status import DIFFERS, OK
-from standings_cli.terminal.text import shown
+from standings_cli.terminal import DIFFERS, OK, shown
 
 if TYPE_CHECKING:
     from standings_cli.stack.api import Api

@@ -12,7 +12,7 @@ from standings.domain.errors import InvalidArgumentError, NotFoundError
 from standings.stores import StoreUnavailableError
 from standings_cli.stack.backoff import backoff
 from standings_cli.stack.errors import FunctionError
-from standings_cli.terminal.text import shown
+from standings_cli.terminal import shown
 
 if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient

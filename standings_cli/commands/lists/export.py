@@ -12,9 +12,7 @@ from standings_cli.export.forms import FORMS, Form
 from standings_cli.export.pages import WholeList
 from standings_cli.post.source import InputError
 from standings_cli.stack.connection import Connection
-from standings_cli.terminal.exit_status import DIFFERS, WRONG
-from standings_cli.terminal.progress import Meter
-from standings_cli.terminal.text import as_json, members, number, shown
+from standings_cli.terminal import DIFFERS, WRONG, Meter, as_json, members, number, shown
 
 
 def add(commands: Commands) -> None:

@@ -7,7 +7,7 @@ import shtab
 
 from standings_cli.commands.options import Commands
 from standings_cli.stack.connection import Connection
-from standings_cli.terminal.exit_status import OK
+from standings_cli.terminal import OK
 
 _EXPLANATION: Final = """
 bash   echo 'eval "$(standings completion bash)"' >> ~/.bashrc

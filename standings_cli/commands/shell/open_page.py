@@ -7,8 +7,7 @@ from urllib.parse import quote, urlencode
 
 from standings_cli.commands.options import Commands
 from standings_cli.stack.connection import Connection
-from standings_cli.terminal.exit_status import DIFFERS, OK
-from standings_cli.terminal.text import shown
+from standings_cli.terminal import DIFFERS, OK, shown
 
 
 def add(commands: Commands) -> None:

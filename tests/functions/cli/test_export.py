@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from standings_cli.stack.api import Api, Transport
-from standings_cli.terminal.exit_status import DIFFERS, INTERRUPTED, OK, WRONG
+from standings_cli.terminal import DIFFERS, INTERRUPTED, OK, WRONG
 from tests.support.aws.gateway import serving
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack

@@ -23,7 +23,7 @@ from standings_cli.stack import connection as stack_connection
 from standings_cli.stack.advice import advice
 from standings_cli.stack.errors import ApiError
 from standings_cli.start.summaries import COMMANDS
-from standings_cli.terminal.exit_status import INTERRUPTED, OK, UNREACHABLE, WRONG
+from standings_cli.terminal import INTERRUPTED, OK, UNREACHABLE, WRONG
 from tests.support.cli.command_line import Run, runner
 
 PROJECT = Path(__file__).parents[3]

@@ -13,7 +13,7 @@ from botocore.exceptions import ClientError
 
 from standings.aws.sqs import size
 from standings_cli.post import outbox
-from standings_cli.terminal.exit_status import DIFFERS, INTERRUPTED, OK, UNREACHABLE, WRONG
+from standings_cli.terminal import DIFFERS, INTERRUPTED, OK, UNREACHABLE, WRONG
 from tests.support.aws.fakes.queues import check_batch
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.builders.querying import NOW

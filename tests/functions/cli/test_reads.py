@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from standings_cli.terminal.exit_status import OK, WRONG
+from standings_cli.terminal import OK, WRONG
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import running
 from tests.support.builders.stages.streaming import apply

@@ -10,7 +10,7 @@ import pytest
 from standings_cli import resume
 from standings_cli.post.source import HalfLineError, Lines
 from standings_cli.stack.errors import ApiError
-from standings_cli.terminal.exit_status import DIFFERS, OK, WRONG
+from standings_cli.terminal import DIFFERS, OK, WRONG
 from tests.support.cli.command_line import Run
 
 

@@ -16,7 +16,7 @@ from standings.maintain.rebuild import RewriteMembers
 from standings_cli.profiles import load_file
 from standings_cli.stack.api import Api
 from standings_cli.stack.errors import ApiError
-from standings_cli.terminal.exit_status import DIFFERS, OK, UNREACHABLE
+from standings_cli.terminal import DIFFERS, OK, UNREACHABLE
 from tests.support.aws.stack import Stack
 from tests.support.builders.querying import post
 from tests.support.cli.command_line import Run

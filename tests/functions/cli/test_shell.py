@@ -9,8 +9,7 @@ import pytest
 from rich.text import Text
 
 from standings_cli.start.summaries import COMMANDS
-from standings_cli.terminal.exit_status import DIFFERS, OK
-from standings_cli.terminal.tables import console
+from standings_cli.terminal import DIFFERS, OK, console
 from tests.support.cli.command_line import Run
 
 

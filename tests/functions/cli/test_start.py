@@ -17,7 +17,7 @@ import pytest
 from standings_cli import VERSION
 from standings_cli.__main__ import parser
 from standings_cli.stack.connection import Connection
-from standings_cli.terminal.exit_status import INTERRUPTED, OK, WRONG
+from standings_cli.terminal import INTERRUPTED, OK, WRONG
 from tests.support.cli.signing import answering
 
 PROJECT = Path(__file__).parents[3]

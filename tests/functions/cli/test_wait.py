@@ -9,7 +9,7 @@ import pytest
 from standings_cli.__main__ import parser
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import StackError
-from standings_cli.terminal.exit_status import UNREACHABLE
+from standings_cli.terminal import UNREACHABLE
 from tests.support.aws.stack import Stack
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.stages.streaming import project

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from standings_cli.__main__ import main
-from standings_cli.terminal.exit_status import OK
+from standings_cli.terminal import OK
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
