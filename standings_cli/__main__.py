@@ -14,13 +14,18 @@ from importlib import import_module
 from typing import Any, Final
 
 from standings_cli import VERSION
-from standings_cli.commands.options import Commands, add_stack_options
-from standings_cli.stack.advice import advice
-from standings_cli.stack.board_names import unknown_board
+from standings_cli.commands import COMMANDS
+from standings_cli.commands.options import Commands, Parser, add_stack_options
 from standings_cli.stack.connection import Connection
-from standings_cli.stack.errors import UNRANKED, ApiError, FunctionError, NoAnswerError, StackError
-from standings_cli.start.parser import Parser
-from standings_cli.start.summaries import COMMANDS
+from standings_cli.stack.errors import (
+    UNRANKED,
+    ApiError,
+    FunctionError,
+    NoAnswerError,
+    StackError,
+    advice,
+    unknown_board,
+)
 from standings_cli.terminal import DIFFERS, INTERRUPTED, UNREACHABLE, WRONG, shown
 
 _STATUSES: Final = """\

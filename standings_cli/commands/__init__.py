@@ -1,1 +1,36 @@
-"""The commands of `standings`."""
+"""Every command, with its module and one line about it.
+
+`standings --help` reads this alone. The module of a command is imported when the command runs.
+"""
+
+from typing import Final, NamedTuple
+
+
+class Summary(NamedTuple):
+    """The module of a command, below `standings_cli.commands`, and one line of help."""
+
+    module: str
+    help: str
+
+
+COMMANDS: Final = {
+    "post": Summary("post", "post one event, or the events of a file"),
+    "top": Summary("rankings", "show the first entries of a ranking, or those from a rank on"),
+    "rank": Summary("rankings", "show a member's rank, score and percentile, or the rank that a score would have"),
+    "around": Summary("rankings", "show a member with its neighbours on both sides"),
+    "history": Summary("history", "show a member's rank in each period that can be read, newest first"),
+    "export": Summary("lists.export", "write a whole list, as CSV or JSON lines"),
+    "open": Summary("shell.open_page", "open the live page in a browser"),
+    "boards": Summary("boards", "list boards, show what one counts, check boards.toml"),
+    "member": Summary("member", "show, register, hide or remove a member; erase a person"),
+    "profiles": Summary("profiles", "write names, pictures and countries of members"),
+    "audit": Summary("maintain", "compare rankings with scores"),
+    "rebuild": Summary("maintain", "rebuild a board's rankings from its scores, while it stays in use"),
+    "delete": Summary("maintain", "delete a board, its members and their scores"),
+    "settle": Summary("maintain", "settle a final period: audit it, write its files, send events about prizes"),
+    "results": Summary("maintain", "list the settled periods of a board, and their files"),
+    "dlq": Summary("maintain", "list or replay refused messages"),
+    "parked": Summary("maintain", "list or replay stream records that could not be applied"),
+    "doctor": Summary("doctor", "look whether the stack is deployed as it should be"),
+    "completion": Summary("shell.completion", "print what makes a shell complete commands and options"),
+}

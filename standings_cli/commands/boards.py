@@ -7,8 +7,8 @@ from typing import Final
 
 from standings.domain.boards_toml import DefinitionError, parse_boards
 from standings_cli.commands.options import Commands, add_csv
-from standings_cli.stack.board_names import unknown_status
 from standings_cli.stack.connection import Connection
+from standings_cli.stack.errors import unknown_status
 from standings_cli.terminal import DIFFERS, OK, WRONG, as_json, console, number, period, print_csv, shown, table
 
 FILE: Final = Path("layers/standings/boards.toml")

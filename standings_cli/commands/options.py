@@ -1,14 +1,30 @@
-"""Options that commands share: where the stack is, and numbers within limits."""
+"""Parses a command line: how a command is added, options that commands share, what a mistyped word comes close to."""
 
 import argparse
 import math
 import os
 from collections.abc import Callable
 from contextlib import suppress
+from difflib import get_close_matches
 from typing import Any
 from urllib.parse import urlsplit
 
-from standings_cli.start.summaries import COMMANDS
+from standings_cli.commands import COMMANDS
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that says what a mistyped command or choice comes close to."""
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is None or value in action.choices:
+            return
+        close = get_close_matches(str(value), map(str, action.choices), n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"expected one of {', '.join(map(str, action.choices))}"
+        raise argparse.ArgumentError(action, f"there is no {value!r}: {hint}")
+
+    def error(self, message: str) -> Any:
+        """Print the usage, the mistake and where help is, and end with status 2."""
+        super().error(f"{message}\n`{self.prog} --help` says what is expected")
 
 
 class Commands:

@@ -9,9 +9,8 @@ from typing import Any, Final
 from standings_cli.commands.options import Commands, add_csv, whole_from
 from standings_cli.export.forms import COLUMNS, cells
 from standings_cli.stack.api import Api
-from standings_cli.stack.board_names import unknown_status
 from standings_cli.stack.connection import Connection
-from standings_cli.stack.errors import ApiError
+from standings_cli.stack.errors import ApiError, unknown_status
 from standings_cli.terminal import OK, as_json, console, members, number, print_csv, ranking, shown, standings
 
 TOP: Final = 10

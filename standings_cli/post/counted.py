@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from standings_cli.stack.api import Api
-from standings_cli.stack.backoff import backoff
-from standings_cli.stack.errors import UNRANKED, ApiError
+from standings_cli.stack.errors import UNRANKED, ApiError, backoff
 
 PATIENCE_S: Final = 60.0
 _FIRST_PAUSE_S: Final = 0.2

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from botocore.exceptions import ClientError, ConnectionError, HTTPClientError  # noqa: A004 - botocore's
 
 from standings.aws.sqs import OutgoingMessage, entry, said_of
-from standings_cli.stack.backoff import backoff
+from standings_cli.stack.errors import backoff
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs.client import SQSClient

@@ -16,8 +16,7 @@ from urllib.request import getproxies, proxy_bypass
 import urllib3
 from urllib3.exceptions import HTTPError, LocationValueError, ProxySchemeUnknown, SSLError
 
-from standings_cli.stack.backoff import backoff
-from standings_cli.stack.errors import ApiError, NoAnswerError, StackError
+from standings_cli.stack.errors import ApiError, NoAnswerError, StackError, backoff
 
 if TYPE_CHECKING:
     from botocore.credentials import Credentials

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import boto3
 
     from standings_cli.stack.api import Api, Transport
-    from standings_cli.stack.maintenance_function import Maintenance
+    from standings_cli.stack.maintenance import Maintenance
 
 SERVED: Final = Path(".local", "serve.json")
 """The file in which `make serve` writes its addresses, below the folder of a clone."""
@@ -53,7 +53,7 @@ class Connection:
     @cached_property
     def maintenance(self) -> "Maintenance":
         """The maintenance function."""
-        from standings_cli.stack.maintenance_function import Maintenance  # noqa: PLC0415 - at first use
+        from standings_cli.stack.maintenance import Maintenance  # noqa: PLC0415 - at first use
 
         return Maintenance(self.client("lambda"), self._output("MaintenanceFunctionName"))
 

@@ -1,7 +1,18 @@
-"""What goes wrong with a stack. These need none of AWS's packages, which take longer to import than all the rest."""
+"""What goes wrong with a stack, what to do about it, and how long to wait before another attempt.
 
+Nothing here needs AWS's packages, which take longer to import than all the rest.
+"""
+
+import sys
+from collections.abc import Callable
+from difflib import get_close_matches
 from http import HTTPStatus
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+from standings_cli.terminal import DIFFERS, OK, shown
+
+if TYPE_CHECKING:
+    from standings_cli.stack.api import Api
 
 UNRANKED: Final = frozenset({"no-such-member", "not-ranked"})
 """Problem types that answer the question: the member is not ranked."""
@@ -39,3 +50,77 @@ class NoAnswerError(Exception):
     def __init__(self, detail: str, *, is_temporary: bool = True) -> None:
         super().__init__(detail)
         self.is_temporary = is_temporary
+
+
+_LOCAL: Final = "--local speaks to the stack that `make serve` has started"
+_LOG_IN: Final = f"log in to AWS, or name a profile with --profile; {_LOCAL}"
+_BY_CLASS: Final = {
+    "NoRegionError": f"name one with --region, or a profile that has one with --profile; {_LOCAL}",
+    "NoCredentialsError": _LOG_IN,
+    "PartialCredentialsError": _LOG_IN,
+    "CredentialRetrievalError": _LOG_IN,
+    "TokenRetrievalError": _LOG_IN,
+    "SSOTokenLoadError": _LOG_IN,
+    "UnauthorizedSSOTokenError": _LOG_IN,
+    "ProfileNotFound": "name a profile of your AWS configuration with --profile",
+}
+_BY_CODE: Final = {
+    "ExpiredToken": _LOG_IN,
+    "ExpiredTokenException": _LOG_IN,
+    "InvalidClientTokenId": _LOG_IN,
+    "UnrecognizedClientException": _LOG_IN,
+    "ValidationError": f"check --stack and --region; {_LOCAL}",
+    "ResourceNotFoundException": "check --stack and --region, or deploy the stack again",
+    "AWS.SimpleQueueService.NonExistentQueue": "check --queue-url and --region",
+}
+_DENIED: Final = "these credentials may not do that: name others with --profile"
+_OTHERWISE: Final = "check the network, --region and --endpoint-url, then run the same command again"
+
+
+def advice(error: Exception) -> str:
+    """Return what to do about an error of AWS's clients."""
+    names = [each.__name__ for each in type(error).__mro__]
+    by_class = next((_BY_CLASS[name] for name in names if name in _BY_CLASS), None)
+    if by_class is not None:
+        return by_class
+    response = getattr(error, "response", None)
+    code = str(response["Error"].get("Code", "")) if isinstance(response, dict) else ""
+    return _BY_CODE.get(code) or (_DENIED if "AccessDenied" in code else _OTHERWISE)
+
+
+_MOST: Final = 1_000  # the most boards that the API answers at once
+
+
+def unknown_board(api: "Api", board: str) -> str | None:
+    """Return that a board has had no event, and what may be meant; None if it has had one."""
+    first = api.read("boards", prefix=board, limit=1)["boards"]
+    if first and first[0]["board"] == board:
+        return None
+    names = [each["board"] for each in api.read("boards", limit=_MOST)["boards"]]
+    close = get_close_matches(board, names, n=1)
+    if close:
+        hint = f"did you mean {close[0]!r}?"
+    elif names:
+        hint = "`standings boards list` shows the boards"
+    else:
+        hint = "no board has: post one with `standings post BOARD MEMBER METRIC=AMOUNT`"
+    return f"board {board!r} has had no event: {hint}"
+
+
+def unknown_status(api: "Api", board: str) -> int:
+    """Return the exit status of an answer that an unknown board gives as well. If the board is unknown, say so."""
+    problem = unknown_board(api, board)
+    if problem is not None:
+        print(f"standings: {shown(problem)}", file=sys.stderr)
+    return OK if problem is None else DIFFERS
+
+
+_MAX_DOUBLINGS: Final = 30
+
+
+def backoff(attempt: int, first: float, longest: float, chance: Callable[[], float]) -> float:
+    """Return the seconds to wait after a failed attempt; attempts count from 1.
+
+    The wait doubles from `first` up to `longest`. Half of it is random, so that many clients do not retry at once.
+    """
+    return min(first * 2.0 ** min(attempt - 1, _MAX_DOUBLINGS), longest) * (0.5 + chance() / 2)

@@ -16,7 +16,7 @@ from standings_cli.doctor.finding import Finding, failed, ok
 from standings_cli.post.outbox import NotTakenError, Outbox
 from standings_cli.stack.api import Api
 from standings_cli.stack.errors import ApiError
-from standings_cli.stack.maintenance_function import Maintenance
+from standings_cli.stack.maintenance import Maintenance
 
 PROBES: Final = 30
 _PAUSE_S: Final = 2.0

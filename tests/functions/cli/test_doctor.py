@@ -17,7 +17,7 @@ from standings_cli.doctor.deployed import FUNCTIONS, Deployed
 from standings_cli.doctor.finding import Verdict
 from standings_cli.doctor.recording import Recording, without_account
 from standings_cli.stack.errors import NoAnswerError
-from standings_cli.stack.maintenance_function import Maintenance
+from standings_cli.stack.maintenance import Maintenance
 from standings_cli.terminal import DIFFERS, OK
 from tests.support.builders.checks import rows
 from tests.support.cli.command_line import Run

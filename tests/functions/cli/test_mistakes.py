@@ -19,10 +19,9 @@ from botocore.exceptions import (
 )
 
 from standings_cli.__main__ import parser
+from standings_cli.commands import COMMANDS
 from standings_cli.stack import connection as stack_connection
-from standings_cli.stack.advice import advice
-from standings_cli.stack.errors import ApiError
-from standings_cli.start.summaries import COMMANDS
+from standings_cli.stack.errors import ApiError, advice
 from standings_cli.terminal import INTERRUPTED, OK, UNREACHABLE, WRONG
 from tests.support.cli.command_line import Run, runner
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.text import Text
 
-from standings_cli.start.summaries import COMMANDS
+from standings_cli.commands import COMMANDS
 from standings_cli.terminal import DIFFERS, OK, console
 from tests.support.cli.command_line import Run
 

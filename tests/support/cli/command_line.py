@@ -15,7 +15,7 @@ import pytest
 from standings.stores import StoreUnavailableError
 from standings_cli.__main__ import main
 from standings_cli.stack.api import Api, Transport
-from standings_cli.stack.maintenance_function import Maintenance
+from standings_cli.stack.maintenance import Maintenance
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.gateway import serving
 from tests.support.aws.stack import Stack

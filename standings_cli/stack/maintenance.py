@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from standings.domain.errors import InvalidArgumentError, NotFoundError
 from standings.stores import StoreUnavailableError
-from standings_cli.stack.backoff import backoff
-from standings_cli.stack.errors import FunctionError
+from standings_cli.stack.errors import FunctionError, backoff
 from standings_cli.terminal import shown
 
 if TYPE_CHECKING:

@@ -1,1 +1,0 @@
-"""Starts the command line: which commands there are, and their parser."""
