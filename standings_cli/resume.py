@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from standings_cli.post.source import InputError
+from standings_cli.files import InputError
 
 try:
     import fcntl

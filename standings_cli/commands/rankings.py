@@ -1,4 +1,4 @@
-"""`top`, `rank` and `around`: reads of a ranking."""
+"""`top`, `rank`, `around` and `history`: reads of a ranking."""
 
 import argparse
 from collections.abc import Mapping
@@ -7,15 +7,29 @@ from functools import partial
 from typing import Any, Final
 
 from standings_cli.commands.options import Commands, add_csv, whole_from
-from standings_cli.export.forms import COLUMNS, cells
 from standings_cli.stack.api import Api
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import ApiError, unknown_status
-from standings_cli.terminal import OK, as_json, console, members, number, print_csv, ranking, shown, standings
+from standings_cli.terminal import (
+    DIFFERS,
+    OK,
+    as_json,
+    console,
+    members,
+    number,
+    period,
+    plain,
+    print_csv,
+    ranking,
+    shown,
+    standings,
+    table,
+)
 
 TOP: Final = 10
 RADIUS: Final = 5
 _PAGE_SIZE: Final = 1_000  # the most entries that the API returns at once
+COLUMNS: Final = ("rank", "member", "score")
 RankingPath = tuple[tuple[str, ...], dict[str, str | None]]
 """The path of a ranking in the API, and the arguments of every read of it."""
 
@@ -57,6 +71,7 @@ def add(commands: Commands) -> None:
     size.add_argument("--limit", type=int, metavar="N", help="how many entries in all, the member among them")
     add_csv(around)
     around.set_defaults(do=_around, resumes=False)
+    _add_history(commands)
 
 
 def _position(text: str) -> int:
@@ -97,6 +112,11 @@ def ranking_path(api: Api, options: argparse.Namespace) -> RankingPath:
 def board_status(api: Api, answer: Mapping[str, Any]) -> int:
     """Return the exit status of an answer. A ranking with nobody may be one of a mistyped board: then that is said."""
     return OK if answer["total"] else unknown_status(api, answer["board"])
+
+
+def cells(entry: Mapping[str, Any]) -> tuple[int, str, str]:
+    """Return the cells of an entry, in the order of the columns."""
+    return entry["rank"], entry["member"], plain(entry["score"])
 
 
 def _heading(answer: Mapping[str, Any]) -> str:
@@ -186,3 +206,50 @@ def _member_rank(answer: Mapping[str, Any]) -> str:
     by = answer["previous_rank"] - answer["rank"]
     moved = f"{number(abs(by))} {'up' if by > 0 else 'down'} from {number(answer['previous_rank'])}" if by else "as"
     return f"{text}, {moved} in the period before"
+
+
+PERIODS: Final = 14
+_MOST: Final = 100  # the most periods that the API answers
+
+
+def _add_history(commands: Commands) -> None:
+    """Add `history`."""
+    history = commands.add(
+        "history",
+        epilog="Exit status 1 if the member is ranked in none of them.",
+    )
+    add_ranking(history)
+    history.add_argument("member")
+    history.add_argument(
+        "--periods", type=whole_from(1, _MOST), default=PERIODS, metavar="N", help="how many periods (%(default)s)"
+    )
+    add_csv(history)
+    history.set_defaults(do=_history, resumes=False)
+
+
+def _history(connection: Connection, options: argparse.Namespace) -> int:
+    path, arguments = ranking_path(connection.api, options)
+    answer = connection.api.read(*path, "history", **arguments, member=options.member, periods=options.periods)
+    if options.csv:
+        print_csv(("period", "rank", "total", "score"), map(_period_cells, answer["periods"]))
+    elif options.json:
+        print(as_json(answer))
+    else:
+        _show_history(answer)
+    return OK if any(each["rank"] is not None for each in answer["periods"]) else DIFFERS
+
+
+def _period_cells(each: Mapping[str, Any]) -> tuple[object, ...]:
+    score = None if each["score"] is None else plain(each["score"])
+    return each["period"]["start"] or "all", each["rank"], each["total"], score
+
+
+def _show_history(answer: Mapping[str, Any]) -> None:
+    screen = console()
+    names = (answer["board"], answer["metric"], answer["window"], answer["member"])
+    screen.print(" · ".join(shown(name) for name in names))
+    rows = table("period", "rank", "of", "score", right=("rank", "of", "score"))
+    for each in answer["periods"]:
+        rank, score = ("" if each[name] is None else number(each[name]) for name in ("rank", "score"))
+        rows.add_row(period({**answer, **each}) or "all", rank or "not ranked", number(each["total"]), score)
+    screen.print(rows)

@@ -5,19 +5,48 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from operator import itemgetter
 from pathlib import Path
 from typing import Final
 
 from standings.aws.sqs import AT_FILLED_IN, OutgoingMessage, batches
 from standings_cli import resume
-from standings_cli.post.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from standings_cli.files import STDIN, InputError, Source
 from standings_cli.post.outbox import NotTakenError, Outbox
 from standings_cli.post.rows import Mark, Row, RowReader
-from standings_cli.post.source import STDIN, InputError, Source
 from standings_cli.stack.connection import Connection
 from standings_cli.terminal import DIFFERS, INTERRUPTED, OK, UNREACHABLE, Meter, shown
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """Every row up to `mark` is on `queue`, except the wrong ones. Times are in milliseconds since 1970.
+
+    `begun` is the earliest time at which the first row may have been sent, `written` the time of this checkpoint.
+    Unless the posting is `finished`, some rows after the mark may have been sent too.
+    """
+
+    queue: str
+    begun: int
+    written: int
+    mark: Mark
+    finished: bool = False
+
+
+def load_checkpoint(path: Path) -> Checkpoint | None:
+    """Read a checkpoint; None if the file does not exist. Raises InputError for a file that is not a checkpoint."""
+    try:
+        values = resume.load(path, "posted rows")
+        return None if values is None else Checkpoint(**{**values, "mark": Mark(**values["mark"])})
+    except (TypeError, KeyError) as error:
+        raise InputError(f"{path}: expected a record of posted rows, got {error!r}: --again starts over") from error
+
+
+def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
+    """Write a checkpoint. Raises InputError."""
+    resume.save(path, asdict(checkpoint) | {"mark": checkpoint.mark._asdict()}, "--state")
+
 
 SAFE_MS: Final = 29 * 86_400_000  # an older event is not sent again: receipts are kept for 30 days
 

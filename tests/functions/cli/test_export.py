@@ -95,7 +95,7 @@ def session(stack: Stack) -> Iterator[Session]:
 
 @pytest.fixture
 def connection(session: Session, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr("standings_cli.export.pages.PAGE_SIZE", PAGE_SIZE)
+    monkeypatch.setattr("standings_cli.commands.export.PAGE_SIZE", PAGE_SIZE)
     return SimpleNamespace(api=Api(session.address, session, sleep=lambda _: None))
 
 
@@ -251,7 +251,7 @@ def test_no_line_is_lost_or_twice_when_the_process_is_killed(
 
     stack.query = killing
     program = (
-        "import sys, standings_cli.export.pages as pages; from standings_cli.__main__ import main\n"
+        "import sys, standings_cli.commands.export as pages; from standings_cli.__main__ import main\n"
         "pages.PAGE_SIZE = 7; sys.exit(main(sys.argv[1:]))"
     )
     command = ["export", "b", "--window", "all", "--output", str(file), "--api-url", session.address, "--token", "t"]

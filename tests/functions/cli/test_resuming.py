@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from standings_cli import resume
-from standings_cli.post.source import HalfLineError, Lines
+from standings_cli.files import HalfLineError, Lines
 from standings_cli.stack.errors import ApiError
 from standings_cli.terminal import DIFFERS, OK, WRONG
 from tests.support.cli.command_line import Run

@@ -13,7 +13,7 @@ import pytest
 
 from standings.maintain import erase as erasing
 from standings.maintain.rebuild import RewriteMembers
-from standings_cli.profiles import load_file
+from standings_cli.commands import profiles
 from standings_cli.stack.api import Api
 from standings_cli.stack.errors import ApiError
 from standings_cli.terminal import DIFFERS, OK, UNREACHABLE
@@ -108,7 +108,7 @@ def test_profiles_of_json_lines_are_written_in_order_each_by_itself(stack: Stack
 def test_a_load_of_profiles_goes_on_where_it_ended(
     stack: Stack, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(load_file, "_BATCH", 2)
+    monkeypatch.setattr(profiles, "_BATCH", 2)
     path = tmp_path / "people.csv"
     path.write_text("member,name\n" + "".join(f"u{n},Name {n}\n" for n in range(6)), encoding="utf-8")
     put, asked = Api.put, list[str]()

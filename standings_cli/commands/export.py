@@ -1,0 +1,237 @@
+"""`export`: write a whole list, as CSV or JSON lines, and record beside the file how far it has come until it is whole.
+
+A page's lines are on the disk before the record counts them. What lies beyond the record, be it whole lines or half of
+one, is cut off and written again: so no line stands in the file twice.
+"""
+
+import argparse
+import csv
+import json
+import math
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from standings_cli import resume
+from standings_cli.commands.options import Commands
+from standings_cli.commands.rankings import COLUMNS, add_ranking, board_status, cells, ranking_path
+from standings_cli.files import InputError
+from standings_cli.stack.api import Api
+from standings_cli.stack.connection import Connection
+from standings_cli.terminal import DIFFERS, WRONG, Meter, as_json, csv_line, members, number, shown
+
+
+class Form(NamedTuple):
+    """Text before the first line, an entry's line with its end, and how to read a file's members."""
+
+    header: str
+    line: Callable[[Mapping[str, Any]], str]
+    members: Callable[[Path], Iterator[str]]
+
+
+def _csv_line(entry: Mapping[str, Any]) -> str:
+    return csv_line(cells(entry))
+
+
+def _csv_members(path: Path) -> Iterator[str]:
+    with path.open(encoding="utf-8", newline="") as file:
+        yield from (row["member"] for row in csv.DictReader(file, strict=True))
+
+
+def _json_line(entry: Mapping[str, Any]) -> str:
+    return json.dumps({name: entry[name] for name in COLUMNS}, ensure_ascii=False) + "\n"
+
+
+def _json_members(path: Path) -> Iterator[str]:
+    with path.open("rb") as file:
+        yield from (json.loads(line)["member"] for line in file)
+
+
+FORMS: Final = {
+    "csv": Form(csv_line(COLUMNS), _csv_line, _csv_members),
+    "jsonl": Form("", _json_line, _json_members),
+}
+
+
+PAGE_SIZE: Final = 1_000  # the most entries that the API returns at once
+
+
+@dataclass
+class WholeList:
+    """The list at a path, read with cursors. `written` are the members that were returned before.
+
+    `total` is the number of members at the last page. The list has `moved` if the pages show it: members came twice, or
+    there are more or fewer than at the page before. Then a member that climbed past the place that was read is missing.
+    """
+
+    api: Api
+    path: tuple[str, ...]
+    arguments: dict[str, str | None]
+    written: set[str] = field(default_factory=set)
+    total: int | None = None
+    moved: bool = False
+
+    def pages(self, cursor: str | None = None) -> Iterator[tuple[list[dict[str, Any]], str | None, float]]:
+        """Return each page's new entries, the cursor to read on from, and the share of the list that was read.
+
+        A member that moves between two pages may come a second time: it is left out there. The cursor is None at the
+        end. Raises ApiError and NoAnswerError.
+        """
+        while True:
+            answer = self.api.read(*self.path, **self.arguments, limit=PAGE_SIZE, cursor=cursor)
+            cursor = answer["next"]
+            self.moved = self.moved or answer["total"] != (self.total or answer["total"])
+            self.total = answer["total"]
+            entries = list[dict[str, Any]]()
+            for entry in answer["entries"]:
+                if entry["member"] in self.written:
+                    self.moved = True
+                else:
+                    self.written.add(entry["member"])
+                    entries.append(entry)
+            yield entries, cursor, len(self.written) / max(answer["total"], len(self.written), 1)
+            if cursor is None:
+                return
+
+
+def add(commands: Commands) -> None:
+    """Add `export`."""
+    export = commands.add(
+        "export",
+        description="Write a whole list: rank, member and score of each member. While scores change, each rank is that "
+        "of the moment it was read. A member that was already written is left out if it moves, and one that climbs "
+        "past the place that was read is missing: the end says so, with exit status 1 if the list is short.",
+        epilog="Until the file is whole, FILE.exporting records how far it has come: after an interruption, run the "
+        "same command again.",
+    )
+    add_ranking(export)
+    export.add_argument("--format", choices=list(FORMS), default="csv", help="the form of the lines (%(default)s)")
+    export.add_argument("--output", type=Path, metavar="FILE", help="write to this file (standard output)")
+    export.add_argument("--again", action="store_true", help="write the file again, even if it exists")
+    export.set_defaults(do=_export)
+
+
+def _export(connection: Connection, options: argparse.Namespace) -> int:
+    options.resumes = options.output is not None
+    path, arguments = ranking_path(connection.api, options)
+    whole, form = WholeList(connection.api, path, arguments), FORMS[options.format]
+    with Meter(f"export of {shown(options.board)}", 1.0, pause=math.inf) as meter:
+        if options.output is None:
+            _print(whole, form, meter)
+            return _status(whole, options)
+        asked = [connection.api.url, *path[1:], *filter(None, arguments.values()), options.format]
+        try:
+            lines = export_file(options.output, form, asked, whole, meter, again=options.again)
+        except InputError as error:
+            print(f"standings: {shown(str(error))}", file=sys.stderr)
+            return WRONG
+    if options.json:
+        print(as_json({"file": str(options.output), "lines": lines}))
+    else:
+        print(f"{shown(str(options.output))}: {number(lines)} members")
+    return _status(whole, options)
+
+
+def _status(whole: WholeList, options: argparse.Namespace) -> int:
+    missing = (whole.total or 0) - len(whole.written)
+    if missing > 0 or whole.moved:
+        lack = f"{members(missing)} or more are missing" if missing > 0 else "members may be missing"
+        text = f"scores changed while the list was read, and {lack}: those that climbed past the place that was read"
+        print(f"standings: {text}; --again writes it from the beginning", file=sys.stderr)
+    if missing > 0:
+        return DIFFERS
+    return board_status(whole.api, {"board": options.board, "total": len(whole.written)})
+
+
+def _print(whole: WholeList, form: Form, meter: Meter) -> None:
+    """Write the list to standard output: to a terminal with what it could interpret escaped."""
+    is_terminal = sys.stdout.isatty()
+    print(form.header, end="")
+    for entries, _, share in whole.pages():
+        for entry in entries:
+            line = form.line(entry)
+            print(shown(line.removesuffix("\n")) if is_terminal else line, end="\n" if is_terminal else "")
+        sys.stdout.flush()
+        if not is_terminal:
+            meter.move(share, f"{len(whole.written):,} lines")
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The first `size` bytes of the file hold the list up to `cursor`.
+
+    `asked` says which list of which stack it is, and in which form.
+    """
+
+    asked: list[Any]
+    size: int = 0
+    cursor: str | None = None
+
+
+def export_file(path: Path, form: Form, asked: list[Any], whole: WholeList, meter: Meter, *, again: bool) -> int:
+    """Write the list to a file, or what it lacks, and return the number of its lines. Raises InputError."""
+    record_path = path.with_name(f"{path.name}.exporting")
+    with resume.locked(record_path, "--output"):
+        return _export_locked(path, record_path, form, asked, whole, meter, again=again)
+
+
+def _export_locked(
+    path: Path, record_path: Path, form: Form, asked: list[Any], whole: WholeList, meter: Meter, *, again: bool
+) -> int:
+    try:
+        record = Record(asked) if again else _begun(path, record_path, asked)
+        if record.size:
+            os.truncate(path, record.size)
+            whole.written.update(_members(path, form))
+            meter.say(f"{len(whole.written):,} lines were written before")
+        else:
+            _save(record_path, record)
+        with path.open("ab" if record.size else "wb") as file:
+            file.write(b"" if record.size else form.header.encode())
+            for entries, cursor, share in whole.pages(record.cursor):
+                file.write("".join(map(form.line, entries)).encode())
+                file.flush()
+                os.fsync(file.fileno())
+                if cursor is not None:
+                    _save(record_path, Record(asked, file.tell(), cursor))
+                meter.move(share, f"{len(whole.written):,} lines")
+        record_path.unlink()
+    except OSError as error:
+        raise InputError(f"{path} cannot be written ({error}): name another file with --output") from error
+    return len(whole.written)
+
+
+def _begun(path: Path, record_path: Path, asked: list[Any]) -> Record:
+    """Return the record of an interrupted export; a new one if there is no such file."""
+    saved = resume.load(record_path, "an export")
+    if saved is None:
+        if path.exists():
+            raise InputError(f"{path} exists already: name another file, or write it again with --again")
+        return Record(asked)
+    try:
+        record = Record(**saved)
+    except TypeError as error:
+        raise InputError(
+            f"{record_path}: expected a record of an export, got {error!r}: --again starts over"
+        ) from error
+    if record.asked != asked:
+        text = f"{path} was begun as {' '.join(map(str, record.asked))}, not {' '.join(map(str, asked))}"
+        raise InputError(f"{text}: use the same options to continue, or write it again with --again")
+    if record.size and (not path.exists() or path.stat().st_size < record.size):
+        raise InputError(f"{path} was cut since it was begun: write it again with --again")
+    return record
+
+
+def _members(path: Path, form: Form) -> list[str]:
+    """Return the members that stand in the file."""
+    try:
+        return list(form.members(path))
+    except (ValueError, KeyError, TypeError, csv.Error) as error:
+        raise InputError(f"{path} was changed since it was begun ({error}): write it again with --again") from error
+
+
+def _save(path: Path, record: Record) -> None:
+    resume.save(path, asdict(record), "--output")

@@ -1,1 +1,0 @@
-"""Commands for the shell that `standings` runs in."""

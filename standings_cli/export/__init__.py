@@ -1,1 +1,0 @@
-"""Writes a whole list."""

@@ -1,1 +1,0 @@
-"""Writes the profiles of a file."""
