@@ -11,10 +11,8 @@ from secrets import token_hex
 from typing import Final
 
 from standings_cli.commands.options import Commands
-from standings_cli.doctor.deployed import Deployed
-from standings_cli.doctor.exercise.exercise import Tools, exercise
-from standings_cli.doctor.finding import Finding, Verdict
-from standings_cli.doctor.look import look
+from standings_cli.doctor.checks import Deployed, Finding, Verdict, look
+from standings_cli.doctor.exercise import Tools, exercise
 from standings_cli.doctor.recording import Recording
 from standings_cli.stack.connection import Connection
 from standings_cli.terminal import DIFFERS, OK, as_json, shown

@@ -10,8 +10,7 @@ from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from standings_cli.doctor.deployed import Deployed
-from standings_cli.doctor.finding import Finding, note, ok
+from standings_cli.doctor.checks import Deployed, Finding, note, ok
 
 # An account number stands by itself in ARNs, in addresses of queues, and in the names of sam's buckets.
 _ACCOUNT: Final = re.compile(r"(?<![0-9A-Za-z])[0-9]{12}(?![0-9A-Za-z])")

@@ -10,9 +10,9 @@ import pytest
 
 from standings.project.commits import one_by_one
 from standings.wiring import projector
-from standings_cli.doctor.exercise import activity, exercise
-from standings_cli.doctor.exercise.exercise import Tools
-from standings_cli.doctor.finding import Finding, Verdict
+from standings_cli.doctor import exercise
+from standings_cli.doctor.checks import Finding, Verdict
+from standings_cli.doctor.exercise import Tools
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.fakes.queues import Sqs
 from tests.support.aws.stack import Stack
@@ -78,7 +78,7 @@ class Trial:
 @pytest.fixture
 def trial(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> Iterator[Trial]:
     monkeypatch.setattr(projector, "run_parallel", lambda: one_by_one)
-    monkeypatch.setattr(activity, "EVENTS", 50)
+    monkeypatch.setattr(exercise, "EVENTS", 50)
     monkeypatch.setattr(exercise, "PROBES", 3)
     monkeypatch.setattr(exercise, "PATIENCE_S", 4.0)
     trial = Trial(stack)
@@ -87,7 +87,7 @@ def trial(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> Iterator[Trial]:
 
 
 def test_a_stack_that_counts_right_passes_and_is_left_clean(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(activity, "EVENTS", 120)
+    monkeypatch.setattr(exercise, "EVENTS", 120)
     found = trial.findings()
 
     assert {finding.verdict for finding in found.values()} == {Verdict.OK}, found

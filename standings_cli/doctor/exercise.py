@@ -1,4 +1,7 @@
-"""Exercises a stack: posts events, waits, compares every rank, replays a dead letter, audits, and cleans up."""
+"""Exercises a stack: posts events, waits, compares every rank, replays a dead letter, audits, and cleans up.
+
+Some events are late, some doubled, some of several members, and one is refused at first.
+"""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -8,15 +11,165 @@ from random import Random
 from typing import Any, Final
 
 from standings.aws.sqs import MAX_ENTRIES, OutgoingMessage
-from standings_cli.doctor.exercise.activity import AHEAD, TOO_FAR_AHEAD, activity, message, probes
-from standings_cli.doctor.exercise.compare import Comparison, compare
-from standings_cli.doctor.exercise.rules import Rules, rules_of
-from standings_cli.doctor.exercise.sorting import Event
-from standings_cli.doctor.finding import Finding, failed, ok
+from standings_cli.doctor import sorting
+from standings_cli.doctor.checks import Finding, failed, ok
+from standings_cli.doctor.sorting import Event, Metric, Rules, Standing, rules_of
 from standings_cli.post.outbox import NotTakenError, Outbox
 from standings_cli.stack.api import Api
 from standings_cli.stack.errors import ApiError
 from standings_cli.stack.maintenance import Maintenance
+
+MEMBERS: Final = 300
+EVENTS: Final = 2_000
+AHEAD: Final = timedelta(minutes=5)
+"""How far ahead of the writer's clock an event may be."""
+TOO_FAR_AHEAD: Final = AHEAD + timedelta(seconds=45)
+"""How far ahead the event is that is refused at first, and counts when it is replayed."""
+
+_MOST_LATE: Final = timedelta(hours=20)
+_LATE, _DOUBLED, _TOGETHER = 0.3, 0.1, 0.1
+_MOST_TOGETHER: Final = 5
+_AMOUNTS: Final = (1, 1, 1, 2, 2, 3, 5, 8, 13, 20, 50, 100)
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """Events, each once, and the messages that deliver them, some of them twice."""
+
+    events: tuple[Event, ...]
+    messages: tuple[str, ...]
+
+
+def activity(rules: Rules, rng: Random, now: datetime) -> Activity:
+    """Draw the activity of some members before `now`. A few of them are very active, many are tied."""
+    latest = min(rules.late / 2, _MOST_LATE)
+    events = tuple(_event(f"{rules.board}-{number}", rng, now, latest) for number in range(EVENTS))
+    messages = [message(event, rules) for event in events]
+    messages += rng.sample(messages, round(_DOUBLED * EVENTS))
+    rng.shuffle(messages)
+    return Activity(events, tuple(messages))
+
+
+def message(event: Event, rules: Rules) -> str:
+    """An event as the body of a message."""
+    metrics = {metric.name: metric.within(event.amount) for metric in rules.metrics}
+    shares = [{"board": rules.board, "member": member, "metrics": metrics} for member in event.members]
+    content = shares[0] if len(shares) == 1 else {"updates": shares}
+    return json.dumps({"id": event.id, "at": event.at.isoformat(), **content})
+
+
+def probes(rules: Rules, count: int) -> Iterator[str]:
+    """The members of events that are posted one by one, to see how soon each has its rank."""
+    return (f"probe-{number}-of-{rules.board}" for number in range(count))
+
+
+def _event(name: str, rng: Random, now: datetime, latest: timedelta) -> Event:
+    late = latest * rng.random() if rng.random() < _LATE else timedelta()
+    at = (now - late).replace(microsecond=0)
+    together = rng.randint(2, _MOST_TOGETHER) if rng.random() < _TOGETHER else 1
+    # The lower of two numbers is the more likely, so the first members are the most active.
+    members = {f"member-{min(rng.randrange(MEMBERS), rng.randrange(MEMBERS))}" for _ in range(together)}
+    return Event(name, at, tuple(sorted(members)), rng.choice(_AMOUNTS))
+
+
+_PAGE: Final = 500
+_SAMPLE: Final = 5
+"""Members of each ranking whose own rank is read."""
+_PERCENTILES: Final = (1, 50, 99)
+
+
+@dataclass(slots=True)
+class Comparison:
+    """How many answers were compared, and in what they differ from the sort."""
+
+    rankings: int
+    ranks: int
+    differences: list[str]
+
+
+def compare(api: Api, rules: Rules, events: Sequence[Event], at: datetime) -> Comparison:
+    """Compare every ranking of the period that contains `at`."""
+    found = Comparison(0, 0, [])
+    for metric in rules.metrics:
+        for window in metric.windows:
+            if window == "season" and rules.season(at) is None:
+                continue  # Nothing of what the check sends counts in a season.
+            right = sorting.standings(events, metric, sorting.bounds(window, at, rules))
+            ranking = _Ranking(api, rules, metric, window, sorting.label(window, at, rules))
+            found.rankings += 1
+            found.ranks += len(right)
+            found.differences += [f"{metric.name} {window}: {difference}" for difference in ranking.differences(right)]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranking:
+    api: Api
+    rules: Rules
+    metric: Metric
+    window: str
+    period: str | None
+
+    def differences(self, right: Sequence[Standing]) -> Iterator[str]:
+        """In what the ranking differs. Where its list does, nothing else is read."""
+        if wrong := list(self._list(right)):
+            yield from wrong
+        elif right:
+            try:
+                yield from self._answers(right)
+            except ApiError as error:
+                if error.is_temporary:
+                    raise
+                yield str(error)
+
+    def _answers(self, right: Sequence[Standing]) -> Iterator[str]:
+        sample = right[:: max(1, len(right) // _SAMPLE)]
+        for one in sample:
+            answer = self._read("rank", member=one.member)
+            expected = (one.rank, one.score, len(right), sorting.percentile(one, len(right)))
+            yield from self._unlike(one.member, expected, answer, ("rank", "score", "total", "percentile"))
+        for p in _PERCENTILES:
+            score = self._score_at(right, p)
+            yield from self._unlike(f"percentile {p}", (score,), self._read("percentile", p=p), ("score",))
+        counted = sum(bucket["members"] for bucket in self._read("distribution")["buckets"])
+        if counted != len(right):
+            yield f"distribution: expected {len(right)} members, got {counted}"
+
+    def _list(self, right: Sequence[Standing]) -> Iterator[str]:
+        shown: list[tuple[int, str, Any]] = []
+        cursor = None
+        while cursor is not None or not shown:
+            page = self._read(limit=_PAGE, cursor=cursor)
+            shown += [(entry["rank"], entry["member"], entry["score"]) for entry in page["entries"]]
+            cursor = page["next"]
+            if page["total"] != len(right):
+                yield f"total: expected {len(right)}, got {page['total']}"
+            if cursor is None:
+                break
+        # Equals may be listed by who was first, so members of one rank are compared as a set.
+        expected = [(one.rank, one.member, one.score) for one in right]
+        for one, other in zip(sorted(expected), sorted(shown), strict=False):
+            if one != other:
+                yield f"list: expected {one}, got {other}"
+                return
+        if [rank for rank, *_ in shown] != [rank for rank, *_ in expected]:
+            yield f"list: expected {len(expected)} entries in the order of their ranks, got {len(shown)}"
+
+    def _score_at(self, right: Sequence[Standing], p: int) -> int:
+        """The score furthest behind of those whose share of members at or behind is at least p per cent."""
+        total = len(right)
+        return next(one.score for one in reversed(right) if 100 * (total - one.rank + 1) >= p * total)
+
+    def _read(self, *path: str, **arguments: Any) -> dict[str, Any]:
+        place = ("boards", self.rules.board, self.metric.name, self.window, *path)
+        return self.api.read(*place, period=self.period, **arguments)
+
+    @staticmethod
+    def _unlike(about: str, expected: tuple[Any, ...], answer: dict[str, Any], names: Sequence[str]) -> Iterator[str]:
+        got = tuple(answer[name] for name in names)
+        if got != expected:
+            yield f"{about}: expected {expected}, got {got}"
+
 
 PROBES: Final = 30
 _PAUSE_S: Final = 2.0

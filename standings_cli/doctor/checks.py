@@ -1,0 +1,503 @@
+"""Looks whether a stack is deployed as it should be, without changing anything."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from functools import cached_property
+from http import HTTPStatus
+from typing import Any, Final, NamedTuple, Protocol
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from standings.domain.windows import instant
+from standings_cli.stack.connection import Connection
+from standings_cli.stack.errors import FunctionError, NoAnswerError
+
+
+class Verdict(StrEnum):
+    """How a check ended. A note is what a parameter or a local AWS explains; only `failed` asks for something."""
+
+    OK = "ok"
+    NOTE = "note"
+    FAILED = "failed"
+
+
+class Place(Protocol):
+    """Where a check looks."""
+
+    @property
+    def is_local(self) -> bool:
+        """Whether an emulator plays AWS."""
+
+
+class Finding(NamedTuple):
+    """What a check found about a part of the stack, and what to do about it."""
+
+    verdict: Verdict
+    about: str
+    detail: str
+
+
+def ok(about: str, detail: str) -> Finding:
+    """A finding that all is well."""
+    return Finding(Verdict.OK, about, detail)
+
+
+def note(about: str, detail: str) -> Finding:
+    """A finding that somebody may want to know."""
+    return Finding(Verdict.NOTE, about, detail)
+
+
+def failed(about: str, detail: str) -> Finding:
+    """A finding that asks for something to be done."""
+    return Finding(Verdict.FAILED, about, detail)
+
+
+def failed_on_aws(where: Place, about: str, detail: str) -> Finding:
+    """The same, or a note on a local AWS, which leaves out what the template asks for there."""
+    return note(about, f"a local AWS may leave it out: {detail}") if where.is_local else failed(about, detail)
+
+
+TABLES: Final = ("ScoresTable", "ReceiptsTable", "RankingsTable", "ProfilesTable")
+FUNCTIONS: Final = ("WriterFunction", "ProjectorFunction", "QueryFunction", "CommandFunction", "MaintenanceFunction")
+ANNOUNCER: Final = "AnnouncerFunction"
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """A stack that is deployed. `is_local` says that an emulator plays AWS, which lacks some of its services."""
+
+    connection: Connection
+    stack: str
+    is_local: bool
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+
+    @cached_property
+    def parameters(self) -> Mapping[str, str]:
+        """The stack's parameters."""
+        described = self.client("cloudformation").describe_stacks(StackName=self.stack)["Stacks"][0]
+        return {one["ParameterKey"]: one.get("ParameterValue", "") for one in described.get("Parameters", [])}
+
+    @cached_property
+    def resources(self) -> Mapping[str, str]:
+        """The names of the stack's resources, by logical id."""
+        pages = self.client("cloudformation").get_paginator("list_stack_resources").paginate(StackName=self.stack)
+        found = [one for page in pages for one in page["StackResourceSummaries"]]
+        return {one["LogicalResourceId"]: one["PhysicalResourceId"] for one in found if "PhysicalResourceId" in one}
+
+    @property
+    def functions(self) -> Sequence[str]:
+        """The logical ids of the stack's functions."""
+        return (*FUNCTIONS, ANNOUNCER) if ANNOUNCER in self.resources else FUNCTIONS
+
+    @cached_property
+    def tables(self) -> Mapping[str, Mapping[str, Any]]:
+        """The descriptions of the tables, by logical id."""
+        client = self.client("dynamodb")
+        return {name: client.describe_table(TableName=self.resources[name])["Table"] for name in TABLES}
+
+    def client(self, service: str) -> Any:
+        """Make a client of an AWS service."""
+        return self.connection.client(service)
+
+    def parameter(self, name: str) -> str:
+        """A parameter's value; "" if an older template has none of this name."""
+        return self.parameters.get(name, "")
+
+
+_VIEW: Final = "NEW_AND_OLD_IMAGES"
+_ENABLE: Final = "run `aws lambda update-event-source-mapping --uuid {uuid} --enabled`"
+
+
+def mappings(deployed: Deployed) -> Iterator[Finding]:
+    """All event source mappings are enabled, read the right source, and have no problem with it."""
+    yield _mapping(deployed, "WriterFunction", _queue(deployed, "ActivityQueue"))
+    stream = deployed.tables["ScoresTable"].get("LatestStreamArn", "no stream")
+    yield _mapping(deployed, "ProjectorFunction", stream)
+    if ANNOUNCER in deployed.functions:
+        yield _mapping(deployed, ANNOUNCER, _queue(deployed, "LooksQueue"))
+
+
+def recursion(deployed: Deployed) -> Iterator[Finding]:
+    """Lambda lets the announcer, which asks itself for the next look, go on."""
+    if ANNOUNCER not in deployed.functions:
+        return
+    about, name = "the announcer's loop", deployed.resources[ANNOUNCER]
+    found = deployed.client("lambda").get_function_recursion_config(FunctionName=name)["RecursiveLoop"]
+    if found == "Allow":
+        yield ok(about, "allowed")
+    else:
+        yield failed_on_aws(
+            deployed, about, f"expected RecursiveLoop Allow, got {found}: Lambda drops looks: deploy again"
+        )
+
+
+def _queue(deployed: Deployed, name: str) -> str:
+    asked = {"QueueUrl": deployed.resources[name], "AttributeNames": ["QueueArn"]}
+    return str(deployed.client("sqs").get_queue_attributes(**asked)["Attributes"]["QueueArn"])
+
+
+def _mapping(deployed: Deployed, function: str, source: str) -> Finding:
+    about = f"{function} reads its source"
+    answer = deployed.client("lambda").list_event_source_mappings(FunctionName=deployed.resources[function])
+    found: list[dict[str, Any]] = answer["EventSourceMappings"]
+    mapping = next((one for one in found if one["EventSourceArn"] == source), None)
+    if mapping is None:
+        sources = ", ".join(one["EventSourceArn"] for one in found) or "nothing"
+        return failed(about, f"expected a mapping of {source}, got {sources}: deploy again")
+    if mapping["State"] != "Enabled":
+        advice = _ENABLE.format(uuid=mapping["UUID"])
+        return failed(about, f"expected the mapping to be Enabled, got {mapping['State']}: {advice}")
+    result = mapping.get("LastProcessingResult", "")
+    if result.startswith("PROBLEM"):
+        return failed(about, f"Lambda cannot read {source}: {result}")
+    return ok(about, f"enabled, {result.lower() or 'nothing read yet'}")
+
+
+def stream(deployed: Deployed) -> Iterator[Finding]:
+    """The stream of Scores has old and new images."""
+    about = "the stream of Scores"
+    found = deployed.tables["ScoresTable"].get("StreamSpecification", {})
+    if not found.get("StreamEnabled"):
+        yield failed(about, "the table has no stream, so no rank changes: deploy again")
+    elif found.get("StreamViewType") != _VIEW:
+        yield failed(about, f"expected {_VIEW}, got {found.get('StreamViewType')}: the projector needs both images")
+    else:
+        yield ok(about, _VIEW)
+
+
+_EXPIRY: Final = "e"
+_BACKED_UP: Final = ("ScoresTable", "ReceiptsTable", "ProfilesTable")
+_RANKED: Final = tuple(name for name in TABLES if name != "ProfilesTable")  # Profiles neither expire nor are warm
+_INDEX: Final = "places"
+_WARM: Final = {"WarmWriteUnits": "WriteUnitsPerSecond", "WarmReadUnits": "ReadUnitsPerSecond"}
+
+
+def expiry(deployed: Deployed) -> Iterator[Finding]:
+    """What has ended expires in every table but that of profiles."""
+    client = deployed.client("dynamodb")
+    for name in _RANKED:
+        about = f"expiry of {name}"
+        found = client.describe_time_to_live(TableName=deployed.resources[name])["TimeToLiveDescription"]
+        state, attribute = found.get("TimeToLiveStatus", "DISABLED"), found.get("AttributeName")
+        if state not in {"ENABLED", "ENABLING"} or attribute != _EXPIRY:
+            detail = f"expected {_EXPIRY} to be enabled, got {attribute} {state}: the table grows for ever"
+            yield failed_on_aws(deployed, about, detail)
+        else:
+            yield ok(about, state.lower())
+
+
+def backups(deployed: Deployed) -> Iterator[Finding]:
+    """Scores, receipts and profiles can be restored to any second."""
+    client = deployed.client("dynamodb")
+    for name in _BACKED_UP:
+        about = f"point-in-time recovery of {name}"
+        found = client.describe_continuous_backups(TableName=deployed.resources[name])["ContinuousBackupsDescription"]
+        state = found.get("PointInTimeRecoveryDescription", {}).get("PointInTimeRecoveryStatus", "DISABLED")
+        if state != "ENABLED":
+            detail = f"expected ENABLED, got {state}: deploy again, or what is lost stays lost"
+            yield failed_on_aws(deployed, about, detail)
+        else:
+            yield ok(about, "enabled")
+
+
+def protection(deployed: Deployed) -> Iterator[Finding]:
+    """DynamoDB refuses to delete the tables."""
+    about = "protection of the tables against deletion"
+    wanted = deployed.parameter("DeletionProtection") == "true"
+    without = [name for name in TABLES if not deployed.tables[name].get("DeletionProtectionEnabled")]
+    if not without:
+        yield ok(about, "all are protected")
+    elif wanted:
+        yield failed(about, f"DeletionProtection is true, but {', '.join(without)} can be deleted: deploy again")
+    else:
+        yield note(about, "anyone with the permission can delete them: deploy with DeletionProtection=true")
+
+
+def index(deployed: Deployed) -> Iterator[Finding]:
+    """The sorted index of Rankings is there and in use."""
+    about = "the sorted index of Rankings"
+    indexes = {one["IndexName"]: one for one in deployed.tables["RankingsTable"].get("GlobalSecondaryIndexes", [])}
+    if _INDEX not in indexes:
+        yield failed(about, f"expected an index {_INDEX}, got {', '.join(indexes) or 'none'}: deploy again")
+    elif (state := indexes[_INDEX].get("IndexStatus", "ACTIVE")) != "ACTIVE":
+        yield failed(about, f"expected ACTIVE, got {state}: lists are not whole until it is")
+    else:
+        yield ok(about, "active")
+
+
+def warmth(deployed: Deployed) -> Iterator[Finding]:
+    """The tables and the index take at once what the parameters ask for."""
+    about = "warm throughput"
+    wanted = {unit: int(deployed.parameter(name) or 0) for name, unit in _WARM.items()}
+    if not any(wanted.values()):
+        yield note(about, "left to DynamoDB; before a known rush, set WarmWriteUnits and WarmReadUnits")
+        return
+    for name in _RANKED:
+        table = deployed.tables[name]
+        for part in (table, *table.get("GlobalSecondaryIndexes", [])):
+            found = part.get("WarmThroughput", {})
+            less = {unit: units for unit, units in wanted.items() if units and found.get(unit, 0) < units}
+            where = part.get("IndexName", name)
+            for unit, units in less.items():
+                got = f"{found.get(unit, 0):,} {unit} of {where}, expected {units:,}"
+                yield failed_on_aws(deployed, about, f"{got}: it may still be warming up, look again in an hour")
+            if not less:
+                yield ok(
+                    f"{about} of {where}", ", ".join(f"{units:,} {unit}" for unit, units in wanted.items() if units)
+                )
+
+
+_STREAM_SHARDS: Final = 4  # Of a new table; each has projectors of its own
+_FOR_READS: Final = 10
+_LEAST_BOTOCORE: Final = (1, 35)  # The first that knows the condition If-None-Match of S3, which seals a settled period
+
+
+def runtimes(deployed: Deployed) -> Iterator[Finding]:
+    """Every function has the layer, and the layer is for the function's runtime and processor."""
+    client = deployed.client("lambda")
+    layers: dict[str, dict[str, Any]] = {}
+    for name in deployed.functions:
+        about = f"runtime of {name}"
+        found = client.get_function_configuration(FunctionName=deployed.resources[name])
+        runtime, (processor, *_) = found["Runtime"], found.get("Architectures", ["x86_64"])
+        arns = [layer["Arn"] for layer in found.get("Layers", [])]
+        if not arns:
+            yield failed(about, "expected the layer with the package standings, got none: run sam build and sam deploy")
+            continue
+        layer = layers.setdefault(arns[0], client.get_layer_version_by_arn(Arn=arns[0]))
+        fits = runtime in layer.get("CompatibleRuntimes", [runtime])
+        if not fits or processor not in layer.get("CompatibleArchitectures", [processor]):
+            built = (*layer.get("CompatibleRuntimes", ()), *layer.get("CompatibleArchitectures", ()))
+            yield failed(
+                about,
+                f"{runtime} on {processor}, but the layer was built for {', '.join(built)}: give sam build and sam "
+                "deploy the same PythonRuntime and Architecture",
+            )
+        else:
+            yield ok(about, f"{runtime} on {processor}, as the layer")
+
+
+def botocore(deployed: Deployed) -> Iterator[Finding]:
+    """The runtime's botocore, which AWS chooses, knows every call of the functions."""
+    about = "botocore of the runtime"
+    (answer,) = deployed.connection.maintenance.answers("runtime", {})
+    version = str(answer["botocore"])
+    if tuple(int(part) for part in version.split(".")[:2]) < _LEAST_BOTOCORE:
+        least = ".".join(map(str, _LEAST_BOTOCORE))
+        yield failed(about, f"expected {least} or later, got {version}: deploy with a newer PythonRuntime")
+    else:
+        yield ok(about, f"{version} on Python {answer['python']}")
+
+
+def concurrency(deployed: Deployed) -> Iterator[Finding]:
+    """The account lets the writers and projectors run that the parameters allow, and leaves room for reads.
+
+    What is reserved for a function is not part of what the account has left.
+    """
+    about = "functions that may run at once"
+    needs = {
+        "Writer": int(deployed.parameter("WriterMaximumConcurrency") or 0),
+        "Projector": _STREAM_SHARDS * int(deployed.parameter("ProjectorParallelizationFactor") or 1),
+        "Query": _FOR_READS,
+    }
+    shared = {
+        name: need for name, need in needs.items() if not int(deployed.parameter(f"{name}ReservedConcurrency") or 0)
+    }
+    needed = sum(shared.values())
+    found = deployed.client("lambda").get_account_settings()["AccountLimit"]["UnreservedConcurrentExecutions"]
+    parts = ", ".join(f"{need} of {name}Function" for name, need in shared.items() if need)
+    if found < needed:
+        yield failed(about, f"the account allows {found:,}, expected {needed:,}, {parts}: ask AWS for more")
+    elif shared.get("Writer") == 0:
+        yield note(about, f"{found:,}; WriterMaximumConcurrency is 0, so a backlog may take all of them")
+    else:
+        yield ok(about, f"the account allows {found:,}, {needed:,} are needed")
+
+
+_REFUSED = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
+
+
+def signatures(deployed: Deployed) -> Iterator[Finding]:
+    """The API refuses a request without a signature or a token, unless the parameters open it."""
+    unsigned = deployed.connection.unsigned
+    # A post of nothing is answered 400 where it is let in, and nothing is written.
+    reads, writes = unsigned("GET", "boards"), unsigned("POST", "events")
+    for about, status, parameter in (("reads", reads, "OpenReads"), ("writes", writes, "OpenWrites")):
+        if status in _REFUSED:
+            yield ok(f"unsigned {about}", f"refused with {status}")
+        elif deployed.parameter(parameter) == "true":
+            yield note(f"unsigned {about}", f"open to anyone: {parameter} is true")
+        else:
+            detail = f"expected 401 or 403, got {status}: deploy again with {parameter}=false"
+            yield failed_on_aws(deployed, f"unsigned {about}", detail)
+
+
+_UNTIL_POLLED: Final = frozenset({"QueueNotPolledAlarm", "StreamNotPolledAlarm", "LooksNotPolledAlarm"})
+_FIRST_POLLS: Final = timedelta(minutes=20)
+_IN_QUEUE: Final = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible")
+_LONG_RUN: Final = timedelta(hours=1)
+_LONGEST_CRON: Final = timedelta(days=63)
+
+
+def alarms(deployed: Deployed) -> Iterator[Finding]:
+    """All alarms are there, none rings, and they go to the topic."""
+    pages = deployed.client("cloudwatch").get_paginator("describe_alarms").paginate(AlarmTypes=["MetricAlarm"])
+    ours = {name: logical for logical, name in deployed.resources.items() if logical.endswith("Alarm")}
+    found: dict[str, Mapping[str, Any]] = {
+        ours[alarm["AlarmName"]]: alarm
+        for page in pages
+        for alarm in page["MetricAlarms"]
+        if alarm["AlarmName"] in ours
+    }
+    missing = sorted(set(ours.values()) - found.keys())
+    ringing = sorted(name for name, alarm in found.items() if alarm.get("StateValue") == "ALARM")
+    fresh = [name for name in ringing if name in _UNTIL_POLLED and _age(deployed, found[name]) < _FIRST_POLLS]
+    if missing or not ours:
+        yield failed("alarms", f"gone: {', '.join(missing) or 'all of them'}: deploy again")
+    elif set(ringing) - set(fresh):
+        yield failed("alarms", f"ringing: {', '.join(ringing)}: docs/how-to/alarms.md says what to do")
+    elif fresh:
+        text = f"{', '.join(fresh)}: new, and ringing until Lambda polls for the first time: look again in 20 minutes"
+        yield note("alarms", text)
+    else:
+        yield ok("alarms", f"none of {len(found)} rings")
+    yield _topic(deployed.parameter("AlarmTopicArn"), found)
+
+
+def _age(deployed: Deployed, alarm: Mapping[str, Any]) -> timedelta:
+    changed = alarm.get("AlarmConfigurationUpdatedTimestamp")
+    return timedelta.max if changed is None else deployed.now() - changed
+
+
+def _topic(topic: str, found: Mapping[str, Mapping[str, Any]]) -> Finding:
+    about = "topic of the alarms"
+    if not topic:
+        return note(about, "nobody hears them: deploy with AlarmTopicArn, an SNS topic of yours")
+    if silent := sorted(name for name, alarm in found.items() if not alarm.get("AlarmActions")):
+        return failed(about, f"without an action: {', '.join(silent)}: deploy again")
+    if disabled := sorted(name for name, alarm in found.items() if not alarm.get("ActionsEnabled", True)):
+        return failed(about, f"actions are disabled: {', '.join(disabled)}: `aws cloudwatch enable-alarm-actions`")
+    if others := sorted(name for name, alarm in found.items() if topic not in alarm["AlarmActions"]):
+        return failed(about, f"expected {topic}, got another one for {', '.join(others)}: deploy again")
+    return ok(about, topic)
+
+
+def refused(deployed: Deployed) -> Iterator[Finding]:
+    """The dead-letter queue is empty. Messages that somebody reads just now, and are hidden, count too."""
+    asked = {"QueueUrl": deployed.resources["ActivityDeadLetterQueue"], "AttributeNames": list(_IN_QUEUE)}
+    counts = deployed.client("sqs").get_queue_attributes(**asked)["Attributes"]
+    about = "refused messages"
+    if count := sum(int(counts[name]) for name in _IN_QUEUE):
+        yield failed(about, f"there are {count:,}: `standings dlq list` shows them with their reasons")
+    else:
+        yield _left(deployed, "dead_letters", about, "standings dlq list")
+
+
+def parked(deployed: Deployed) -> Iterator[Finding]:
+    """No record of the stream is parked."""
+    yield _left(deployed, "parked", "parked records", "standings parked list")
+
+
+def audits(deployed: Deployed) -> Iterator[Finding]:
+    """Audits run as scheduled; those of this turn and the one before found no difference and left no board out."""
+    about = "scheduled audits"
+    schedule = deployed.parameter("AuditSchedule")
+    if not schedule:
+        yield note(about, "none, so only who asks learns of drift: deploy with AuditSchedule, such as 'rate(1 hour)'")
+        return
+    (answer,) = deployed.connection.maintenance.answers("audits", {}, "show")
+    turns = [turn for turn in (answer["turn"], answer["last"]) if turn is not None]
+    left_out = sorted({board for turn in turns for board in turn["failed"]})
+    if not turns:
+        yield note(about, "none has run yet")
+    elif deployed.now() - datetime.fromtimestamp(answer["ran_at"] / 1000, UTC) > _overdue(schedule):
+        ran = instant(answer["ran_at"])
+        yield failed(
+            about, f"the last run was at {ran}, with the schedule {schedule}: is its rule enabled? deploy again"
+        )
+    elif left_out:
+        yield failed(about, f"left out {', '.join(left_out)}: the log of the maintenance function says why")
+    elif drift := sum(turn["drift"] for turn in turns):
+        yield failed(
+            about, f"{drift} differences since {instant(turns[-1]['since'])}: `standings audit` shows what is left"
+        )
+    else:
+        yield ok(about, f"no difference; the last run was at {instant(answer['ran_at'])}")
+
+
+def _overdue(schedule: str) -> timedelta:
+    """How long ago the last run may be: two periods of a rate, with time for a long run. A cron may be monthly."""
+    rate = re.fullmatch(r"rate\((\d+) (minute|hour|day)s?\)", schedule)
+    return 2 * timedelta(**{f"{rate[2]}s": int(rate[1])}) + _LONG_RUN if rate else _LONGEST_CRON
+
+
+def settlements(deployed: Deployed) -> Iterator[Finding]:
+    """Where a family of boards settles its periods, the stack can."""
+    about = "settled periods"
+    (answer,) = deployed.connection.maintenance.answers("settlements", {}, "show")
+    families = ", ".join(answer["families"])
+    if families and not answer["settles"]:
+        yield failed(about, f"boards.toml settles those of {families}, but the stack cannot: set Settlements=true")
+    elif families and not deployed.parameter("SettleSchedule"):
+        yield note(about, "only who asks settles them: deploy with SettleSchedule, such as 'rate(1 hour)'")
+    else:
+        yield ok(about, f"those of {families}" if families else "boards.toml settles none")
+
+
+def announcements(deployed: Deployed) -> Iterator[Finding]:
+    """Where a family of boards announces its tops, the stack can."""
+    about = "announced tops"
+    (answer,) = deployed.connection.maintenance.answers("announcements", {}, "show")
+    families = ", ".join(answer["families"])
+    if families and not answer["announces"]:
+        yield failed(about, f"boards.toml announces those of {families}, but the stack cannot: set Announcements=true")
+    else:
+        yield ok(about, f"those of {families}" if families else "boards.toml announces none")
+
+
+def _left(deployed: Deployed, task: str, about: str, command: str) -> Finding:
+    (answer,) = deployed.connection.maintenance.answers(task, {"limit": 1}, "list")
+    if answer.get("messages") or answer.get("objects"):
+        return failed(about, f"there are some: `{command}` shows them with their reasons")
+    return ok(about, "none")
+
+
+Check = Callable[[Deployed], Iterator[Finding]]
+CHECKS: Final[tuple[Check, ...]] = (
+    mappings,
+    recursion,
+    stream,
+    expiry,
+    backups,
+    protection,
+    index,
+    warmth,
+    runtimes,
+    botocore,
+    concurrency,
+    signatures,
+    alarms,
+    refused,
+    parked,
+    audits,
+    settlements,
+    announcements,
+)
+
+
+def look(deployed: Deployed) -> Iterator[Finding]:
+    """Run every check. One that cannot look is a finding as well, and holds up no other."""
+    for check in CHECKS:
+        about = check.__name__
+        try:
+            yield from check(deployed)
+        except (ClientError, BotoCoreError, FunctionError, NoAnswerError) as error:
+            if deployed.is_local:
+                yield note(about, f"a local AWS cannot tell: {error}")
+            else:
+                yield failed(about, f"could not look: {error}")
+        except KeyError as error:
+            yield failed(about, f"the stack has no {error}: is it a stack of Standings, deployed whole?")
