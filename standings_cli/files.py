@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 STDIN: Final = "-"
 _HALF: Final = "the last line has no line end, so it may be half-written: end it, then run the same command again"
@@ -53,6 +53,15 @@ class Source:
         return self.position / self.size if self.size else 0.0
 
 
+class Mark(NamedTuple):
+    """A place after a row: the lines, rows and wrong rows up to it, and a digest of all of them."""
+
+    line: int = 0
+    rows: int = 0
+    wrong: int = 0
+    digest: str = ""
+
+
 class HalfLineError(Exception):
     """The last line of a file that may grow has no line end."""
 
@@ -76,6 +85,10 @@ class Lines:
         if self._record is not None:
             self._record.append(line)
         return self._pass(line).decode().removeprefix("\ufeff" if self.number == 1 else "")
+
+    def mark(self, rows: int, wrong: int) -> Mark:
+        """Return the place after the last line that was read, with so many rows up to it."""
+        return Mark(self.number, rows, wrong, self.digest.hexdigest())
 
     def records(self) -> Iterator[tuple[int, list[str] | Exception]]:
         """Yield each record of CSV: its first line, and its cells or what is wrong with it.

@@ -11,14 +11,14 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from standings_cli import resume
 from standings_cli.commands.options import Commands
 from standings_cli.commands.rankings import COLUMNS, add_ranking, board_status, cells, ranking_path
 from standings_cli.files import InputError
+from standings_cli.resume import Record
 from standings_cli.stack.api import Api
 from standings_cli.stack.connection import Connection
 from standings_cli.terminal import DIFFERS, WRONG, Meter, as_json, csv_line, members, number, shown
@@ -122,7 +122,7 @@ def _export(connection: Connection, options: argparse.Namespace) -> int:
         if options.output is None:
             _print(whole, form, meter)
             return _status(whole, options)
-        asked = [connection.api.url, *path[1:], *filter(None, arguments.values()), options.format]
+        asked = " ".join([connection.api.url, *path[1:], *filter(None, arguments.values()), options.format])
         try:
             lines = export_file(options.output, form, asked, whole, meter, again=options.again)
         except InputError as error:
@@ -159,70 +159,57 @@ def _print(whole: WholeList, form: Form, meter: Meter) -> None:
             meter.move(share, f"{len(whole.written):,} lines")
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
-    """The first `size` bytes of the file hold the list up to `cursor`.
+class Place(NamedTuple):
+    """The first `size` bytes of the file hold the list up to `cursor`."""
+
+    size: int
+    cursor: str | None
+
+
+def export_file(path: Path, form: Form, asked: str, whole: WholeList, meter: Meter, *, again: bool) -> int:
+    """Write the list to a file, or what it lacks, and return the number of its lines. Raises InputError.
 
     `asked` says which list of which stack it is, and in which form.
     """
-
-    asked: list[Any]
-    size: int = 0
-    cursor: str | None = None
-
-
-def export_file(path: Path, form: Form, asked: list[Any], whole: WholeList, meter: Meter, *, again: bool) -> int:
-    """Write the list to a file, or what it lacks, and return the number of its lines. Raises InputError."""
-    record_path = path.with_name(f"{path.name}.exporting")
-    with resume.locked(record_path, "--output"):
-        return _export_locked(path, record_path, form, asked, whole, meter, again=again)
-
-
-def _export_locked(
-    path: Path, record_path: Path, form: Form, asked: list[Any], whole: WholeList, meter: Meter, *, again: bool
-) -> int:
-    try:
-        record = Record(asked) if again else _begun(path, record_path, asked)
-        if record.size:
-            os.truncate(path, record.size)
-            whole.written.update(_members(path, form))
-            meter.say(f"{len(whole.written):,} lines were written before")
-        else:
-            _save(record_path, record)
-        with path.open("ab" if record.size else "wb") as file:
-            file.write(b"" if record.size else form.header.encode())
-            for entries, cursor, share in whole.pages(record.cursor):
-                file.write("".join(map(form.line, entries)).encode())
-                file.flush()
-                os.fsync(file.fileno())
-                if cursor is not None:
-                    _save(record_path, Record(asked, file.tell(), cursor))
-                meter.move(share, f"{len(whole.written):,} lines")
-        record_path.unlink()
-    except OSError as error:
-        raise InputError(f"{path} cannot be written ({error}): name another file with --output") from error
+    record = Record(path.with_name(f"{path.name}.exporting"), "an export", asked, "--output")
+    with record.locked():
+        try:
+            _write(path, record, form, whole, meter, again=again)
+        except OSError as error:
+            raise InputError(f"{path} cannot be written ({error}): name another file with --output") from error
     return len(whole.written)
 
 
-def _begun(path: Path, record_path: Path, asked: list[Any]) -> Record:
-    """Return the record of an interrupted export; a new one if there is no such file."""
-    saved = resume.load(record_path, "an export")
-    if saved is None:
-        if path.exists():
+def _write(path: Path, record: Record, form: Form, whole: WholeList, meter: Meter, *, again: bool) -> None:
+    place = _begun(path, record, again=again)
+    if place.size:
+        os.truncate(path, place.size)
+        whole.written.update(_members(path, form))
+        meter.say(f"{len(whole.written):,} lines were written before")
+    else:
+        record.save(place._asdict())
+    with path.open("ab" if place.size else "wb") as file:
+        file.write(b"" if place.size else form.header.encode())
+        for entries, cursor, share in whole.pages(place.cursor):
+            file.write("".join(map(form.line, entries)).encode())
+            file.flush()
+            os.fsync(file.fileno())
+            if cursor is not None:
+                record.save(Place(file.tell(), cursor)._asdict())
+            meter.move(share, f"{len(whole.written):,} lines")
+    record.remove()
+
+
+def _begun(path: Path, record: Record, *, again: bool) -> Place:
+    """Return the place to go on from; the beginning if there is no record."""
+    place = None if again else record.load(Place)
+    if place is None:
+        if path.exists() and not again:
             raise InputError(f"{path} exists already: name another file, or write it again with --again")
-        return Record(asked)
-    try:
-        record = Record(**saved)
-    except TypeError as error:
-        raise InputError(
-            f"{record_path}: expected a record of an export, got {error!r}: --again starts over"
-        ) from error
-    if record.asked != asked:
-        text = f"{path} was begun as {' '.join(map(str, record.asked))}, not {' '.join(map(str, asked))}"
-        raise InputError(f"{text}: use the same options to continue, or write it again with --again")
-    if record.size and (not path.exists() or path.stat().st_size < record.size):
+        return Place(0, None)
+    if place.size and (not path.exists() or path.stat().st_size < place.size):
         raise InputError(f"{path} was cut since it was begun: write it again with --again")
-    return record
+    return place
 
 
 def _members(path: Path, form: Form) -> list[str]:
@@ -231,7 +218,3 @@ def _members(path: Path, form: Form) -> list[str]:
         return list(form.members(path))
     except (ValueError, KeyError, TypeError, csv.Error) as error:
         raise InputError(f"{path} was changed since it was begun ({error}): write it again with --again") from error
-
-
-def _save(path: Path, record: Record) -> None:
-    resume.save(path, asdict(record), "--output")

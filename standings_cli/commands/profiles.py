@@ -13,9 +13,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from standings_cli import resume
 from standings_cli.commands.options import Commands
-from standings_cli.files import STDIN, HalfLineError, InputError, Lines, Source
+from standings_cli.files import STDIN, HalfLineError, InputError, Lines, Mark, Source
+from standings_cli.resume import Record
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import ApiError
 from standings_cli.terminal import DIFFERS, OK, WRONG, Meter, as_json, shown
@@ -128,8 +128,8 @@ def _load(connection: Connection, options: argparse.Namespace) -> int:
         return api.put("members", body=fields, id=member)
 
     is_csv = options.csv or options.file.removesuffix(".gz").endswith(".csv")
-    state = state_of(options.file, options.state)
-    loading = Loading(options.file, put, is_csv, api.url, state, options.again)
+    state = None if options.file == STDIN else Path(options.state or f"{options.file}.loaded")
+    loading = Loading(options.file, put, is_csv, Record(state, "loaded rows", api.url), options.again)
     try:
         status = loading.load()
     except InputError as error:
@@ -151,13 +151,12 @@ Put = Callable[[str, dict[str, Any]], Any]
 
 @dataclass
 class Loading:
-    """Loads a file into the stack at an address. `state` is the file that says how far; standard input has none."""
+    """Loads a file. The record says how far it has come."""
 
     name: str
     put: Put
     is_csv: bool
-    stack: str
-    state: Path | None
+    record: Record
     again: bool = False
     written: int = 0
     wrong: int = 0
@@ -167,7 +166,7 @@ class Loading:
 
         A row that is refused is named and passed over. ApiError if the stack does not answer: run it again.
         """
-        with resume.locked(self.state, "--state"):
+        with self.record.locked():
             return self._load()
 
     def _load(self) -> int:
@@ -210,31 +209,18 @@ class Loading:
 
     def _skip(self, rows: Iterator[Row], lines: Lines) -> int | None:
         """Pass over what was loaded before, and return the last line of it; None if that has changed."""
-        saved = None if self.state is None or self.again else resume.load(self.state, "loaded rows")
-        if saved is None:
+        mark = None if self.again else self.record.load(lambda mark: Mark(**mark))
+        if mark is None:
             return 0
-        try:
-            # Records of version 0.2 name no stack and no refused rows.
-            stack, line, digest, wrong = saved.get("stack"), int(saved["line"]), saved["digest"], saved.get("wrong", 0)
-        except (ValueError, TypeError, KeyError) as error:
-            raise InputError(
-                f"{self.state}: expected a record of loaded rows, got {error!r}: --again starts over"
-            ) from error
-        if stack != self.stack:
-            told = f"{self.state}: expected a record of the stack {self.stack}, got one of {stack or 'an unknown one'}"
-            raise InputError(f"{told}: use --state for another file, or --again to start over")
-        while lines.number < line and next(rows, None) is not None:
+        while lines.number < mark.line and next(rows, None) is not None:
             pass
-        if (lines.number, lines.digest.hexdigest()) != (line, digest):
+        if (lines.number, lines.digest.hexdigest()) != (mark.line, mark.digest):
             return None
-        self.wrong = wrong
-        return line
+        self.wrong = mark.wrong
+        return mark.line
 
     def _save(self, lines: Lines, wrong: int) -> None:
-        if self.state is None:
-            return
-        said = {"stack": self.stack, "line": lines.number, "digest": lines.digest.hexdigest(), "wrong": wrong}
-        resume.save(self.state, said, "--state")
+        self.record.save({"mark": lines.mark(self.written + self.wrong, wrong)._asdict()})
 
 
 def _by_member(batch: list[Row]) -> list[list[Row]]:
@@ -243,13 +229,6 @@ def _by_member(batch: list[Row]) -> list[list[Row]]:
     for row in batch:
         found.setdefault(row.member, []).append(row)
     return list(found.values())
-
-
-def state_of(name: str, given: str | None) -> Path | None:
-    """Where the state of a file is kept; None for standard input."""
-    if name == STDIN:
-        return None
-    return Path(given or f"{name}.loaded")
 
 
 def say(loading: Loading) -> None:

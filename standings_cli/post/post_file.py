@@ -3,49 +3,39 @@
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from operator import itemgetter
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from standings.aws.sqs import AT_FILLED_IN, OutgoingMessage, batches
-from standings_cli import resume
-from standings_cli.files import STDIN, InputError, Source
+from standings_cli.files import STDIN, InputError, Mark, Source
 from standings_cli.post.outbox import NotTakenError, Outbox
-from standings_cli.post.rows import Mark, Row, RowReader
+from standings_cli.post.rows import Row, RowReader
+from standings_cli.resume import Record
 from standings_cli.stack.connection import Connection
 from standings_cli.terminal import DIFFERS, INTERRUPTED, OK, UNREACHABLE, Meter, shown
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """Every row up to `mark` is on `queue`, except the wrong ones. Times are in milliseconds since 1970.
+    """Every row up to `mark` is on the queue, except the wrong ones. Times are in milliseconds since 1970.
 
     `begun` is the earliest time at which the first row may have been sent, `written` the time of this checkpoint.
     Unless the posting is `finished`, some rows after the mark may have been sent too.
     """
 
-    queue: str
     begun: int
     written: int
     mark: Mark
     finished: bool = False
 
 
-def load_checkpoint(path: Path) -> Checkpoint | None:
-    """Read a checkpoint; None if the file does not exist. Raises InputError for a file that is not a checkpoint."""
-    try:
-        values = resume.load(path, "posted rows")
-        return None if values is None else Checkpoint(**{**values, "mark": Mark(**values["mark"])})
-    except (TypeError, KeyError) as error:
-        raise InputError(f"{path}: expected a record of posted rows, got {error!r}: --again starts over") from error
-
-
-def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
-    """Write a checkpoint. Raises InputError."""
-    resume.save(path, asdict(checkpoint) | {"mark": checkpoint.mark._asdict()}, "--state")
+def _checkpoint(mark: Mapping[str, Any], **others: Any) -> Checkpoint:
+    """The checkpoint of a record."""
+    return Checkpoint(mark=Mark(**mark), **others)
 
 
 SAFE_MS: Final = 29 * 86_400_000  # an older event is not sent again: receipts are kept for 30 days
@@ -58,7 +48,7 @@ _NO_AT: Final = (
 
 @dataclass
 class FilePosting:
-    """Posts a file. `again` and `anyway` are the options of that name; `state` is the checkpoint's file."""
+    """Posts a file. `again` and `anyway` are the options of that name; `state` is the record's file."""
 
     name: str
     reader: RowReader
@@ -88,18 +78,18 @@ class FilePosting:
 
     def post(self, connection: Connection) -> int:
         """Post the rows that were not posted before, and return the exit status."""
-        with resume.locked(self._state, "--state"):
-            return self._post(connection)
+        record = Record(self._state, "posted rows", connection.queue_url)
+        with record.locked():
+            return self._post(connection, record)
 
-    def _post(self, connection: Connection) -> int:
-        queue = connection.queue_url
+    def _post(self, connection: Connection, record: Record) -> int:
         with Meter(f"posting {self.name}", 1.0) as meter:
-            checkpoint, rows = self._begin(queue, meter)
-            outbox = Outbox(connection.client("sqs"), queue)
+            checkpoint, rows = self._begin(record, meter)
+            outbox = Outbox(connection.client("sqs"), connection.queue_url)
             # Rows that the queue itself has refused, in addition to those that are not events.
             refused_rows = checkpoint.mark.wrong - self._read.wrong
             status = None
-            messages = self._saving_first(self._valid(rows, meter.say), checkpoint)
+            messages = self._saving_first(self._valid(rows, meter.say), record, checkpoint)
             sending = outbox.delivered(batches(messages, itemgetter(0)), lambda batch: [item[0] for item in batch])
             try:
                 with closing(sending):
@@ -108,9 +98,9 @@ class FilePosting:
                             meter.say(f"{self._place(batch[position][1])}: the queue refuses it: {reason}")
                         refused_rows += len(refused)
                         self._posted += len(batch) - len(refused)
-                        checkpoint = self._save(checkpoint, batch[-1][1].mark, refused_rows)
+                        checkpoint = self._save(record, checkpoint, batch[-1][1].mark, refused_rows)
                         meter.move(self._source.share, f"{self._posted:,} events")
-                checkpoint = self._save(checkpoint, self._read, refused_rows, finished=True)
+                checkpoint = self._save(record, checkpoint, self._read, refused_rows, finished=True)
             except NotTakenError as error:
                 status = UNREACHABLE
                 meter.say(
@@ -123,23 +113,14 @@ class FilePosting:
         self._summarise(checkpoint)
         return status if status is not None else DIFFERS if checkpoint.mark.wrong or self._is_half else OK
 
-    def _begin(self, queue: str, meter: Meter) -> tuple[Checkpoint, Iterator[Row]]:
+    def _begin(self, record: Record, meter: Meter) -> tuple[Checkpoint, Iterator[Row]]:
         """Return the checkpoint to continue from, and the rows after it."""
-        rows = self._rows()
-        saved = self._saved()
-        now = self.now()
-        checkpoint = Checkpoint(queue, now, now, Mark())
-        if saved is None:
+        rows, now = self._rows(), self.now()
+        saved = record.load(_checkpoint, again=self.again)
+        begun = saved.begun if saved is not None and now - saved.begun <= SAFE_MS else now
+        checkpoint = Checkpoint(begun, now, Mark())
+        if saved is None or self.again:
             return checkpoint, rows
-        if saved.queue == queue and now - saved.begun <= SAFE_MS:
-            checkpoint = Checkpoint(queue, saved.begun, now, Mark())
-        if self.again:
-            return checkpoint, rows
-        if saved.queue != queue:
-            raise InputError(
-                f"{self._state}: expected the queue {queue}, got {saved.queue}: "
-                "use --state for another file, or --again to start over"
-            )
         if not saved.finished:
             self._refuse_if_old(saved.written, f"was interrupted, and some rows after line {saved.mark.line} may")
         meter.move(0, "reading the rows that were posted before")
@@ -155,16 +136,6 @@ class FilePosting:
         )
         self._read = Mark()
         return checkpoint, self._rows()
-
-    def _saved(self) -> Checkpoint | None:
-        if self._state is None:
-            return None
-        try:
-            return load_checkpoint(self._state)
-        except InputError:
-            if self.again:
-                return None
-            raise
 
     def _refuse_if_old(self, sent: int, happened: str) -> None:
         age = self.now() - sent
@@ -201,22 +172,23 @@ class FilePosting:
                 yield row.message, row
 
     def _saving_first(
-        self, messages: Iterable[tuple[OutgoingMessage, Row]], checkpoint: Checkpoint
+        self, messages: Iterable[tuple[OutgoingMessage, Row]], record: Record, checkpoint: Checkpoint
     ) -> Iterator[tuple[OutgoingMessage, Row]]:
         """Return the same messages; before the first, save that some may have been sent."""
         for number, message in enumerate(messages):
-            if not number and self._state is not None:
-                save_checkpoint(self._state, checkpoint)
+            if not number:
+                _record(record, checkpoint)
             yield message
 
     def _place(self, row: Row) -> str:
         return f"{self.name}:{row.line}"
 
-    def _save(self, checkpoint: Checkpoint, mark: Mark, refused_rows: int, *, finished: bool = False) -> Checkpoint:
+    def _save(
+        self, record: Record, checkpoint: Checkpoint, mark: Mark, refused_rows: int, *, finished: bool = False
+    ) -> Checkpoint:
         mark = mark._replace(wrong=mark.wrong + refused_rows)
         checkpoint = replace(checkpoint, mark=mark, written=self.now(), finished=finished)
-        if self._state is not None:
-            save_checkpoint(self._state, checkpoint)
+        _record(record, checkpoint)
         return checkpoint
 
     def _advice(self) -> str:
@@ -239,6 +211,10 @@ class FilePosting:
         print(shown(text + (f"; rows skipped: {wrong:,}" if wrong else "")))
         if self._posted:
             _say("`standings dlq list` shows events that the writer refuses")
+
+
+def _record(record: Record, checkpoint: Checkpoint) -> None:
+    record.save({**asdict(checkpoint), "mark": checkpoint.mark._asdict()})
 
 
 def _say(text: str) -> None:

@@ -16,7 +16,7 @@ from standings.domain.boards import BOARD_NAME, MAX_MEMBER_BYTES, Boards
 from standings.domain.boards_toml import METRIC_NAME
 from standings.domain.events import MAX_ID_LENGTH, RefusedEvent, parse_event, read_at, shown
 from standings.ingest import posted
-from standings_cli.files import HalfLineError, InputError, Lines
+from standings_cli.files import HalfLineError, InputError, Lines, Mark
 
 FIELDS: Final = ("id", "board", "member", "at")
 METRIC_RULE: Final = "a metric's name (a-z, then a-z, 0-9 and _, at most 64)"
@@ -166,15 +166,6 @@ def _instant(cell: str) -> str:
 _WHITESPACE: Final = " \t\r\n"
 
 
-class Mark(NamedTuple):
-    """A place after a row: the lines, rows and wrong rows up to it, and a digest of all of them."""
-
-    line: int = 0
-    rows: int = 0
-    wrong: int = 0
-    digest: str = ""
-
-
 class Row(NamedTuple):
     """A row: its first line, its message or the problem with it, and the place after it.
 
@@ -219,7 +210,7 @@ class RowReader:
         for count, (line, event) in enumerate(events, start=1):
             outgoing, problem = None, ""
             if isinstance(event, HalfLineError):
-                mark = Mark(lines.number, count - 1, wrong, lines.digest.hexdigest())
+                mark = lines.mark(count - 1, wrong)
                 yield Row(line, None, str(event), mark, is_half=True)
                 return
             try:
@@ -229,7 +220,7 @@ class RowReader:
             except (RefusedEvent, csv.Error, UnicodeDecodeError) as error:
                 wrong += 1
                 problem = str(error)
-            yield Row(line, outgoing, problem, Mark(lines.number, count, wrong, lines.digest.hexdigest()))
+            yield Row(line, outgoing, problem, lines.mark(count, wrong))
 
     def _settings(self) -> str:
         columns, ignored = dict(self.columns), sorted(self.ignored)

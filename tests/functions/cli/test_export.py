@@ -219,8 +219,8 @@ def test_a_file_is_not_overwritten_and_another_list_is_not_mixed_in(
     session.interrupt(3)
     stopped = (INTERRUPTED, "", "stopped; run the same command again to continue\n")
     assert run("export b --window all --again --output", str(file)) == stopped
-    begun = f" was begun as {session.address} b points all csv, not {session.address} b points "
-    another = begun + "{}: use the same options to continue, or write it again"
+    another = f".exporting: expected a record of an export for {session.address} b points {{}}, got one for "
+    another += f"{session.address} b points all csv: use --output for another file, or --again starts over"
     refused("--window day", another.format("day csv"))
     refused("--window all --format jsonl", another.format("all jsonl"))
     whole = file.read_bytes()

@@ -228,15 +228,25 @@ def test_receipts_that_may_be_gone(run: Run, queue: Queue, clock: ManualClock) -
     assert run(CSV).status == WRONG, "they were counted more than 29 days ago, however often they were posted since"
 
 
+def test_a_record_of_version_0_2_is_gone_on_with(run: Run, queue: Queue) -> None:
+    write("a,1")
+    assert run(CSV).status == OK
+    record = remembered()
+    Path("rows.csv.posted").write_text(json.dumps({"queue": record.pop("target"), **record}))
+    write("a,1", "b,2")
+    assert run(CSV).status == OK
+    assert queue.members() == ["a", "b"]
+
+
 def test_a_state_that_is_of_something_else(run: Run, connection: Any) -> None:
     write("a,1")
     assert run(CSV).status == OK
     connection.queue_url = "https://queue.invalid/other"
     ran = run(CSV)
-    other = "rows.csv.posted: expected the queue https://queue.invalid/other, got https://queue.invalid/activity: "
+    other = "rows.csv.posted: expected a record of posted rows for https://queue.invalid/other, "
     assert (ran.status, ran.err.startswith(f"standings: {other}")) == (WRONG, True)
     assert run(f"{CSV} --state other").status == OK
-    assert remembered("other")["queue"] == "https://queue.invalid/other"
+    assert remembered("other")["target"] == "https://queue.invalid/other"
     for content in ("{", "[]", '{"queue": "x"}'):
         Path("rows.csv.posted").write_text(content)
         ran = run(CSV)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from standings_cli import resume
 from standings_cli.files import HalfLineError, Lines
+from standings_cli.resume import Record
 from standings_cli.stack.errors import ApiError
 from standings_cli.terminal import DIFFERS, OK, WRONG
 from tests.support.cli.command_line import Run
@@ -48,7 +48,8 @@ def test_profiles_of_a_file_reach_a_second_stack_too(run: Run, connection: Any, 
     connection.api = apis["two"]
     ran = run("profiles load p.csv")
     assert ran.status == WRONG
-    assert "expected a record of the stack https://two.example, got one of https://one.example: use --state" in ran.err
+    expected = "expected a record of loaded rows for https://two.example, got one for https://one.example: use --state"
+    assert expected in ran.err
     assert run("profiles load p.csv --state two.loaded").status == OK
     assert apis["two"].profiles == apis["one"].profiles == {"u1": {"name": "Ada"}}
 
@@ -91,11 +92,11 @@ def test_json_that_is_nested_without_end_is_a_wrong_row(run: Run, apis: dict[str
 def test_one_run_at_a_time(run: Run, connection: Any, command: str, name: str) -> None:
     Path("p.csv").write_text("member\nu1\n")
     connection.queue_url = "https://sqs.example/q"
-    with resume.locked(Path(f"p.csv.{name}"), "--state"):
+    with Record(Path(f"p.csv.{name}"), "rows", "").locked():
         ran = run(command)
     assert ran.status == WRONG
     assert ran.err == f"standings: p.csv.{name}: another run is at work on it: wait until it ends\n"
-    with resume.locked(Path(f"p.csv.{name}"), "--state"):
+    with Record(Path(f"p.csv.{name}"), "rows", "").locked():
         pass
 
 
@@ -131,7 +132,7 @@ def test_what_cannot_grow_ends_without_a_line_end() -> None:
 
 def test_a_record_is_no_other_file(run: Run) -> None:
     Path("p.csv").write_text("member,name\nu1,Ada\n")
-    for text in ("[]", "7", "{", json.dumps({"stack": "https://one.example"})):
+    for text in ("[]", "7", "{", json.dumps({"target": "https://one.example"})):
         Path("p.csv.loaded").write_text(text)
         ran = run("profiles load p.csv")
         assert (ran.status, "expected a record of loaded rows, got " in ran.err) == (WRONG, True)
