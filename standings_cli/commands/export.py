@@ -17,8 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from standings_cli.commands.options import Commands
 from standings_cli.commands.rankings import COLUMNS, add_ranking, board_status, cells, ranking_path
-from standings_cli.files import InputError
-from standings_cli.resume import Record
+from standings_cli.files import InputError, Record
 from standings_cli.stack.api import Api
 from standings_cli.stack.connection import Connection
 from standings_cli.terminal import DIFFERS, WRONG, Meter, as_json, csv_line, members, number, shown

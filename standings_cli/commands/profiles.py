@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from standings_cli.commands.options import Commands
-from standings_cli.files import STDIN, HalfLineError, InputError, Lines, Mark, Source
-from standings_cli.resume import Record
+from standings_cli.files import STDIN, HalfLineError, InputError, Lines, Mark, Record, Source
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import ApiError
 from standings_cli.terminal import DIFFERS, OK, WRONG, Meter, as_json, shown
