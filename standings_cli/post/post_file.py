@@ -20,10 +20,9 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from standings.aws.sqs import AT_FILLED_IN, MAX_BODY_BYTES, OutgoingMessage, batches, message_of
-from standings.domain.boards import BOARD_NAME, MAX_MEMBER_BYTES, Boards
+from standings.domain.boards import Boards
 from standings.domain.boards_toml import METRIC_NAME
-from standings.domain.events import MAX_ID_LENGTH, RefusedEvent, parse_event, read_at
-from standings.domain.events import shown as shortened
+from standings.domain.events import RefusedEvent, check_event, parse_event, refuse
 from standings.ingest import posted
 from standings_cli.files import STDIN, HalfLineError, InputError, Lines, Mark, Record, Source
 from standings_cli.post.outbox import NotTakenError, Outbox
@@ -61,9 +60,10 @@ def event_text(fields: Mapping[str, str], amounts: Mapping[str, str]) -> EventTe
 
 def message(event: EventText, now: int, boards: Boards | None) -> OutgoingMessage:
     """Make an event's message. RefusedEvent if it breaks a rule; `boards` adds the rules of a boards.toml."""
-    _check(event.fields, now)
     post = posted(event.text, event.fields, now, MAX_BODY_BYTES)
-    if boards is not None:
+    if boards is None:
+        check_event(orjson.loads(post.body), now)
+    else:
         parse_event(post.body, boards, now, at_filled_in=post.at_filled_in)
     return message_of(post)
 
@@ -73,34 +73,11 @@ def check_amount(name: str, amount: str) -> None:
     if not METRIC_NAME.fullmatch(name):
         raise RefusedEvent("metrics", f"metrics: expected {METRIC_RULE}, got {name!r}")
     if not _AMOUNT.fullmatch(amount):
-        rule = "a plain number such as 3, -2 or 11.25"
-        raise RefusedEvent("amount", f"metrics.{name}: expected {rule}, got {shortened(amount)}")
+        refuse("amount", f"metrics.{name}", "a plain number such as 3, -2 or 11.25", amount)
 
 
 def _quoted(text: str) -> str:
     return orjson.dumps(text).decode()
-
-
-def _check(fields: Mapping[str, Any], now: int) -> None:
-    """Raise RefusedEvent for what the writer refuses on any board."""
-    required = {"id", "updates"} if "updates" in fields else {"id", "board", "member", "metrics"}
-    for name in sorted(required - fields.keys()):
-        raise RefusedEvent("missing", f"{name}: is missing")
-    for name in sorted(fields.keys() - required - {"at"}):
-        raise RefusedEvent("unknown", f"expected the fields at, {', '.join(sorted(required))}, got {name!a}")
-    event_id, board, member, at = (fields.get(name, "") for name in FIELDS)
-    if not isinstance(event_id, str) or not 1 <= len(event_id) <= MAX_ID_LENGTH:
-        raise RefusedEvent("id", f"id: expected text of 1 to {MAX_ID_LENGTH} characters, got {shortened(event_id)}")
-    if isinstance(board, str) and "board" in fields and (not BOARD_NAME.fullmatch(board) or board in (".", "..")):
-        rule = "1 to 128 of A-Z a-z 0-9 . _ : -, not . or .."
-        raise RefusedEvent("board", f"board: expected {rule}, got {shortened(board)}")
-    if isinstance(member, str) and "member" in fields and not 1 <= len(member.encode()) <= MAX_MEMBER_BYTES:
-        rule = f"1 to {MAX_MEMBER_BYTES} bytes of UTF-8"
-        raise RefusedEvent("member", f"member: expected {rule}, got {len(member.encode())}: {shortened(member)}")
-    if "at" in fields:
-        if not isinstance(at, str):
-            raise RefusedEvent("at", f"at: expected text, got {shortened(at)}")
-        read_at(at, now)
 
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -280,7 +257,7 @@ def _json_event(text: str) -> EventText:
     except ValueError as error:
         raise RefusedEvent("json", f"expected JSON: {error}") from error
     if not isinstance(fields, dict) or not fields:
-        raise RefusedEvent("json", f"expected a JSON object with an event's fields, got {shortened(fields)}")
+        refuse("json", "body", "a JSON object with an event's fields", fields)
     return EventText(text, fields)
 
 

@@ -48,7 +48,7 @@ def test_a_time_that_is_filled_in_is_marked_and_what_is_given_is_valid() -> None
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ('{"id":"1","board":"b","member":"' + "m" * 1_048_576 + '","metrics":{}}', "member: expected 1 to 256"),
+        ('{"id":"1","board":"b","member":"' + "m" * 257 + '","metrics":{"p":1}}', "member: expected 1 to 256"),
         ('{"id":"1","updates":["' + "m" * 1_048_576 + '"]}', "body: expected at most 1048554 bytes"),
     ],
     ids=["member", "body"],

@@ -139,11 +139,7 @@ def parse_event(body: str, boards: Boards, now: int, *, at_filled_in: bool = Fal
     `at_filled_in` says that the producer sent no `at`. Posted again, the same event has another `at`.
     """
     document = _document(body)
-    _check_fields(document, {"id", "at"} | ({"updates"} if "updates" in document else _UPDATE_FIELDS), "")
-    event_id = _text(document, "id", "id")
-    if not 1 <= len(event_id) <= MAX_ID_LENGTH:
-        refuse("id", "id", f"1 to {MAX_ID_LENGTH} characters (it has {len(event_id)})", event_id)
-    at = read_at(_text(document, "at", "at"), now)
+    event_id, at = _id_and_at(document, now)
     pairs: dict[tuple[str, str], dict[str, Aggregate]] = {}
     precisions: dict[tuple[str, str], int] = {}
     for prefix, update in _update_objects(document):
@@ -163,6 +159,22 @@ def parse_event(body: str, boards: Boards, now: int, *, at_filled_in: bool = Fal
         raise RefusedEvent("updates", message)
     updates = tuple(_update(*pair, given) for pair, given in pairs.items())
     return Event(event_id, at, updates, _digest(None if at_filled_in else at, updates, precisions))
+
+
+def check_event(document: dict[str, Any], now: int) -> None:
+    """Check the rules that hold whatever `boards.toml` says. RefusedEvent if the event breaks one."""
+    _id_and_at(document, now)
+    for prefix, update in _update_objects(document):
+        _note(f"{prefix}note", update)
+        _whom_and_what(prefix, update)
+
+
+def _id_and_at(document: dict[str, Any], now: int) -> tuple[str, int]:
+    _check_fields(document, {"id", "at"} | ({"updates"} if "updates" in document else _UPDATE_FIELDS), "")
+    event_id = _text(document, "id", "id")
+    if not 1 <= len(event_id) <= MAX_ID_LENGTH:
+        refuse("id", "id", f"1 to {MAX_ID_LENGTH} characters (it has {len(event_id)})", event_id)
+    return event_id, read_at(_text(document, "at", "at"), now)
 
 
 def _update(board: str, member: str, given: dict[str, Aggregate]) -> Update:
@@ -206,8 +218,8 @@ def _update_objects(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, A
     yield from ((f"updates[{number}].", update) for number, update in enumerate(updates))
 
 
-def _amounts(prefix: str, update: dict[str, Any], boards: Boards) -> Iterator[tuple[str, str, Metric, int]]:
-    """Board, member, metric and units, for each board and metric of an update."""
+def _whom_and_what(prefix: str, update: dict[str, Any]) -> tuple[list[str], str, dict[str, Any]]:
+    """Boards, member, and numbers by metric, of an update."""
     names = _board_names(prefix, update)
     member = _text(update, "member", f"{prefix}member")
     if not 1 <= (size := len(member.encode())) <= MAX_MEMBER_BYTES:
@@ -215,6 +227,12 @@ def _amounts(prefix: str, update: dict[str, Any], boards: Boards) -> Iterator[tu
     numbers = _required(update, "metrics", f"{prefix}metrics")
     if not isinstance(numbers, dict) or not 1 <= len(numbers) <= MAX_METRICS:
         refuse("metrics", f"{prefix}metrics", f"an object of 1 to {MAX_METRICS} numbers", numbers)
+    return names, member, numbers
+
+
+def _amounts(prefix: str, update: dict[str, Any], boards: Boards) -> Iterator[tuple[str, str, Metric, int]]:
+    """Board, member, metric and units, for each board and metric of an update."""
+    names, member, numbers = _whom_and_what(prefix, update)
     for board in names:
         family = boards.family(board)
         if family is None:
