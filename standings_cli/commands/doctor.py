@@ -50,7 +50,7 @@ def _doctor(connection: Connection, options: argparse.Namespace) -> int:
 
 
 def _findings(connection: Connection, options: argparse.Namespace) -> Iterator[Finding]:
-    deployed = Deployed(connection, connection.stack, connection.is_local, now)
+    deployed = Deployed(connection, now)
     recording = Recording(deployed, options.record) if options.record else None
     yield from look(deployed)
     if recording:
@@ -60,10 +60,7 @@ def _findings(connection: Connection, options: argparse.Namespace) -> Iterator[F
     _say(_RINGS)
     board = options.board or f"doctor-{token_hex(4)}"
     tools = Tools(
-        sqs=connection.client("sqs"),
-        queue_url=connection.queue_url,
-        api=connection.api,
-        maintenance=connection.maintenance,
+        connection=connection,
         now=now,
         monotonic=time.monotonic,
         sleep=time.sleep,

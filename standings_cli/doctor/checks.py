@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, partial
 from http import HTTPStatus
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -24,14 +24,6 @@ class Verdict(StrEnum):
     FAILED = "failed"
 
 
-class Place(Protocol):
-    """Where a check looks."""
-
-    @property
-    def is_local(self) -> bool:
-        """Whether an emulator plays AWS."""
-
-
 class Finding(NamedTuple):
     """What a check found about a part of the stack, and what to do about it."""
 
@@ -40,24 +32,16 @@ class Finding(NamedTuple):
     detail: str
 
 
-def ok(about: str, detail: str) -> Finding:
-    """A finding that all is well."""
-    return Finding(Verdict.OK, about, detail)
+ok: Final = partial(Finding, Verdict.OK)
+note: Final = partial(Finding, Verdict.NOTE)
+failed: Final = partial(Finding, Verdict.FAILED)
 
 
-def note(about: str, detail: str) -> Finding:
-    """A finding that somebody may want to know."""
-    return Finding(Verdict.NOTE, about, detail)
-
-
-def failed(about: str, detail: str) -> Finding:
-    """A finding that asks for something to be done."""
-    return Finding(Verdict.FAILED, about, detail)
-
-
-def failed_on_aws(where: Place, about: str, detail: str) -> Finding:
-    """The same, or a note on a local AWS, which leaves out what the template asks for there."""
-    return note(about, f"a local AWS may leave it out: {detail}") if where.is_local else failed(about, detail)
+def failed_on_aws(deployed: "Deployed", about: str, detail: str) -> Finding:
+    """What asks for something to be done, or a note on a local AWS, which leaves out what the template asks for."""
+    if deployed.connection.is_local:
+        return note(about, f"a local AWS may leave it out: {detail}")
+    return failed(about, detail)
 
 
 TABLES: Final = ("ScoresTable", "ReceiptsTable", "RankingsTable", "ProfilesTable")
@@ -67,23 +51,22 @@ ANNOUNCER: Final = "AnnouncerFunction"
 
 @dataclass(frozen=True)
 class Deployed:
-    """A stack that is deployed. `is_local` says that an emulator plays AWS, which lacks some of its services."""
+    """A stack that is deployed, as the checks see it."""
 
     connection: Connection
-    stack: str
-    is_local: bool
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     @cached_property
     def parameters(self) -> Mapping[str, str]:
         """The stack's parameters."""
-        described = self.client("cloudformation").describe_stacks(StackName=self.stack)["Stacks"][0]
+        described = self.client("cloudformation").describe_stacks(StackName=self.connection.stack)["Stacks"][0]
         return {one["ParameterKey"]: one.get("ParameterValue", "") for one in described.get("Parameters", [])}
 
     @cached_property
     def resources(self) -> Mapping[str, str]:
         """The names of the stack's resources, by logical id."""
-        pages = self.client("cloudformation").get_paginator("list_stack_resources").paginate(StackName=self.stack)
+        lists = self.client("cloudformation").get_paginator("list_stack_resources")
+        pages = lists.paginate(StackName=self.connection.stack)
         found = [one for page in pages for one in page["StackResourceSummaries"]]
         return {one["LogicalResourceId"]: one["PhysicalResourceId"] for one in found if "PhysicalResourceId" in one}
 
@@ -126,12 +109,8 @@ def recursion(deployed: Deployed) -> Iterator[Finding]:
         return
     about, name = "the announcer's loop", deployed.resources[ANNOUNCER]
     found = deployed.client("lambda").get_function_recursion_config(FunctionName=name)["RecursiveLoop"]
-    if found == "Allow":
-        yield ok(about, "allowed")
-    else:
-        yield failed_on_aws(
-            deployed, about, f"expected RecursiveLoop Allow, got {found}: Lambda drops looks: deploy again"
-        )
+    detail = f"expected RecursiveLoop Allow, got {found}: Lambda drops looks: deploy again"
+    yield ok(about, "allowed") if found == "Allow" else failed_on_aws(deployed, about, detail)
 
 
 def _queue(deployed: Deployed, name: str) -> str:
@@ -182,11 +161,9 @@ def expiry(deployed: Deployed) -> Iterator[Finding]:
         about = f"expiry of {name}"
         found = client.describe_time_to_live(TableName=deployed.resources[name])["TimeToLiveDescription"]
         state, attribute = found.get("TimeToLiveStatus", "DISABLED"), found.get("AttributeName")
-        if state not in {"ENABLED", "ENABLING"} or attribute != _EXPIRY:
-            detail = f"expected {_EXPIRY} to be enabled, got {attribute} {state}: the table grows for ever"
-            yield failed_on_aws(deployed, about, detail)
-        else:
-            yield ok(about, state.lower())
+        is_on = state in {"ENABLED", "ENABLING"} and attribute == _EXPIRY
+        detail = f"expected {_EXPIRY} to be enabled, got {attribute} {state}: the table grows for ever"
+        yield ok(about, state.lower()) if is_on else failed_on_aws(deployed, about, detail)
 
 
 def backups(deployed: Deployed) -> Iterator[Finding]:
@@ -196,11 +173,8 @@ def backups(deployed: Deployed) -> Iterator[Finding]:
         about = f"point-in-time recovery of {name}"
         found = client.describe_continuous_backups(TableName=deployed.resources[name])["ContinuousBackupsDescription"]
         state = found.get("PointInTimeRecoveryDescription", {}).get("PointInTimeRecoveryStatus", "DISABLED")
-        if state != "ENABLED":
-            detail = f"expected ENABLED, got {state}: deploy again, or what is lost stays lost"
-            yield failed_on_aws(deployed, about, detail)
-        else:
-            yield ok(about, "enabled")
+        detail = f"expected ENABLED, got {state}: deploy again, or what is lost stays lost"
+        yield ok(about, "enabled") if state == "ENABLED" else failed_on_aws(deployed, about, detail)
 
 
 def protection(deployed: Deployed) -> Iterator[Finding]:
@@ -245,9 +219,8 @@ def warmth(deployed: Deployed) -> Iterator[Finding]:
                 got = f"{found.get(unit, 0):,} {unit} of {where}, expected {units:,}"
                 yield failed_on_aws(deployed, about, f"{got}: it may still be warming up, look again in an hour")
             if not less:
-                yield ok(
-                    f"{about} of {where}", ", ".join(f"{units:,} {unit}" for unit, units in wanted.items() if units)
-                )
+                units_of = ", ".join(f"{units:,} {unit}" for unit, units in wanted.items() if units)
+                yield ok(f"{about} of {where}", units_of)
 
 
 _STREAM_SHARDS: Final = 4  # Of a new table; each has projectors of its own
@@ -436,26 +409,26 @@ def _overdue(schedule: str) -> timedelta:
 
 def settlements(deployed: Deployed) -> Iterator[Finding]:
     """Where a family of boards settles its periods, the stack can."""
-    about = "settled periods"
-    (answer,) = deployed.connection.maintenance.answers("settlements", {}, "show")
-    families = ", ".join(answer["families"])
-    if families and not answer["settles"]:
-        yield failed(about, f"boards.toml settles those of {families}, but the stack cannot: set Settlements=true")
-    elif families and not deployed.parameter("SettleSchedule"):
-        yield note(about, "only who asks settles them: deploy with SettleSchedule, such as 'rate(1 hour)'")
-    else:
-        yield ok(about, f"those of {families}" if families else "boards.toml settles none")
+    finding, families = _can(deployed, "settled periods", "settlements", "settles")
+    if finding.verdict == Verdict.OK and families and not deployed.parameter("SettleSchedule"):
+        finding = note(finding.about, "only who asks settles them: deploy with SettleSchedule, such as 'rate(1 hour)'")
+    yield finding
 
 
 def announcements(deployed: Deployed) -> Iterator[Finding]:
     """Where a family of boards announces its tops, the stack can."""
-    about = "announced tops"
-    (answer,) = deployed.connection.maintenance.answers("announcements", {}, "show")
+    finding, _ = _can(deployed, "announced tops", "announcements", "announces")
+    yield finding
+
+
+def _can(deployed: Deployed, about: str, task: str, does: str) -> tuple[Finding, str]:
+    """Whether the stack does what `boards.toml` asks for, and the families that ask."""
+    (answer,) = deployed.connection.maintenance.answers(task, {}, "show")
     families = ", ".join(answer["families"])
-    if families and not answer["announces"]:
-        yield failed(about, f"boards.toml announces those of {families}, but the stack cannot: set Announcements=true")
-    else:
-        yield ok(about, f"those of {families}" if families else "boards.toml announces none")
+    if families and not answer[does]:
+        asked = f"boards.toml {does} those of {families}, but the stack cannot"
+        return failed(about, f"{asked}: set {task.capitalize()}=true"), families
+    return ok(about, f"those of {families}" if families else f"boards.toml {does} none"), families
 
 
 def _left(deployed: Deployed, task: str, about: str, command: str) -> Finding:
@@ -495,7 +468,7 @@ def look(deployed: Deployed) -> Iterator[Finding]:
         try:
             yield from check(deployed)
         except (ClientError, BotoCoreError, FunctionError, NoAnswerError) as error:
-            if deployed.is_local:
+            if deployed.connection.is_local:
                 yield note(about, f"a local AWS cannot tell: {error}")
             else:
                 yield failed(about, f"could not look: {error}")

@@ -326,7 +326,7 @@ def test_what_is_recorded_is_of_the_board_alone_and_names_no_account(
     engine: Any, services: Any, tmp_path: Path
 ) -> None:
     connection: Any = SimpleNamespace(client=lambda name: engine if name == "dynamodb" else services)
-    deployed = Deployed(connection, "standings", is_local=False)
+    deployed = Deployed(connection)
     resources = {"ScoresTable": "Scores", "ActivityDeadLetterQueue": f"https://any/{ACCOUNT}/letters"}
     scores = {"TableArn": f"arn:aws:dynamodb:{OF}:table/Scores", "LatestStreamArn": f"arn:aws:dynamodb:{OF}:stream"}
     deployed.__dict__.update(resources=resources | dict.fromkeys(FUNCTIONS, "any"), tables={"ScoresTable": scores})

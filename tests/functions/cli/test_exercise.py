@@ -13,8 +13,6 @@ from standings.wiring import projector
 from standings_cli.doctor import exercise
 from standings_cli.doctor.checks import Finding, Verdict
 from standings_cli.doctor.exercise import Tools
-from tests.support.aws.environment import ENVIRONMENT
-from tests.support.aws.fakes.queues import Sqs
 from tests.support.aws.stack import Stack
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import rows
@@ -62,10 +60,7 @@ class Trial:
     def findings(self, board: str = BOARD) -> dict[str, Finding]:
         stack = self.stack
         tools = Tools(
-            sqs=Sqs(stack.activity, stack.dead_letters),
-            queue_url=ENVIRONMENT["ACTIVITY_QUEUE_URL"],
-            api=self.connection.api,
-            maintenance=self.connection.maintenance,
+            connection=self.connection,
             now=lambda: datetime.fromtimestamp(stack.clock() / 1000, UTC),
             monotonic=stack.clock.monotonic,
             sleep=self.pass_time,
