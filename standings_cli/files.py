@@ -101,6 +101,31 @@ class Lines:
         """Return the place after the last line that was read, with so many rows up to it."""
         return Mark(self.number, rows, wrong, self.digest.hexdigest())
 
+    def texts(self) -> Iterator[tuple[int, str | Exception]]:
+        """Yield each line that is not empty: its number, and its text or what is wrong with it."""
+        while True:
+            try:
+                if text := next(self).strip(" \t\r\n"):
+                    yield self.number, text
+            except StopIteration:
+                return
+            except UnicodeDecodeError as error:
+                yield self.number, error
+
+    def table(self) -> tuple[list[str], Iterator[tuple[int, list[str] | Exception]]]:
+        """Return the header of CSV, and each row as in `records`, but for empty ones. InputError without a header."""
+        records = self.records()
+        _, names = next(records, (1, list[str]()))
+        if isinstance(names, Exception):
+            raise InputError(f"the header cannot be read: {names}") from names
+
+        def checked(cells: list[str] | Exception) -> list[str] | Exception:
+            if isinstance(cells, Exception) or len(cells) == len(names):
+                return cells
+            return csv.Error(f"expected {len(names)} columns as in the header, got {len(cells)}")
+
+        return names, ((line, checked(cells)) for line, cells in records if cells)
+
     def records(self) -> Iterator[tuple[int, list[str] | Exception]]:
         """Yield each record of CSV: its first line, and its cells or what is wrong with it.
 

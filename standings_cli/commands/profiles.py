@@ -4,9 +4,10 @@ A profile that is written twice is as if it were written once, so an interruptio
 """
 
 import argparse
+import csv
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
@@ -15,6 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from standings_cli.commands.options import Commands
 from standings_cli.files import STDIN, HalfLineError, InputError, Lines, Mark, Record, Source
+from standings_cli.stack.api import Api
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import ApiError
 from standings_cli.terminal import DIFFERS, OK, WRONG, Meter, as_json, shown
@@ -35,63 +37,43 @@ class Row(NamedTuple):
 
 def read_rows(lines: Lines, *, is_csv: bool) -> Iterator[Row]:
     """The rows of a file, in order. InputError for a wrong header."""
-    return _csv_rows(lines) if is_csv else _json_rows(lines)
-
-
-def _csv_rows(lines: Lines) -> Iterator[Row]:
-    records = lines.records()
-    _, names = next(records, (1, list[str]()))
-    if isinstance(names, Exception):
-        raise InputError(f"the header cannot be read: {names}") from names
-    unknown = [name for name in names if name not in ("member", *FIELDS)]
-    if "member" not in names or unknown or len(set(names)) < len(names):
+    if not is_csv:
+        yield from (_row(line, text, None) for line, text in lines.texts())
+        return
+    names, rows = lines.table()
+    if "member" not in names or not {"member", *FIELDS}.issuperset(names) or len(set(names)) < len(names):
         expected = f"expected the columns member, {', '.join(FIELDS)}, each once at most"
         raise InputError(f"the header: {expected}, got {', '.join(map(repr, names)) or 'an empty line'}")
-    for first, cells in records:
-        if isinstance(cells, Exception):
-            yield Row(first, "", {}, str(cells), is_half=isinstance(cells, HalfLineError))
-        elif cells:
-            yield _csv_row(first, names, cells)
+    yield from (_row(line, cells, names) for line, cells in rows)
 
 
-def _csv_row(first: int, names: list[str], cells: list[str]) -> Row:
-    if len(cells) != len(names):
-        return Row(first, "", {}, f"expected {len(names)} cells, got {len(cells)}")
-    fields: dict[str, Any] = {name: cell for name, cell in zip(names, cells, strict=True) if cell}
-    member = str(fields.pop("member", ""))
+def _row(line: int, content: Any, names: list[str] | None) -> Row:
+    """The row of a JSON text, of cells under the header's names, or of what is wrong."""
     try:
-        if "data" in fields:
-            fields["data"] = json.loads(fields["data"])
+        if isinstance(content, Exception):
+            raise content
+        fields: Any = _parsed(content) if names is None else dict(zip(names, content, strict=True))
+        if names is not None:
+            fields = {
+                name: _parsed(cell, "data: ") if name == "data" else cell for name, cell in fields.items() if cell
+            }
+        elif not isinstance(fields, dict) or not isinstance(fields.get("member"), str):
+            raise ValueError('expected an object such as {"member": "u1", "name": "Ada"}')
+        member = str(fields.pop("member", ""))
+        if not member:
+            raise ValueError("member: is missing")
+        if not fields:
+            raise ValueError(f"expected a field to set, of {', '.join(FIELDS)}")
+    except (ValueError, csv.Error, HalfLineError) as error:
+        return Row(line, "", {}, str(error), is_half=isinstance(error, HalfLineError))
+    return Row(line, member, fields)
+
+
+def _parsed(text: str, field: str = "") -> Any:
+    try:
+        return json.loads(text)
     except (ValueError, RecursionError) as error:
-        return Row(first, member, {}, f"data: expected JSON, {error}")
-    return _row(first, member, fields)
-
-
-def _json_rows(lines: Lines) -> Iterator[Row]:
-    while True:
-        try:
-            text = next(lines).strip()
-            fields = json.loads(text) if text else None
-        except StopIteration:
-            return
-        except (ValueError, RecursionError) as error:
-            yield Row(lines.number, "", {}, f"expected JSON: {error}")
-            continue
-        if fields is None:
-            continue
-        if not isinstance(fields, dict) or not isinstance(fields.get("member"), str):
-            problem = 'expected an object such as {"member": "u1", "name": "Ada"}'
-            yield Row(lines.number, "", {}, problem)
-        else:
-            yield _row(lines.number, str(fields.pop("member")), fields)
-
-
-def _row(first: int, member: str, fields: dict[str, Any]) -> Row:
-    if not member:
-        return Row(first, "", {}, "member: is missing")
-    if not fields:
-        return Row(first, member, {}, f"expected a field to set, of {', '.join(FIELDS)}")
-    return Row(first, member, fields)
+        raise ValueError(f"{field}expected JSON: {error}") from error
 
 
 _EXPLANATION: Final = """
@@ -121,77 +103,78 @@ def add(commands: Commands) -> None:
 
 
 def _load(connection: Connection, options: argparse.Namespace) -> int:
-    api = connection.api
-
-    def put(member: str, fields: dict[str, Any]) -> Any:
-        return api.put("members", body=fields, id=member)
-
     is_csv = options.csv or options.file.removesuffix(".gz").endswith(".csv")
     state = None if options.file == STDIN else Path(options.state or f"{options.file}.loaded")
-    loading = Loading(options.file, put, is_csv, Record(state, "loaded rows", api.url), options.again)
+    record = Record(state, "loaded rows", connection.api.url)
+    loading = Loading(connection.api, options.file, is_csv, record, options.again)
     try:
-        status = loading.load()
+        loading.load()
     except InputError as error:
         print(f"standings: {shown(str(error))}", file=sys.stderr)
         return WRONG
     if options.json:
         print(as_json({"source": options.file, "written": loading.written, "wrong": loading.wrong}))
     else:
-        say(loading)
-    return status
+        skipped = f"; rows skipped: {loading.wrong:,}" if loading.wrong else ""
+        print(f"wrote {loading.written:,} profiles of {loading.name}{skipped}", flush=True)
+        if loading.wrong:
+            print("correct the rows that are named above, then load them again", file=sys.stderr)
+    return DIFFERS if loading.wrong else OK
 
 
 AT_ONCE: Final = 8
 _BATCH: Final = 64
-
-Put = Callable[[str, dict[str, Any]], Any]
-"""Sets the fields of a member's profile. Raises ApiError."""
 
 
 @dataclass
 class Loading:
     """Loads a file. The record says how far it has come."""
 
+    api: Api
     name: str
-    put: Put
     is_csv: bool
     record: Record
     again: bool = False
     written: int = 0
     wrong: int = 0
 
-    def load(self) -> int:
-        """Write every profile that was not written before, and return the exit status.
+    def load(self) -> None:
+        """Write every profile that was not written before.
 
         A row that is refused is named and passed over. ApiError if the stack does not answer: run it again.
         """
-        with self.record.locked():
-            return self._load()
-
-    def _load(self) -> int:
-        source = Source(self.name)
-        lines, rows = self._rows(source)
-        with Meter(f"loading {self.name}", 1.0) as meter, ThreadPoolExecutor(AT_ONCE) as pool:
-            done = self._skip(rows, lines)
-            if done is None:
-                meter.say(f"{self.name} has changed: loading it from the start; a profile may be written again")
-                source = Source(self.name)
-                lines, rows = self._rows(source)
-            elif done:
-                meter.say(f"the first {done:,} lines were loaded before")
+        with self.record.locked(), Meter(f"loading {self.name}", 1.0) as meter, ThreadPoolExecutor(AT_ONCE) as pool:
+            source, lines, rows = self._begin(meter)
             while batch := list(islice(rows, _BATCH)):
                 wrong = sorted(found for some in pool.map(self._refused, _by_member(batch)) for found in some)
                 for line, problem in wrong:
                     meter.say(f"{self.name}:{line}: {problem}")
                 self.wrong += len(wrong)
                 self.written += len(batch) - len(wrong)
-                self._save(lines, self.wrong - batch[-1].is_half)
+                mark = lines.mark(self.written + self.wrong, self.wrong - batch[-1].is_half)
+                self.record.save({"mark": mark._asdict()})
                 meter.move(source.share, f"{self.written:,} profiles")
-        return DIFFERS if self.wrong else OK
 
-    def _rows(self, source: Source) -> tuple[Lines, Iterator[Row]]:
+    def _begin(self, meter: Meter) -> tuple[Source, Lines, Iterator[Row]]:
+        """Open the file, and pass over what was loaded before unless that has changed."""
+        source, lines, rows = self._opened()
+        mark = None if self.again else self.record.load(lambda mark: Mark(**mark))
+        if mark is None:
+            return source, lines, rows
+        while lines.number < mark.line and next(rows, None) is not None:
+            pass
+        if (lines.number, lines.digest.hexdigest()) != (mark.line, mark.digest):
+            meter.say(f"{self.name} has changed: loading it from the start; a profile may be written again")
+            return self._opened()
+        if mark.line:
+            meter.say(f"the first {mark.line:,} lines were loaded before")
+        self.wrong = mark.wrong
+        return source, lines, rows
+
+    def _opened(self) -> tuple[Source, Lines, Iterator[Row]]:
+        source = Source(self.name)
         lines = Lines(source.lines(), str(self.is_csv), may_grow=source.may_grow)
-        return lines, read_rows(lines, is_csv=self.is_csv)
+        return source, lines, read_rows(lines, is_csv=self.is_csv)
 
     def _refused(self, rows: list[Row]) -> list[tuple[int, str]]:
         """Write rows one after the other, and return the lines of those that cannot be, with the reasons."""
@@ -199,27 +182,12 @@ class Loading:
 
     def _problem(self, row: Row) -> str:
         try:
-            self.put(row.member, row.fields)
+            self.api.put("members", body=row.fields, id=row.member)
         except ApiError as error:
             if error.is_temporary or error.kind not in ("bad-argument", "bad-body"):
                 raise
             return str(error)
         return ""
-
-    def _skip(self, rows: Iterator[Row], lines: Lines) -> int | None:
-        """Pass over what was loaded before, and return the last line of it; None if that has changed."""
-        mark = None if self.again else self.record.load(lambda mark: Mark(**mark))
-        if mark is None:
-            return 0
-        while lines.number < mark.line and next(rows, None) is not None:
-            pass
-        if (lines.number, lines.digest.hexdigest()) != (mark.line, mark.digest):
-            return None
-        self.wrong = mark.wrong
-        return mark.line
-
-    def _save(self, lines: Lines, wrong: int) -> None:
-        self.record.save({"mark": lines.mark(self.written + self.wrong, wrong)._asdict()})
 
 
 def _by_member(batch: list[Row]) -> list[list[Row]]:
@@ -228,11 +196,3 @@ def _by_member(batch: list[Row]) -> list[list[Row]]:
     for row in batch:
         found.setdefault(row.member, []).append(row)
     return list(found.values())
-
-
-def say(loading: Loading) -> None:
-    """Print what came of it."""
-    print(f"wrote {loading.written:,} profiles of {loading.name}", end="")
-    print(f"; rows skipped: {loading.wrong:,}" if loading.wrong else "", flush=True)
-    if loading.wrong:
-        print("correct the rows that are named above, then load them again", file=sys.stderr)

@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from hashlib import blake2b
+from itertools import chain
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -85,23 +87,6 @@ _EPOCH_TIME: Final = re.compile(r"[0-9]{1,14}", re.ASCII)
 _MAX_DIGITS_OF_SECONDS: Final = 11
 
 
-def csv_rows(lines: Lines, reader: "RowReader") -> Iterator[tuple[int, EventText | Exception]]:
-    """Return each row's first line, and its event or what is wrong with it. InputError for a wrong header."""
-    records = lines.records()
-    _, columns = next(records, (1, list[str]()))
-    if isinstance(columns, Exception):
-        raise InputError(f"the header cannot be read: {columns}") from columns
-    names = _header(columns, reader)
-    for line, cells in records:
-        try:
-            if isinstance(cells, Exception):
-                yield line, cells
-            elif cells:
-                yield line, _event(cells, names, reader)
-        except RefusedEvent as error:
-            yield line, error
-
-
 def _header(columns: list[str], reader: "RowReader") -> list[str | None]:
     """Return the field or metric of each column; None for an ignored one."""
     got = f"got {', '.join(map(repr, columns))}" if columns else "the first line is empty"
@@ -128,9 +113,9 @@ def _header(columns: list[str], reader: "RowReader") -> list[str | None]:
     return names
 
 
-def _event(cells: list[str], names: list[str | None], reader: "RowReader") -> EventText:
-    if len(cells) != len(names):
-        raise RefusedEvent("json", f"expected {len(names)} columns as in the header, got {len(cells)}")
+def _event(cells: list[str] | Exception, names: list[str | None], reader: "RowReader") -> EventText:
+    if isinstance(cells, Exception):
+        raise cells
     fields: dict[str, str] = {}
     amounts = dict(reader.metrics)
     for name, cell in zip(names, cells, strict=True):
@@ -150,9 +135,6 @@ def _instant(cell: str) -> str:
     milliseconds = int(cell) * (1000 if len(cell) <= _MAX_DIGITS_OF_SECONDS else 1)
     at = _EPOCH + timedelta(milliseconds=milliseconds)
     return at.isoformat(timespec="milliseconds" if milliseconds % 1000 else "seconds").replace("+00:00", "Z")
-
-
-_WHITESPACE: Final = " \t\r\n"
 
 
 class Row(NamedTuple):
@@ -195,21 +177,26 @@ class RowReader:
         lines = Lines(stream, self._settings(), may_grow=may_grow)
         seen: dict[int, int] = {}
         wrong = 0
-        events = csv_rows(lines, self) if self.form == "csv" else _json_rows(lines)
-        for count, (line, event) in enumerate(events, start=1):
+        for count, (line, event) in enumerate(self._events(lines), start=1):
             outgoing, problem = None, ""
-            if isinstance(event, HalfLineError):
-                mark = lines.mark(count - 1, wrong)
-                yield Row(line, None, str(event), mark, is_half=True)
-                return
             try:
-                if isinstance(event, Exception):
-                    raise event
-                outgoing = self._message(event, seen, now())
+                outgoing = self._message(event(), seen, now())
+            except HalfLineError as error:
+                yield Row(line, None, str(error), lines.mark(count - 1, wrong), is_half=True)
+                return
             except (RefusedEvent, csv.Error, UnicodeDecodeError) as error:
                 wrong += 1
                 problem = str(error)
             yield Row(line, outgoing, problem, lines.mark(count, wrong))
+
+    def _events(self, lines: Lines) -> Iterator[tuple[int, Callable[[], EventText]]]:
+        """Return the first line of each row, and what reads its event."""
+        if self.form == "csv":
+            columns, rows = lines.table()
+            names = _header(columns, self)
+            yield from ((line, partial(_event, cells, names, self)) for line, cells in rows)
+        else:
+            yield from ((line, partial(_json_event, text)) for line, text in lines.texts())
 
     def _settings(self) -> str:
         columns, ignored = dict(self.columns), sorted(self.ignored)
@@ -239,19 +226,9 @@ class RowReader:
         return blake2b(origin + content, digest_size=16).hexdigest()
 
 
-def _json_rows(lines: Lines) -> Iterator[tuple[int, EventText | Exception]]:
-    while True:
-        try:
-            text = next(lines).strip(_WHITESPACE)
-            if text:
-                yield lines.number, _json_event(text)
-        except StopIteration:
-            return
-        except (UnicodeDecodeError, RefusedEvent) as error:
-            yield lines.number, error
-
-
-def _json_event(text: str) -> EventText:
+def _json_event(text: str | Exception) -> EventText:
+    if isinstance(text, Exception):
+        raise text
     try:
         fields = orjson.loads(text)
     except ValueError as error:
@@ -308,7 +285,6 @@ class FilePosting:
 
     def __post_init__(self) -> None:
         self._source = Source(self.name)
-        self._state = None if self.name == STDIN else Path(self.state or f"{self.name}.posted")
 
     def print(self) -> int:
         """Print the events instead of posting them."""
@@ -320,38 +296,47 @@ class FilePosting:
 
     def post(self, connection: Connection) -> int:
         """Post the rows that were not posted before, and return the exit status."""
-        record = Record(self._state, "posted rows", connection.queue_url)
+        state = None if self.name == STDIN else Path(self.state or f"{self.name}.posted")
+        record = Record(state, "posted rows", connection.queue_url)
         with record.locked():
             return self._post(connection, record)
 
     def _post(self, connection: Connection, record: Record) -> int:
+        to_continue = "run the same command again to continue"
+        if record.path is None:
+            to_continue = "post all rows again: they have the same ids and count once"
         with Meter(f"posting {self.name}", 1.0) as meter:
             checkpoint, rows = self._begin(record, meter)
             outbox = Outbox(connection.client("sqs"), connection.queue_url)
             # Rows that the queue itself has refused, in addition to those that are not events.
             refused_rows = checkpoint.mark.wrong - self._read.wrong
             status = None
-            messages = self._saving_first(self._valid(rows, meter.say), record, checkpoint)
+            messages = self._valid(rows, meter.say)
+            if (first := next(messages, None)) is not None:
+                # Some may have been sent, whatever happens from here on.
+                checkpoint = self._saved(record, checkpoint)
+                messages = chain([first], messages)
             sending = outbox.delivered(batches(messages, itemgetter(0)), lambda batch: [item[0] for item in batch])
             try:
                 with closing(sending):
                     for batch, refused in sending:
                         for position, reason in refused.items():
-                            meter.say(f"{self._place(batch[position][1])}: the queue refuses it: {reason}")
+                            meter.say(f"{self.name}:{batch[position][1].line}: the queue refuses it: {reason}")
                         refused_rows += len(refused)
                         self._posted += len(batch) - len(refused)
-                        checkpoint = self._save(record, checkpoint, batch[-1][1].mark, refused_rows)
+                        mark = batch[-1][1].mark
+                        mark = mark._replace(wrong=mark.wrong + refused_rows)
+                        checkpoint = self._saved(record, checkpoint, mark=mark)
                         meter.move(self._source.share, f"{self._posted:,} events")
-                checkpoint = self._save(record, checkpoint, self._read, refused_rows, finished=True)
+                mark = self._read._replace(wrong=self._read.wrong + refused_rows)
+                checkpoint = self._saved(record, checkpoint, mark=mark, finished=True)
             except NotTakenError as error:
                 status = UNREACHABLE
-                meter.say(
-                    f"standings: the queue did not accept all rows after line {checkpoint.mark.line} of "
-                    f"{self.name}: {error}; {self._advice()}"
-                )
+                after = f"after line {checkpoint.mark.line} of {self.name}"
+                meter.say(f"standings: the queue did not accept all rows {after}: {error}; {to_continue}")
             except KeyboardInterrupt:
                 status = INTERRUPTED
-                meter.say(f"stopped after line {checkpoint.mark.line}; {self._advice()}")
+                meter.say(f"stopped after line {checkpoint.mark.line}; {to_continue}")
         self._summarise(checkpoint)
         return status if status is not None else DIFFERS if checkpoint.mark.wrong or self._is_half else OK
 
@@ -406,37 +391,17 @@ class FilePosting:
             self._read = row.mark
             self._is_half = row.is_half
             if row.message is None:
-                say(f"{self._place(row)}: {row.problem}")
+                say(f"{self.name}:{row.line}: {row.problem}")
             else:
                 if AT_FILLED_IN in row.message.attributes and self.reader.form == "csv" and not self._has_told:
                     self._has_told = True
-                    say(f"{self._place(row)}: {_NO_AT}")
+                    say(f"{self.name}:{row.line}: {_NO_AT}")
                 yield row.message, row
 
-    def _saving_first(
-        self, messages: Iterable[tuple[OutgoingMessage, Row]], record: Record, checkpoint: Checkpoint
-    ) -> Iterator[tuple[OutgoingMessage, Row]]:
-        """Return the same messages; before the first, save that some may have been sent."""
-        for number, message in enumerate(messages):
-            if not number:
-                _record(record, checkpoint)
-            yield message
-
-    def _place(self, row: Row) -> str:
-        return f"{self.name}:{row.line}"
-
-    def _save(
-        self, record: Record, checkpoint: Checkpoint, mark: Mark, refused_rows: int, *, finished: bool = False
-    ) -> Checkpoint:
-        mark = mark._replace(wrong=mark.wrong + refused_rows)
-        checkpoint = replace(checkpoint, mark=mark, written=self.now(), finished=finished)
-        _record(record, checkpoint)
+    def _saved(self, record: Record, checkpoint: Checkpoint, **changes: Any) -> Checkpoint:
+        checkpoint = replace(checkpoint, written=self.now(), **changes)
+        record.save({**asdict(checkpoint), "mark": checkpoint.mark._asdict()})
         return checkpoint
-
-    def _advice(self) -> str:
-        if self._state is None:
-            return "post all rows again: they have the same ids and count once"
-        return "run the same command again to continue"
 
     def _summarise(self, checkpoint: Checkpoint) -> None:
         seconds = time.monotonic() - self._begun
@@ -453,10 +418,6 @@ class FilePosting:
         print(shown(text + (f"; rows skipped: {wrong:,}" if wrong else "")))
         if self._posted:
             _say("`standings dlq list` shows events that the writer refuses")
-
-
-def _record(record: Record, checkpoint: Checkpoint) -> None:
-    record.save({**asdict(checkpoint), "mark": checkpoint.mark._asdict()})
 
 
 def _say(text: str) -> None:
