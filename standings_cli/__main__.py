@@ -21,6 +21,7 @@ from standings_cli.stack.errors import (
     UNRANKED,
     ApiError,
     FunctionError,
+    InputError,
     NoAnswerError,
     StackError,
     advice,
@@ -78,9 +79,9 @@ def _failed(error: Exception) -> int:
             status = DIFFERS if error.kind in UNRANKED else WRONG
         else:
             text += ": run the same command again in a moment"
-    elif isinstance(error, FunctionError):
-        status = WRONG if error.is_mistake else UNREACHABLE
-    elif not isinstance(error, StackError):
+    elif isinstance(error, InputError) or (isinstance(error, FunctionError) and error.is_mistake):
+        status = WRONG
+    elif not isinstance(error, (StackError, FunctionError)):
         text = f"{text.removesuffix('.')}: {advice(error)}"
     print(f"standings: {shown(text)}", file=sys.stderr)
     return status
@@ -121,11 +122,12 @@ def parser(complete: Iterable[str] = COMMANDS) -> Parser:
 
 def _errors() -> tuple[type[Exception], ...]:
     """The errors of a stack; those of AWS's clients only if there are any, since their import takes so long."""
+    ours = (ApiError, NoAnswerError, StackError, FunctionError, InputError)
     if "botocore" not in sys.modules:
-        return ApiError, NoAnswerError, StackError, FunctionError
+        return ours
     from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - at first use
 
-    return ApiError, NoAnswerError, StackError, FunctionError, BotoCoreError, ClientError
+    return *ours, BotoCoreError, ClientError
 
 
 if __name__ == "__main__":

@@ -18,6 +18,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
+from standings_cli.stack.errors import InputError
+
 try:
     import fcntl
 except ImportError:  # on Windows two runs at once are not noticed
@@ -25,10 +27,6 @@ except ImportError:  # on Windows two runs at once are not noticed
 
 STDIN: Final = "-"
 _HALF: Final = "the last line has no line end, so it may be half-written: end it, then run the same command again"
-
-
-class InputError(Exception):
-    """A file, option or event that cannot be posted. The message says why."""
 
 
 @dataclass

@@ -10,51 +10,20 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from standings_cli.commands.options import Commands
 from standings_cli.commands.rankings import COLUMNS, add_ranking, board_status, cells, ranking_path
-from standings_cli.files import InputError, Record
+from standings_cli.files import Record
 from standings_cli.stack.api import Api
 from standings_cli.stack.connection import Connection
-from standings_cli.terminal import DIFFERS, WRONG, Meter, as_json, csv_line, members, number, shown
+from standings_cli.stack.errors import InputError
+from standings_cli.terminal import DIFFERS, Meter, as_json, csv_line, members, number, shown
 
-
-class Form(NamedTuple):
-    """Text before the first line, an entry's line with its end, and how to read a file's members."""
-
-    header: str
-    line: Callable[[Mapping[str, Any]], str]
-    members: Callable[[Path], Iterator[str]]
-
-
-def _csv_line(entry: Mapping[str, Any]) -> str:
-    return csv_line(cells(entry))
-
-
-def _csv_members(path: Path) -> Iterator[str]:
-    with path.open(encoding="utf-8", newline="") as file:
-        yield from (row["member"] for row in csv.DictReader(file, strict=True))
-
-
-def _json_line(entry: Mapping[str, Any]) -> str:
-    return json.dumps({name: entry[name] for name in COLUMNS}, ensure_ascii=False) + "\n"
-
-
-def _json_members(path: Path) -> Iterator[str]:
-    with path.open("rb") as file:
-        yield from (json.loads(line)["member"] for line in file)
-
-
-FORMS: Final = {
-    "csv": Form(csv_line(COLUMNS), _csv_line, _csv_members),
-    "jsonl": Form("", _json_line, _json_members),
-}
-
-
+FORMS: Final = ("csv", "jsonl")
 PAGE_SIZE: Final = 1_000  # the most entries that the API returns at once
 
 
@@ -107,7 +76,7 @@ def add(commands: Commands) -> None:
         "same command again.",
     )
     add_ranking(export)
-    export.add_argument("--format", choices=list(FORMS), default="csv", help="the form of the lines (%(default)s)")
+    export.add_argument("--format", choices=FORMS, default="csv", help="the form of the lines (%(default)s)")
     export.add_argument("--output", type=Path, metavar="FILE", help="write to this file (standard output)")
     export.add_argument("--again", action="store_true", help="write the file again, even if it exists")
     export.set_defaults(do=_export)
@@ -116,17 +85,13 @@ def add(commands: Commands) -> None:
 def _export(connection: Connection, options: argparse.Namespace) -> int:
     options.resumes = options.output is not None
     path, arguments = ranking_path(connection.api, options)
-    whole, form = WholeList(connection.api, path, arguments), FORMS[options.format]
+    whole, form = WholeList(connection.api, path, arguments), options.format
     with Meter(f"export of {shown(options.board)}", 1.0, pause=math.inf) as meter:
         if options.output is None:
             _print(whole, form, meter)
             return _status(whole, options)
         asked = " ".join([connection.api.url, *path[1:], *filter(None, arguments.values()), options.format])
-        try:
-            lines = export_file(options.output, form, asked, whole, meter, again=options.again)
-        except InputError as error:
-            print(f"standings: {shown(str(error))}", file=sys.stderr)
-            return WRONG
+        lines = export_file(options.output, form, asked, whole, meter, again=options.again)
     if options.json:
         print(as_json({"file": str(options.output), "lines": lines}))
     else:
@@ -145,13 +110,13 @@ def _status(whole: WholeList, options: argparse.Namespace) -> int:
     return board_status(whole.api, {"board": options.board, "total": len(whole.written)})
 
 
-def _print(whole: WholeList, form: Form, meter: Meter) -> None:
+def _print(whole: WholeList, form: str, meter: Meter) -> None:
     """Write the list to standard output: to a terminal with what it could interpret escaped."""
     is_terminal = sys.stdout.isatty()
-    print(form.header, end="")
+    print(_header(form), end="")
     for entries, _, share in whole.pages():
         for entry in entries:
-            line = form.line(entry)
+            line = _line(entry, form)
             print(shown(line.removesuffix("\n")) if is_terminal else line, end="\n" if is_terminal else "")
         sys.stdout.flush()
         if not is_terminal:
@@ -165,7 +130,7 @@ class Place(NamedTuple):
     cursor: str | None
 
 
-def export_file(path: Path, form: Form, asked: str, whole: WholeList, meter: Meter, *, again: bool) -> int:
+def export_file(path: Path, form: str, asked: str, whole: WholeList, meter: Meter, *, again: bool) -> int:
     """Write the list to a file, or what it lacks, and return the number of its lines. Raises InputError.
 
     `asked` says which list of which stack it is, and in which form.
@@ -179,7 +144,7 @@ def export_file(path: Path, form: Form, asked: str, whole: WholeList, meter: Met
     return len(whole.written)
 
 
-def _write(path: Path, record: Record, form: Form, whole: WholeList, meter: Meter, *, again: bool) -> None:
+def _write(path: Path, record: Record, form: str, whole: WholeList, meter: Meter, *, again: bool) -> None:
     place = _begun(path, record, again=again)
     if place.size:
         os.truncate(path, place.size)
@@ -188,9 +153,9 @@ def _write(path: Path, record: Record, form: Form, whole: WholeList, meter: Mete
     else:
         record.save(place._asdict())
     with path.open("ab" if place.size else "wb") as file:
-        file.write(b"" if place.size else form.header.encode())
+        file.write(b"" if place.size else _header(form).encode())
         for entries, cursor, share in whole.pages(place.cursor):
-            file.write("".join(map(form.line, entries)).encode())
+            file.write("".join(_line(entry, form) for entry in entries).encode())
             file.flush()
             os.fsync(file.fileno())
             if cursor is not None:
@@ -211,9 +176,22 @@ def _begun(path: Path, record: Record, *, again: bool) -> Place:
     return place
 
 
-def _members(path: Path, form: Form) -> list[str]:
+def _header(form: str) -> str:
+    return csv_line(COLUMNS) if form == "csv" else ""
+
+
+def _line(entry: Mapping[str, Any], form: str) -> str:
+    """Return an entry's line, with its end."""
+    if form == "csv":
+        return csv_line(cells(entry))
+    return json.dumps({name: entry[name] for name in COLUMNS}, ensure_ascii=False) + "\n"
+
+
+def _members(path: Path, form: str) -> list[str]:
     """Return the members that stand in the file."""
     try:
-        return list(form.members(path))
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = csv.DictReader(file, strict=True) if form == "csv" else map(json.loads, file)
+            return [row["member"] for row in rows]
     except (ValueError, KeyError, TypeError, csv.Error) as error:
         raise InputError(f"{path} was changed since it was begun ({error}): write it again with --again") from error

@@ -17,11 +17,12 @@ from standings.domain.boards_toml import DefinitionError, parse_boards
 from standings.domain.events import RefusedEvent, read_at
 from standings_cli.commands.options import Commands
 from standings_cli.commands.rankings import show_rank
-from standings_cli.files import STDIN, InputError
+from standings_cli.files import STDIN
 from standings_cli.post.counted import NotYetError, RefusedError, Waiting
 from standings_cli.post.outbox import NotTakenError, Outbox
 from standings_cli.post.post_file import FilePosting, RowReader, check_amount, event_text, message
 from standings_cli.stack.connection import Connection
+from standings_cli.stack.errors import InputError
 from standings_cli.terminal import DIFFERS, INTERRUPTED, OK, UNREACHABLE, WRONG, shown
 from standings_cli.terminal import as_json as dumped
 

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from standings_cli.commands.options import Commands
-from standings_cli.files import STDIN, HalfLineError, InputError, Lines, Mark, Record, Source
+from standings_cli.files import STDIN, HalfLineError, Lines, Mark, Record, Source
 from standings_cli.stack.api import Api
 from standings_cli.stack.connection import Connection
-from standings_cli.stack.errors import ApiError
-from standings_cli.terminal import DIFFERS, OK, WRONG, Meter, as_json, shown
+from standings_cli.stack.errors import ApiError, InputError
+from standings_cli.terminal import DIFFERS, OK, Meter, as_json
 
 FIELDS: Final = ("name", "picture", "country", "data")
 """The fields of a profile. An empty cell of a CSV file is absent; `null` in JSON removes the field."""
@@ -107,11 +107,7 @@ def _load(connection: Connection, options: argparse.Namespace) -> int:
     state = None if options.file == STDIN else Path(options.state or f"{options.file}.loaded")
     record = Record(state, "loaded rows", connection.api.url)
     loading = Loading(connection.api, options.file, is_csv, record, options.again)
-    try:
-        loading.load()
-    except InputError as error:
-        print(f"standings: {shown(str(error))}", file=sys.stderr)
-        return WRONG
+    loading.load()
     if options.json:
         print(as_json({"source": options.file, "written": loading.written, "wrong": loading.wrong}))
     else:

@@ -26,9 +26,10 @@ from standings.domain.boards import Boards
 from standings.domain.boards_toml import METRIC_NAME
 from standings.domain.events import RefusedEvent, check_event, parse_event, refuse
 from standings.ingest import posted
-from standings_cli.files import STDIN, HalfLineError, InputError, Lines, Mark, Record, Source
+from standings_cli.files import STDIN, HalfLineError, Lines, Mark, Record, Source
 from standings_cli.post.outbox import NotTakenError, Outbox
 from standings_cli.stack.connection import Connection
+from standings_cli.stack.errors import InputError
 from standings_cli.terminal import DIFFERS, INTERRUPTED, OK, UNREACHABLE, Meter, shown
 
 FIELDS: Final = ("id", "board", "member", "at")

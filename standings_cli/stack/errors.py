@@ -32,6 +32,10 @@ class ApiError(Exception):
         return self.status >= HTTPStatus.INTERNAL_SERVER_ERROR or self.status == HTTPStatus.TOO_MANY_REQUESTS
 
 
+class InputError(Exception):
+    """A file, option or event that cannot be used. The message says why."""
+
+
 class StackError(Exception):
     """The stack does not exist or is not a stack of Standings."""
 

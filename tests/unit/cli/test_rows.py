@@ -12,8 +12,8 @@ import pytest
 
 from standings.domain.boards_toml import parse_boards
 from standings.domain.events import parse_event
-from standings_cli.files import InputError
 from standings_cli.post.post_file import Row, RowReader
+from standings_cli.stack.errors import InputError
 
 NOW = 1_795_256_100_000
 AT_NOW = "2026-11-21T10:15:00.000Z"
