@@ -17,17 +17,8 @@ from standings_cli import VERSION
 from standings_cli.commands import COMMANDS
 from standings_cli.commands.options import Commands, Parser, add_stack_options
 from standings_cli.stack.connection import Connection
-from standings_cli.stack.errors import (
-    UNRANKED,
-    ApiError,
-    FunctionError,
-    InputError,
-    NoAnswerError,
-    StackError,
-    advice,
-    unknown_board,
-)
-from standings_cli.terminal import DIFFERS, INTERRUPTED, UNREACHABLE, WRONG, shown
+from standings_cli.stack.errors import UNRANKED, ApiError, InputError, NoAnswerError, StackError, advice, unknown_board
+from standings_cli.terminal import DIFFERS, INTERRUPTED, UNREACHABLE, WRONG, say
 
 _STATUSES: Final = """\
 exit status: 0 success; 1 done, but check the result (differences, refused events, a member that is not ranked, a board
@@ -44,7 +35,7 @@ def main(arguments: list[str] | None = None, connect: Callable[[argparse.Namespa
         sys.stdout.flush()
     except KeyboardInterrupt:
         resumes = getattr(options, "resumes", True)
-        print("stopped; run the same command again to continue" if resumes else "stopped", file=sys.stderr)
+        say("stopped; run the same command again to continue" if resumes else "stopped")
         return INTERRUPTED
     except _errors() as error:
         return _failed(error)
@@ -53,7 +44,7 @@ def main(arguments: list[str] | None = None, connect: Callable[[argparse.Namespa
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):  # The reader, such as `head`, has closed the pipe
             return INTERRUPTED
-        print(f"standings: a file or the output cannot be used: {shown(str(error))}", file=sys.stderr)
+        say(f"standings: a file or the output cannot be used: {error}")
         return WRONG
     return status
 
@@ -79,11 +70,11 @@ def _failed(error: Exception) -> int:
             status = DIFFERS if error.kind in UNRANKED else WRONG
         else:
             text += ": run the same command again in a moment"
-    elif isinstance(error, InputError) or (isinstance(error, FunctionError) and error.is_mistake):
+    elif isinstance(error, InputError):
         status = WRONG
-    elif not isinstance(error, (StackError, FunctionError)):
+    elif not isinstance(error, StackError):
         text = f"{text.removesuffix('.')}: {advice(error)}"
-    print(f"standings: {shown(text)}", file=sys.stderr)
+    say(f"standings: {text}")
     return status
 
 
@@ -122,7 +113,7 @@ def parser(complete: Iterable[str] = COMMANDS) -> Parser:
 
 def _errors() -> tuple[type[Exception], ...]:
     """The errors of a stack; those of AWS's clients only if there are any, since their import takes so long."""
-    ours = (ApiError, NoAnswerError, StackError, FunctionError, InputError)
+    ours = (ApiError, NoAnswerError, StackError, InputError)
     if "botocore" not in sys.modules:
         return ours
     from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - at first use

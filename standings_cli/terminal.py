@@ -35,18 +35,25 @@ def shown(text: str) -> str:
     return "".join(f"\\u{ord(character):04x}" if _is_control(character) else character for character in text)
 
 
+def say(text: str) -> None:
+    """Print a line on standard error. What a terminal could interpret is escaped."""
+    print(shown(text), file=sys.stderr, flush=True)
+
+
 def as_json(value: Any) -> str:
     """Return JSON on one line, with the same characters escaped as in `shown`."""
     # They stand only within JSON's strings, where the escape means the same character.
     return shown(json.dumps(value, ensure_ascii=False))
 
 
-def number(value: float) -> str:
-    """Return a number of the API with all its decimals, and commas for thousands."""
+def number(value: float | None) -> str:
+    """Return a number of the API with all its decimals, and commas for thousands; nothing for None."""
+    if value is None:
+        return ""
     return f"{value:,}" if isinstance(value, int) else f"{Decimal(repr(value)):,f}"
 
 
-def plain(value: float) -> str:
+def plain(value: float | None) -> str:
     """Return a number of the API with all its decimals, for machines."""
     return number(value).replace(",", "")
 
@@ -170,27 +177,18 @@ class Meter:
 
     def say(self, text: str) -> None:
         """Print a line that stays. What a terminal could interpret is escaped."""
-        text = shown(text)
         if self._bar is not None:
-            self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
+            self._bar.console.print(shown(text), markup=False, highlight=False, soft_wrap=True)
         else:
-            print(text, file=sys.stderr, flush=True)
+            say(text)
 
 
 def _bar() -> "Progress":
-    from rich.console import Console  # noqa: PLC0415 - only on a terminal
-    from rich.progress import (  # noqa: PLC0415 - only on a terminal
-        BarColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-    )
+    from rich import console, progress  # noqa: PLC0415 - only on a terminal
 
-    text = TextColumn("{task.description}", markup=False)
-    return Progress(
-        text, BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), console=Console(stderr=True), transient=True
-    )
+    text = progress.TextColumn("{task.description}", markup=False)
+    columns = (text, progress.BarColumn(), progress.TaskProgressColumn(), progress.TimeElapsedColumn())
+    return progress.Progress(*columns, console=console.Console(stderr=True), transient=True)
 
 
 def is_confirmed(question: str, answer: str, unless: str) -> bool:
@@ -198,8 +196,9 @@ def is_confirmed(question: str, answer: str, unless: str) -> bool:
     try:
         given = input(question)
     except EOFError:
-        print(f"\n{unless}: nobody answers here; use --yes", file=sys.stderr)
+        print(file=sys.stderr)
+        say(f"{unless}: nobody answers here; use --yes")
         return False
     if given != answer:
-        print(unless, file=sys.stderr)
+        say(unless)
     return given == answer

@@ -1,7 +1,6 @@
 """`boards`: list boards, show what a board counts, check a `boards.toml`."""
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Final
 
@@ -9,7 +8,7 @@ from standings.domain.boards_toml import DefinitionError, parse_boards
 from standings_cli.commands.options import Commands, add_csv
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import unknown_status
-from standings_cli.terminal import DIFFERS, OK, WRONG, as_json, console, number, period, print_csv, shown, table
+from standings_cli.terminal import DIFFERS, OK, WRONG, as_json, console, number, period, print_csv, say, shown, table
 
 FILE: Final = Path("layers/standings/boards.toml")
 _PAGE_SIZE: Final = 1_000
@@ -83,7 +82,7 @@ def _amounts(least: float | None, most: float | None) -> str:
     """The amounts that an event may add."""
     if least is None and most is None:
         return ""
-    return f"from {'any' if least is None else number(least)} to {'any' if most is None else number(most)}"
+    return f"from {number(least) or 'any'} to {number(most) or 'any'}"
 
 
 def _check(_: Connection, options: argparse.Namespace) -> int:
@@ -91,10 +90,10 @@ def _check(_: Connection, options: argparse.Namespace) -> int:
     try:
         families = parse_boards(path.read_text(encoding="utf-8")).families
     except DefinitionError as error:
-        print(f"{shown(path.name)}:{error.line}: {shown(error.reason)}", file=sys.stderr)
+        say(f"{path.name}:{error.line}: {error.reason}")
         return DIFFERS
     except (OSError, UnicodeDecodeError) as error:
-        print(f"standings: {shown(str(path))}: {error}", file=sys.stderr)
+        say(f"standings: {path}: {error}")
         return WRONG
     if options.json:
         print(as_json({"file": str(path), "families": [family.pattern for family in families]}))

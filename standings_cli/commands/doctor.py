@@ -1,8 +1,6 @@
 """`doctor`: look whether a stack is deployed as it should be, and prove its ranks."""
 
 import argparse
-import sys
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +13,7 @@ from standings_cli.doctor.checks import Deployed, Finding, Verdict, look
 from standings_cli.doctor.exercise import Tools, exercise
 from standings_cli.doctor.recording import Recording
 from standings_cli.stack.connection import Connection
-from standings_cli.terminal import DIFFERS, OK, as_json, shown
+from standings_cli.terminal import DIFFERS, OK, as_json, say, shown
 
 _RINGS: Final = "one event is refused on purpose, so the alarm on dead letters may ring"
 
@@ -57,16 +55,9 @@ def _findings(connection: Connection, options: argparse.Namespace) -> Iterator[F
         yield from recording.of_stack()
     if not options.exercise:
         return
-    _say(_RINGS)
+    say(f"standings: {_RINGS}")
     board = options.board or f"doctor-{token_hex(4)}"
-    tools = Tools(
-        connection=connection,
-        now=now,
-        monotonic=time.monotonic,
-        sleep=time.sleep,
-        rng=Random(board),  # noqa: S311 - not for secrets
-        say=_say,
-    )
+    tools = Tools(connection, now, Random(board))  # noqa: S311 - not for secrets
     if recording:
         yield from recording.watch()
         yield from exercise(tools, board, recording.of_board)
@@ -77,7 +68,3 @@ def _findings(connection: Connection, options: argparse.Namespace) -> Iterator[F
 def now() -> datetime:
     """The time of this machine."""
     return datetime.now(UTC)
-
-
-def _say(text: str) -> None:
-    print(f"standings: {shown(text)}", file=sys.stderr, flush=True)

@@ -21,7 +21,7 @@ from standings_cli.files import Record
 from standings_cli.stack.api import Api
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import InputError
-from standings_cli.terminal import DIFFERS, Meter, as_json, csv_line, members, number, shown
+from standings_cli.terminal import DIFFERS, Meter, as_json, csv_line, members, number, say, shown
 
 FORMS: Final = ("csv", "jsonl")
 PAGE_SIZE: Final = 1_000  # the most entries that the API returns at once
@@ -104,7 +104,7 @@ def _status(whole: WholeList, options: argparse.Namespace) -> int:
     if missing > 0 or whole.moved:
         lack = f"{members(missing)} or more are missing" if missing > 0 else "members may be missing"
         text = f"scores changed while the list was read, and {lack}: those that climbed past the place that was read"
-        print(f"standings: {text}; --again writes it from the beginning", file=sys.stderr)
+        say(f"standings: {text}; --again writes it from the beginning")
     if missing > 0:
         return DIFFERS
     return board_status(whole.api, {"board": options.board, "total": len(whole.written)})

@@ -1,14 +1,13 @@
 """`audit`, `rebuild`, `delete`, `settle`, `results`, `dlq` and `parked`: tasks of the maintenance function."""
 
 import argparse
-import sys
 from collections.abc import Mapping
 from typing import Any, Final
 
 from standings.stores import SLOTS
 from standings_cli.commands.options import Commands
 from standings_cli.stack.connection import Connection
-from standings_cli.terminal import DIFFERS, OK, Meter, as_json, is_confirmed, shown
+from standings_cli.terminal import DIFFERS, OK, Meter, as_json, is_confirmed, say, shown
 
 _BOARDS: Final = "`standings boards list` shows the boards"
 
@@ -69,7 +68,7 @@ def _add_failures(commands: Commands, name: str, task: str, argument: str, failu
 
 def _audit(connection: Connection, options: argparse.Namespace) -> int:
     drift, looked_at = 0, 0
-    arguments = _without_none(board=options.board, grace_seconds=options.grace)
+    arguments = {"board": options.board, "grace_seconds": options.grace}
     for answer in connection.maintenance.answers("audit", arguments):
         drift += answer["drift"]
         looked_at += len(answer["boards"])
@@ -86,24 +85,18 @@ def _audit(connection: Connection, options: argparse.Namespace) -> int:
         print(f"{drift} differences: repair a board with `standings rebuild BOARD`")
     if not looked_at:
         problem = "no board has had an event" if options.board is None else f"board {options.board!r} has had no event"
-        print(f"standings: {shown(problem)}: {_BOARDS}", file=sys.stderr)
+        say(f"standings: {problem}: {_BOARDS}")
     return DIFFERS if drift or (options.board is not None and not looked_at) else OK
 
 
 def _settle(connection: Connection, options: argparse.Namespace) -> int:
-    arguments = _without_none(
-        board=options.board,
-        window=options.window,
-        metric=options.metric,
-        period=options.period,
-        again=options.again or None,
-    )
+    arguments = {name: getattr(options, name) or None for name in ("board", "window", "metric", "period", "again")}
     is_settled = True
     for answer in connection.maintenance.answers("settle", arguments):
         if options.json:
             print(as_json(answer), flush=True)
         elif answer["running"]:
-            print("another settlement of this stack is at work: waiting", file=sys.stderr)
+            say("another settlement of this stack is at work: waiting")
         for ranking in answer["rankings"]:
             is_settled = is_settled and ranking["why"] is None
             if not options.json:
@@ -118,7 +111,7 @@ def _print_ranking(ranking: Mapping[str, Any]) -> None:
         for example in ranking["examples"]:
             print("   ", as_json(example))
     elif ranking["summary"] is None:
-        print(f"{about}: {ranking['stage']}", file=sys.stderr)
+        say(f"{about}: {ranking['stage']}")
     else:
         print(f"{about}: settled, {_outcome(ranking['summary'])}")
         print(f"    s3://{ranking['bucket']}/{shown(ranking['prefix'])}")
@@ -132,7 +125,7 @@ def _outcome(summary: Mapping[str, Any]) -> str:
 def _results(connection: Connection, options: argparse.Namespace) -> int:
     cursor, any_yet = None, False
     while True:
-        arguments = _without_none(board=options.board, cursor=cursor)
+        arguments = {"board": options.board, "cursor": cursor}
         (answer,) = connection.maintenance.answers("settlements", arguments, "list")
         any_yet |= bool(answer["results"])
         if options.json:
@@ -166,7 +159,7 @@ def _job(connection: Connection, options: argparse.Namespace) -> int:
             if options.json:
                 print(as_json(answer), flush=True)
             elif answer["done"] and answer.get("boards") == 0:
-                print(f"standings: no board matches {shown(options.board)!r}: {_BOARDS}", file=sys.stderr)
+                say(f"standings: no board matches {options.board!r}: {_BOARDS}")
                 return DIFFERS
             elif not answer["done"]:
                 meter.move(*_progress(answer))
@@ -189,10 +182,10 @@ def _progress(answer: Mapping[str, Any]) -> tuple[float, str]:
 
 
 def _failures(connection: Connection, options: argparse.Namespace) -> int:
-    selection = {options.argument: getattr(options, options.argument) or None}
-    arguments = _without_none(**selection, reason=options.reason, board=options.board, limit=options.limit)
+    named = getattr(options, options.argument) or None
+    selection = {options.argument: named, "reason": options.reason, "board": options.board}
     incomplete, found = False, 0
-    for answer in connection.maintenance.answers(options.task, arguments, options.action):
+    for answer in connection.maintenance.answers(options.task, {**selection, "limit": options.limit}, options.action):
         found += len(answer.get("messages") or answer.get("objects") or ()) + sum(_counts(answer).values())
         incomplete = incomplete or bool(answer.get("problems")) or answer.get("why") is not None
         if options.json:
@@ -202,13 +195,12 @@ def _failures(connection: Connection, options: argparse.Namespace) -> int:
         else:
             _print_replay(answer)
     if options.action == "list" and found and not options.json:
-        print(f"once the cause is fixed: `standings {options.command} replay`", file=sys.stderr)
+        say(f"once the cause is fixed: `standings {options.command} replay`")
     elif not (found or options.json or incomplete):
-        is_selection = len(arguments) > (options.limit is not None)
+        is_selection = any(value is not None for value in selection.values())
         all_of_them = f" that match: `standings {options.command} list` shows all"
         print(f"there are no {options.failures}{all_of_them if is_selection else ': nothing is to be done'}")
-    is_missing = not found and options.argument in arguments
-    return DIFFERS if incomplete or is_missing else OK
+    return DIFFERS if incomplete or (named and not found) else OK
 
 
 def _print_list(answer: Mapping[str, Any]) -> None:
@@ -221,7 +213,7 @@ def _print_list(answer: Mapping[str, Any]) -> None:
         print(f"{shown(parked['key'])}  {parked['parked']}  {shown(parked['reason'])}")
         print(f"    {parked['records']} records: {members}")
     if not answer["done"]:
-        print(answer.get("why") or "there are more: use --limit, --reason or --board", file=sys.stderr)
+        say(answer.get("why") or "there are more: use --limit, --reason or --board")
 
 
 def _print_replay(answer: Mapping[str, Any]) -> None:
@@ -229,14 +221,10 @@ def _print_replay(answer: Mapping[str, Any]) -> None:
     for problem in answer["problems"]:
         print("   ", shown(f"{problem.get('id') or problem.get('key')} {problem['why']}"))
     if answer.get("why"):
-        print(answer["why"], file=sys.stderr)
+        say(answer["why"])
 
 
 def _counts(answer: Mapping[str, Any]) -> dict[str, int]:
     """What a replay has done with the messages or records."""
     names = ("replayed", "placed", "removed", "refused", "failed", "left")
     return {name: answer[name] for name in names if name in answer}
-
-
-def _without_none(**arguments: Any) -> dict[str, Any]:
-    return {name: value for name, value in arguments.items() if value is not None}

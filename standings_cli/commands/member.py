@@ -1,14 +1,13 @@
 """`member`: show, register, hide, show again and remove a member of a board; name a person, erase one."""
 
 import argparse
-import sys
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
 from standings_cli.commands.options import Commands
 from standings_cli.stack.connection import Connection
-from standings_cli.terminal import DIFFERS, OK, as_json, console, is_confirmed, number, period, shown, table
+from standings_cli.terminal import DIFFERS, OK, as_json, console, is_confirmed, number, period, say, shown, table
 
 _UNKNOWN: Final = ": none has this member, and it has no profile; check the id, unless it was erased before"
 
@@ -21,7 +20,7 @@ def add(commands: Commands) -> None:
     show.set_defaults(do=_show)
 
     register = _add(actions, "register", "register a member, unless it is there", "A hidden member stays hidden.")
-    register.set_defaults(do=partial(_put, None))
+    register.set_defaults(do=_put)
 
     hide = _add(
         actions,
@@ -29,10 +28,10 @@ def add(commands: Commands) -> None:
         "take a member out of every ranking of a board; its scores are kept and its events go on to count",
         "A member that is not there yet is registered, hidden.",
     )
-    hide.set_defaults(do=partial(_put, True))  # noqa: FBT003 - what the body says
+    hide.set_defaults(do=partial(_put, hidden=True))
 
     unhide = _add(actions, "unhide", "bring a hidden member back with its scores")
-    unhide.set_defaults(do=partial(_put, False))  # noqa: FBT003 - what the body says
+    unhide.set_defaults(do=partial(_put, hidden=False))
 
     remove = _add(
         actions,
@@ -80,15 +79,15 @@ def _show(connection: Connection, options: argparse.Namespace) -> int:
     rows = table("metric", "window", "period", "score", "rank", "of", right=("score", "rank", "of"))
     for metric in answer["metrics"]:
         if not metric["windows"]:
-            rows.add_row(metric["metric"], "not ranked", "", _number(metric["score"]), "", "")
+            rows.add_row(metric["metric"], "not ranked", "", number(metric["score"]), "", "")
         for window in metric["windows"]:
-            numbers = (_number(window[name]) for name in ("score", "rank", "total"))
+            numbers = (number(window[name]) for name in ("score", "rank", "total"))
             rows.add_row(metric["metric"], window["window"], period(window), *numbers)
     screen.print(rows)
     return OK
 
 
-def _put(hidden: bool | None, connection: Connection, options: argparse.Namespace) -> int:  # noqa: FBT001 - as the API
+def _put(connection: Connection, options: argparse.Namespace, *, hidden: bool | None = None) -> int:
     body = None if hidden is None else {"hidden": hidden}
     answer = connection.api.put("boards", options.board, "member", body=body, id=options.member)
     if options.json:
@@ -133,7 +132,7 @@ def _erase(connection: Connection, options: argparse.Namespace) -> int:
         for board in answer["boards"]:
             print(f"removed from {shown(board)}", flush=True)
     for problem in problems:
-        print(f"{shown(problem['board'])}: {shown(problem['why'])}", file=sys.stderr)
+        say(f"{problem['board']}: {problem['why']}")
     if files and not options.json:
         print(f"{shown(options.member)} is still in these settled files (docs/how-to/ban-and-erase.md):")
         for key in files:
@@ -147,7 +146,3 @@ def _erase(connection: Connection, options: argparse.Namespace) -> int:
 
 def _named(answer: Mapping[str, Any]) -> str:
     return f"{shown(answer['board'])} · {shown(answer['member'])}"
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else number(value)

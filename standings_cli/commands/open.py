@@ -1,13 +1,12 @@
 """`open`: open the live page in a browser."""
 
 import argparse
-import sys
 import webbrowser
 from urllib.parse import quote, urlencode
 
 from standings_cli.commands.options import Commands
 from standings_cli.stack.connection import Connection
-from standings_cli.terminal import DIFFERS, OK, shown
+from standings_cli.terminal import DIFFERS, OK, say, shown
 
 
 def add(commands: Commands) -> None:
@@ -31,5 +30,5 @@ def _open(connection: Connection, options: argparse.Namespace) -> int:
     print(shown(address), flush=True)
     if webbrowser.open(address):
         return OK
-    print("standings: there is no browser here: open the address in one of yours", file=sys.stderr)
+    say("standings: there is no browser here: open the address in one of yours")
     return DIFFERS

@@ -30,29 +30,21 @@ class Parser(argparse.ArgumentParser):
 class Commands:
     """Adds commands. Each accepts the stack's options, which may also stand before the command's name."""
 
-    def __init__(self, parsers: Any, stack_options: argparse.ArgumentParser, *, is_group: bool = False) -> None:
+    def __init__(self, parsers: Any, stack_options: argparse.ArgumentParser) -> None:
         self._parsers = parsers
         self._stack_options = stack_options
-        self._is_group = is_group
 
     def add(self, name: str, **settings: Any) -> argparse.ArgumentParser:
         """Add a command. Its parser's default `do` runs it; its description is its help unless it has its own."""
-        self._summarise(name, settings)
-        settings.setdefault("description", f"{settings['help'][0].upper()}{settings['help'][1:]}.")
+        text = settings.get("help") or COMMANDS[name].help
+        settings = {"help": text, "description": f"{text[0].upper()}{text[1:]}.", **settings}
         parser: argparse.ArgumentParser = self._parsers.add_parser(name, parents=[self._stack_options], **settings)
         return parser
 
-    def group(self, name: str, **settings: Any) -> "Commands":
-        """Add a command that has actions; add the actions to the result."""
-        self._summarise(name, settings)
-        parser = self._parsers.add_parser(name, **settings)
-        actions = parser.add_subparsers(title="actions", required=True, metavar="ACTION")
-        return Commands(actions, self._stack_options, is_group=True)
-
-    def _summarise(self, name: str, settings: dict[str, Any]) -> None:
-        """Give a command its line of help. An action of a group has its own."""
-        if not self._is_group:
-            settings["help"] = COMMANDS[name].help
+    def group(self, name: str) -> "Commands":
+        """Add a command that has actions; add the actions, each with its help, to the result."""
+        parser = self._parsers.add_parser(name, help=COMMANDS[name].help)
+        return Commands(parser.add_subparsers(title="actions", required=True, metavar="ACTION"), self._stack_options)
 
 
 def add_stack_options(parser: argparse.ArgumentParser, *, again: bool) -> None:

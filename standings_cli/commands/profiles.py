@@ -6,11 +6,11 @@ A profile that is written twice is as if it were written once, so an interruptio
 import argparse
 import csv
 import json
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, groupby, islice
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -19,7 +19,7 @@ from standings_cli.files import STDIN, HalfLineError, Lines, Mark, Record, Sourc
 from standings_cli.stack.api import Api
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import ApiError, InputError
-from standings_cli.terminal import DIFFERS, OK, Meter, as_json
+from standings_cli.terminal import DIFFERS, OK, Meter, as_json, say
 
 FIELDS: Final = ("name", "picture", "country", "data")
 """The fields of a profile. An empty cell of a CSV file is absent; `null` in JSON removes the field."""
@@ -114,7 +114,7 @@ def _load(connection: Connection, options: argparse.Namespace) -> int:
         skipped = f"; rows skipped: {loading.wrong:,}" if loading.wrong else ""
         print(f"wrote {loading.written:,} profiles of {loading.name}{skipped}", flush=True)
         if loading.wrong:
-            print("correct the rows that are named above, then load them again", file=sys.stderr)
+            say("correct the rows that are named above, then load them again")
     return DIFFERS if loading.wrong else OK
 
 
@@ -142,7 +142,10 @@ class Loading:
         with self.record.locked(), Meter(f"loading {self.name}", 1.0) as meter, ThreadPoolExecutor(AT_ONCE) as pool:
             source, lines, rows = self._begin(meter)
             while batch := list(islice(rows, _BATCH)):
-                wrong = sorted(found for some in pool.map(self._refused, _by_member(batch)) for found in some)
+                # The rows of a member stay together, in order, so that none overtakes another.
+                members = groupby(sorted(batch, key=attrgetter("member")), attrgetter("member"))
+                found = pool.map(self._refused, [list(rows_of_one) for _, rows_of_one in members])
+                wrong = sorted(chain.from_iterable(found))
                 for line, problem in wrong:
                     meter.say(f"{self.name}:{line}: {problem}")
                 self.wrong += len(wrong)
@@ -184,11 +187,3 @@ class Loading:
                 raise
             return str(error)
         return ""
-
-
-def _by_member(batch: list[Row]) -> list[list[Row]]:
-    """The rows of each member, in order, so that two of one member do not overtake each other."""
-    found: dict[str, list[Row]] = {}
-    for row in batch:
-        found.setdefault(row.member, []).append(row)
-    return list(found.values())

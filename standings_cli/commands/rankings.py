@@ -30,16 +30,11 @@ TOP: Final = 10
 RADIUS: Final = 5
 _PAGE_SIZE: Final = 1_000  # the most entries that the API returns at once
 COLUMNS: Final = ("rank", "member", "score")
-RankingPath = tuple[tuple[str, ...], dict[str, str | None]]
-"""The path of a ranking in the API, and the arguments of every read of it."""
 
 
 def add(commands: Commands) -> None:
     """Add the reads of a ranking."""
-    top = commands.add(
-        "top",
-        epilog="--json prints one line for each page of up to 1000 entries.",
-    )
+    top = commands.add("top", epilog="--json prints one line for each page of up to 1000 entries.")
     add_ranking(top)
     top.add_argument("--limit", type=whole_from(1), default=TOP, metavar="N", help="how many entries (%(default)s)")
     begin = top.add_mutually_exclusive_group()
@@ -50,20 +45,14 @@ def add(commands: Commands) -> None:
     add_csv(top)
     top.set_defaults(do=_top, resumes=False)
 
-    rank = commands.add(
-        "rank",
-        epilog="Exit status 1 if the member is not ranked.",
-    )
+    rank = commands.add("rank", epilog="Exit status 1 if the member is not ranked.")
     add_ranking(rank)
     rank.add_argument("member", nargs="?", help="the member to rank")
     rank.add_argument("--score", metavar="SCORE", help="instead of a member: the rank that this score would have")
     rank.add_argument("--previous", action="store_true", help="also show the member's rank in the period before")
     rank.set_defaults(do=partial(_rank, rank), resumes=False)
 
-    around = commands.add(
-        "around",
-        epilog="Exit status 1 if the member is not ranked.",
-    )
+    around = commands.add("around", epilog="Exit status 1 if the member is not ranked.")
     add_ranking(around)
     around.add_argument("member", help="the member in the middle")
     size = around.add_mutually_exclusive_group()
@@ -95,8 +84,11 @@ def add_ranking(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--method", choices=list(methods), help=f"how ties are numbered: {numbered}")
 
 
-def ranking_path(api: Api, options: argparse.Namespace) -> RankingPath:
-    """Return the ranking that the options name. Reads the board's definition if they leave out metric or window."""
+def ranking_path(api: Api, options: argparse.Namespace) -> tuple[tuple[str, ...], dict[str, str | None]]:
+    """Return the path in the API of the ranking that the options name, and the arguments of every read of it.
+
+    Reads the board's definition if they leave out metric or window.
+    """
     metric, window = options.metric, options.window
     if metric is None or window is None:
         definition = api.read("boards", options.board)
@@ -214,10 +206,7 @@ _MOST: Final = 100  # the most periods that the API answers
 
 def _add_history(commands: Commands) -> None:
     """Add `history`."""
-    history = commands.add(
-        "history",
-        epilog="Exit status 1 if the member is ranked in none of them.",
-    )
+    history = commands.add("history", epilog="Exit status 1 if the member is ranked in none of them.")
     add_ranking(history)
     history.add_argument("member")
     history.add_argument(
@@ -240,8 +229,7 @@ def _history(connection: Connection, options: argparse.Namespace) -> int:
 
 
 def _period_cells(each: Mapping[str, Any]) -> tuple[object, ...]:
-    score = None if each["score"] is None else plain(each["score"])
-    return each["period"]["start"] or "all", each["rank"], each["total"], score
+    return each["period"]["start"] or "all", each["rank"], each["total"], plain(each["score"])
 
 
 def _show_history(answer: Mapping[str, Any]) -> None:
@@ -250,6 +238,6 @@ def _show_history(answer: Mapping[str, Any]) -> None:
     screen.print(" · ".join(shown(name) for name in names))
     rows = table("period", "rank", "of", "score", right=("rank", "of", "score"))
     for each in answer["periods"]:
-        rank, score = ("" if each[name] is None else number(each[name]) for name in ("rank", "score"))
-        rows.add_row(period({**answer, **each}) or "all", rank or "not ranked", number(each["total"]), score)
+        numbers = (number(each["rank"]) or "not ranked", number(each["total"]), number(each["score"]))
+        rows.add_row(period({**answer, **each}) or "all", *numbers)
     screen.print(rows)

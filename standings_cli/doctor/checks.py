@@ -13,7 +13,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from standings.domain.windows import instant
 from standings_cli.stack.connection import Connection
-from standings_cli.stack.errors import FunctionError, NoAnswerError
+from standings_cli.stack.errors import FunctionError, InputError, NoAnswerError
 
 
 class Verdict(StrEnum):
@@ -59,13 +59,15 @@ class Deployed:
     @cached_property
     def parameters(self) -> Mapping[str, str]:
         """The stack's parameters."""
-        described = self.client("cloudformation").describe_stacks(StackName=self.connection.stack)["Stacks"][0]
+        described = self.connection.client("cloudformation").describe_stacks(StackName=self.connection.stack)["Stacks"][
+            0
+        ]
         return {one["ParameterKey"]: one.get("ParameterValue", "") for one in described.get("Parameters", [])}
 
     @cached_property
     def resources(self) -> Mapping[str, str]:
         """The names of the stack's resources, by logical id."""
-        lists = self.client("cloudformation").get_paginator("list_stack_resources")
+        lists = self.connection.client("cloudformation").get_paginator("list_stack_resources")
         pages = lists.paginate(StackName=self.connection.stack)
         found = [one for page in pages for one in page["StackResourceSummaries"]]
         return {one["LogicalResourceId"]: one["PhysicalResourceId"] for one in found if "PhysicalResourceId" in one}
@@ -78,12 +80,8 @@ class Deployed:
     @cached_property
     def tables(self) -> Mapping[str, Mapping[str, Any]]:
         """The descriptions of the tables, by logical id."""
-        client = self.client("dynamodb")
+        client = self.connection.client("dynamodb")
         return {name: client.describe_table(TableName=self.resources[name])["Table"] for name in TABLES}
-
-    def client(self, service: str) -> Any:
-        """Make a client of an AWS service."""
-        return self.connection.client(service)
 
     def parameter(self, name: str) -> str:
         """A parameter's value; "" if an older template has none of this name."""
@@ -108,19 +106,19 @@ def recursion(deployed: Deployed) -> Iterator[Finding]:
     if ANNOUNCER not in deployed.functions:
         return
     about, name = "the announcer's loop", deployed.resources[ANNOUNCER]
-    found = deployed.client("lambda").get_function_recursion_config(FunctionName=name)["RecursiveLoop"]
+    found = deployed.connection.client("lambda").get_function_recursion_config(FunctionName=name)["RecursiveLoop"]
     detail = f"expected RecursiveLoop Allow, got {found}: Lambda drops looks: deploy again"
     yield ok(about, "allowed") if found == "Allow" else failed_on_aws(deployed, about, detail)
 
 
 def _queue(deployed: Deployed, name: str) -> str:
     asked = {"QueueUrl": deployed.resources[name], "AttributeNames": ["QueueArn"]}
-    return str(deployed.client("sqs").get_queue_attributes(**asked)["Attributes"]["QueueArn"])
+    return str(deployed.connection.client("sqs").get_queue_attributes(**asked)["Attributes"]["QueueArn"])
 
 
 def _mapping(deployed: Deployed, function: str, source: str) -> Finding:
     about = f"{function} reads its source"
-    answer = deployed.client("lambda").list_event_source_mappings(FunctionName=deployed.resources[function])
+    answer = deployed.connection.client("lambda").list_event_source_mappings(FunctionName=deployed.resources[function])
     found: list[dict[str, Any]] = answer["EventSourceMappings"]
     mapping = next((one for one in found if one["EventSourceArn"] == source), None)
     if mapping is None:
@@ -156,7 +154,7 @@ _WARM: Final = {"WarmWriteUnits": "WriteUnitsPerSecond", "WarmReadUnits": "ReadU
 
 def expiry(deployed: Deployed) -> Iterator[Finding]:
     """What has ended expires in every table but that of profiles."""
-    client = deployed.client("dynamodb")
+    client = deployed.connection.client("dynamodb")
     for name in _RANKED:
         about = f"expiry of {name}"
         found = client.describe_time_to_live(TableName=deployed.resources[name])["TimeToLiveDescription"]
@@ -168,7 +166,7 @@ def expiry(deployed: Deployed) -> Iterator[Finding]:
 
 def backups(deployed: Deployed) -> Iterator[Finding]:
     """Scores, receipts and profiles can be restored to any second."""
-    client = deployed.client("dynamodb")
+    client = deployed.connection.client("dynamodb")
     for name in _BACKED_UP:
         about = f"point-in-time recovery of {name}"
         found = client.describe_continuous_backups(TableName=deployed.resources[name])["ContinuousBackupsDescription"]
@@ -230,7 +228,7 @@ _LEAST_BOTOCORE: Final = (1, 35)  # The first that knows the condition If-None-M
 
 def runtimes(deployed: Deployed) -> Iterator[Finding]:
     """Every function has the layer, and the layer is for the function's runtime and processor."""
-    client = deployed.client("lambda")
+    client = deployed.connection.client("lambda")
     layers: dict[str, dict[str, Any]] = {}
     for name in deployed.functions:
         about = f"runtime of {name}"
@@ -280,7 +278,9 @@ def concurrency(deployed: Deployed) -> Iterator[Finding]:
         name: need for name, need in needs.items() if not int(deployed.parameter(f"{name}ReservedConcurrency") or 0)
     }
     needed = sum(shared.values())
-    found = deployed.client("lambda").get_account_settings()["AccountLimit"]["UnreservedConcurrentExecutions"]
+    found = deployed.connection.client("lambda").get_account_settings()["AccountLimit"][
+        "UnreservedConcurrentExecutions"
+    ]
     parts = ", ".join(f"{need} of {name}Function" for name, need in shared.items() if need)
     if found < needed:
         yield failed(about, f"the account allows {found:,}, expected {needed:,}, {parts}: ask AWS for more")
@@ -317,7 +317,9 @@ _LONGEST_CRON: Final = timedelta(days=63)
 
 def alarms(deployed: Deployed) -> Iterator[Finding]:
     """All alarms are there, none rings, and they go to the topic."""
-    pages = deployed.client("cloudwatch").get_paginator("describe_alarms").paginate(AlarmTypes=["MetricAlarm"])
+    pages = (
+        deployed.connection.client("cloudwatch").get_paginator("describe_alarms").paginate(AlarmTypes=["MetricAlarm"])
+    )
     ours = {name: logical for logical, name in deployed.resources.items() if logical.endswith("Alarm")}
     found: dict[str, Mapping[str, Any]] = {
         ours[alarm["AlarmName"]]: alarm
@@ -361,7 +363,7 @@ def _topic(topic: str, found: Mapping[str, Mapping[str, Any]]) -> Finding:
 def refused(deployed: Deployed) -> Iterator[Finding]:
     """The dead-letter queue is empty. Messages that somebody reads just now, and are hidden, count too."""
     asked = {"QueueUrl": deployed.resources["ActivityDeadLetterQueue"], "AttributeNames": list(_IN_QUEUE)}
-    counts = deployed.client("sqs").get_queue_attributes(**asked)["Attributes"]
+    counts = deployed.connection.client("sqs").get_queue_attributes(**asked)["Attributes"]
     about = "refused messages"
     if count := sum(int(counts[name]) for name in _IN_QUEUE):
         yield failed(about, f"there are {count:,}: `standings dlq list` shows them with their reasons")
@@ -467,7 +469,7 @@ def look(deployed: Deployed) -> Iterator[Finding]:
         about = check.__name__
         try:
             yield from check(deployed)
-        except (ClientError, BotoCoreError, FunctionError, NoAnswerError) as error:
+        except (ClientError, BotoCoreError, FunctionError, InputError, NoAnswerError) as error:
             if deployed.connection.is_local:
                 yield note(about, f"a local AWS cannot tell: {error}")
             else:

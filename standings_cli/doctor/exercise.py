@@ -5,6 +5,7 @@ The sort uses no code of the product.
 
 import json
 import re
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
@@ -19,6 +20,7 @@ from standings_cli.post.outbox import NotTakenError, Outbox
 from standings_cli.stack.api import Api
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import UNRANKED, ApiError
+from standings_cli.terminal import say
 
 _SPAN: Final = re.compile(r"(\d+) (\w+?)s?$")
 _WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -323,10 +325,10 @@ class Tools:
 
     connection: Connection
     now: Callable[[], datetime]
-    monotonic: Callable[[], float]
-    sleep: Callable[[float], None]
     rng: Random
-    say: Callable[[str], None]
+    monotonic: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+    say: Callable[[str], None] = say
 
 
 def exercise(tools: Tools, board: str, record: Record = lambda _: iter(())) -> Iterator[Finding]:
@@ -366,7 +368,7 @@ class _Exercise:
         began = tools.now()
         events, messages = activity(rules, tools.rng, began)
         refused = Event(f"{rules.board}-ahead", (began + TOO_FAR_AHEAD).replace(microsecond=0), ("ahead",), 7)
-        tools.say(f"posting {len(messages):,} messages with {len(events):,} events to {rules.board}")
+        tools.say(f"standings: posting {len(messages):,} messages with {len(events):,} events to {rules.board}")
         self._post([message(refused, rules), *messages])
         yield self._verdict("ranks", self._settled(events, began))
         yield self._lags()
@@ -390,7 +392,7 @@ class _Exercise:
             compared = compare(self.tools.connection.api, self.rules, events, at)
             if not compared.differences or self.tools.monotonic() >= deadline:
                 return compared
-            self.tools.say(f"waiting: {compared.differences[0]}")
+            self.tools.say(f"standings: waiting: {compared.differences[0]}")
             self.tools.sleep(_PAUSE_S)
 
     def _verdict(self, about: str, compared: Comparison) -> Finding:
@@ -452,7 +454,7 @@ class _Exercise:
             for _ in self.tools.connection.maintenance.answers("dead_letters", {"ids": ids}, "delete"):
                 pass
         if {"board": board} in self.tools.connection.api.read("boards", prefix=board)["boards"]:
-            self.tools.say(f"deleting the board {board}; that takes some minutes, until every process knows")
+            self.tools.say(f"standings: deleting the board {board}; that takes some minutes, until every process knows")
             for _ in self.tools.connection.maintenance.answers("delete", {"board": board}):
                 pass
 

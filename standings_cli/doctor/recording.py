@@ -21,8 +21,6 @@ _MUST_EXIST: Final = "attribute_exists(pk)"
 _MOST_LETTERS: Final = 10
 _MOST_PAGES: Final = 20
 
-Shape = Callable[[], Any]
-
 
 @dataclass(frozen=True, slots=True)
 class Recording:
@@ -45,7 +43,7 @@ class Recording:
 
     def watch(self) -> Iterator[Finding]:
         """Take note of the end of the stream, before the board of an exercise has events."""
-        client = self.deployed.client("dynamodbstreams")
+        client = self.deployed.connection.client("dynamodbstreams")
         stream = self.deployed.tables["ScoresTable"]["LatestStreamArn"]
         try:
             for shard in client.describe_stream(StreamArn=stream)["StreamDescription"]["Shards"]:
@@ -59,7 +57,7 @@ class Recording:
         yield from self._save("stream-records", partial(self._records, board))
         yield from self._save("dead-letters", partial(self._letters, board))
 
-    def _save(self, name: str, shape: Shape) -> Iterator[Finding]:
+    def _save(self, name: str, shape: Callable[[], Any]) -> Iterator[Finding]:
         about = f"record of {name}"
         try:
             content = shape()
@@ -72,20 +70,20 @@ class Recording:
         yield ok(about, str(path))
 
     def _function(self, name: str) -> Any:
-        client, function = self.deployed.client("lambda"), self.deployed.resources[name]
+        client, function = self.deployed.connection.client("lambda"), self.deployed.resources[name]
         configuration = _body(client.get_function_configuration(FunctionName=function))
         mappings = _body(client.list_event_source_mappings(FunctionName=function))
         return {"configuration": configuration, "mappings": mappings["EventSourceMappings"]}
 
     def _error(self, operation: str, request: dict[str, Any]) -> Any:
         try:
-            return _body(getattr(self.deployed.client("dynamodb"), operation)(**request))
+            return _body(getattr(self.deployed.connection.client("dynamodb"), operation)(**request))
         except ClientError as error:
             status = error.response["ResponseMetadata"].get("HTTPStatusCode")
             return {"operation": operation, "request": request, "status": status, "response": _body(error.response)}
 
     def _records(self, board: str) -> list[Any]:
-        client = self.deployed.client("dynamodbstreams")
+        client = self.deployed.connection.client("dynamodbstreams")
         found: list[Any] = []
         for first in self._iterators:
             iterator = first
@@ -98,7 +96,7 @@ class Recording:
         return found
 
     def _letters(self, board: str) -> list[Any]:
-        answer = self.deployed.client("sqs").receive_message(
+        answer = self.deployed.connection.client("sqs").receive_message(
             QueueUrl=self.deployed.resources["ActivityDeadLetterQueue"],
             MaxNumberOfMessages=_MOST_LETTERS,
             VisibilityTimeout=0,

@@ -6,7 +6,6 @@ No amount is ever read as a float.
 import csv
 import json
 import re
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
@@ -30,7 +29,7 @@ from standings_cli.files import STDIN, HalfLineError, Lines, Mark, Record, Sourc
 from standings_cli.post.outbox import NotTakenError, Outbox
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import InputError
-from standings_cli.terminal import DIFFERS, INTERRUPTED, OK, UNREACHABLE, Meter, shown
+from standings_cli.terminal import DIFFERS, INTERRUPTED, OK, UNREACHABLE, Meter, say, shown
 
 FIELDS: Final = ("id", "board", "member", "at")
 METRIC_RULE: Final = "a metric's name (a-z, then a-z, 0-9 and _, at most 64)"
@@ -289,10 +288,10 @@ class FilePosting:
 
     def print(self) -> int:
         """Print the events instead of posting them."""
-        for message, _ in self._valid(self._rows(), _say):
+        for message, _ in self._valid(self._rows(), say):
             print(message.body)
             self._posted += 1
-        _say(f"events: {self._posted:,}; rows skipped: {self._read.wrong:,}")
+        say(f"events: {self._posted:,}; rows skipped: {self._read.wrong:,}")
         return DIFFERS if self._read.wrong or self._is_half else OK
 
     def post(self, connection: Connection) -> int:
@@ -418,8 +417,4 @@ class FilePosting:
             text += f", {self._before:,} rows were posted before" if self._before else ""
         print(shown(text + (f"; rows skipped: {wrong:,}" if wrong else "")))
         if self._posted:
-            _say("`standings dlq list` shows events that the writer refuses")
-
-
-def _say(text: str) -> None:
-    print(shown(text), file=sys.stderr)
+            say("`standings dlq list` shows events that the writer refuses")

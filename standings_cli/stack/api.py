@@ -114,32 +114,27 @@ class Api:
 
     def read(self, *path: str, **arguments: str | int | None) -> dict[str, Any]:
         """Return the answer at a path. Arguments that are None are left out. Raises ApiError and NoAnswerError."""
-        status, content = self._exchange("GET", self._address(path, arguments))
-        if status != HTTPStatus.OK:
-            raise _error(status, content)
-        return self._parsed(status, content)
+        return self._answer("GET", path, arguments)
 
     def put(self, *path: str, body: Mapping[str, Any] | None = None, **arguments: str) -> dict[str, Any]:
         """Send a PUT, which may be sent twice, and return the answer. Raises ApiError and NoAnswerError."""
-        data = b"" if body is None else json.dumps(body).encode()
-        headers = {"Content-Type": "application/json"} if data else {}
-        status, content = self._exchange("PUT", self._address(path, arguments), headers, data)
-        if status != HTTPStatus.OK:
-            raise _error(status, content)
-        return self._parsed(status, content)
+        return self._answer("PUT", path, arguments, b"" if body is None else json.dumps(body).encode())
 
     def delete(self, *path: str, **arguments: str) -> None:
         """Send a DELETE. If its first answer was lost, the second may be that there is nothing any more.
 
         Raises ApiError and NoAnswerError.
         """
-        status, content = self._exchange("DELETE", self._address(path, arguments))
-        if status != HTTPStatus.NO_CONTENT:
-            raise _error(status, content)
+        self._answer("DELETE", path, arguments)
 
-    def _parsed(self, status: int, content: bytes) -> dict[str, Any]:
+    def _answer(
+        self, method: str, path: tuple[str, ...], arguments: Mapping[str, str | int | None], data: bytes = b""
+    ) -> dict[str, Any]:
+        status, content = self._exchange(method, self._address(path, arguments), data)
+        if status not in (HTTPStatus.OK, HTTPStatus.NO_CONTENT):
+            raise _error(status, content)
         try:
-            answer: dict[str, Any] = json.loads(content)
+            answer: dict[str, Any] = json.loads(content or b"{}")
         except ValueError as error:
             raise ApiError(status, "", f"{self.url} is not the API of a stack: expected JSON, {error}") from error
         return answer
@@ -158,12 +153,10 @@ class Api:
         except UnicodeEncodeError as error:
             raise ApiError(HTTPStatus.BAD_REQUEST, "bad-argument", f"expected UTF-8, got {error.object!r}") from error
 
-    def _exchange(
-        self, method: str, url: str, headers: Mapping[str, str] | None = None, data: bytes = b""
-    ) -> tuple[int, bytes]:
+    def _exchange(self, method: str, url: str, data: bytes) -> tuple[int, bytes]:
         for attempt in range(1, _ATTEMPTS + 1):
             try:
-                answer = self.transport.send(method, url, self._headers(method, url, headers or {}, data), data)
+                answer = self.transport.send(method, url, self._headers(method, url, data), data)
                 if answer.status not in _RETRIED or attempt == _ATTEMPTS:
                     break
             except NoAnswerError as error:
@@ -172,9 +165,10 @@ class Api:
             self.sleep(backoff(attempt, _FIRST_RETRY_S, _MAX_RETRY_S, self.chance))
         return answer.status, answer.data
 
-    def _headers(self, method: str, url: str, headers: Mapping[str, str], data: bytes) -> Mapping[str, str]:
+    def _headers(self, method: str, url: str, data: bytes) -> dict[str, str]:
+        headers = {"Content-Type": "application/json"} if data else {}
         if self.token is not None:
-            return {**headers, "Authorization": f"Bearer {self.token}"}
+            return headers | {"Authorization": f"Bearer {self.token}"}
         return headers if self.signature is None else self.signature.headers(method, url, headers, data)
 
 

@@ -17,7 +17,7 @@ from standings_cli.stack.errors import StackError
 if TYPE_CHECKING:
     import boto3
 
-    from standings_cli.stack.api import Api, Transport
+    from standings_cli.stack.api import Api
     from standings_cli.stack.maintenance import Maintenance
 
 SERVED: Final = Path(".local", "serve.json")
@@ -44,11 +44,11 @@ class Connection:
     @cached_property
     def api(self) -> "Api":
         """The HTTP API. Requests are signed if there are credentials and no token."""
-        from standings_cli.stack.api import Api, Signature  # noqa: PLC0415 - at first use
+        from standings_cli.stack.api import Api, Signature, Transport  # noqa: PLC0415 - at first use
 
         credentials = None if self._options.token else self._session.get_credentials()
         signature = None if credentials is None else Signature(credentials, self._region)
-        return Api(self.api_url, self._transport, signature, self._options.token)
+        return Api(self.api_url, Transport(local=self._options.local), signature, self._options.token)
 
     @cached_property
     def maintenance(self) -> "Maintenance":
@@ -82,7 +82,7 @@ class Connection:
 
     def unsigned(self, method: str, path: str) -> int:
         """Send a request without a body, a signature or a token. Return the status of the answer."""
-        return self._transport.send(method, f"{self.api_url.rstrip('/')}/{path}").status
+        return self.api.transport.send(method, f"{self.api_url.rstrip('/')}/{path}").status
 
     def client(self, service: Any) -> Any:
         """Make a client of an AWS service for the stack's account and region, or for the local endpoint."""
@@ -93,12 +93,6 @@ class Connection:
         if self._options.local:
             config = config.merge(Config(proxies={}))
         return self._session.client(service, endpoint_url=self._endpoint_url, config=config)
-
-    @cached_property
-    def _transport(self) -> "Transport":
-        from standings_cli.stack.api import Transport  # noqa: PLC0415 - at first use
-
-        return Transport(local=self._options.local)
 
     @property
     def _region(self) -> str:

@@ -3,13 +3,12 @@
 Nothing here needs AWS's packages, which take longer to import than all the rest.
 """
 
-import sys
 from collections.abc import Callable
 from difflib import get_close_matches
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
-from standings_cli.terminal import DIFFERS, OK, shown
+from standings_cli.terminal import DIFFERS, OK, say
 
 if TYPE_CHECKING:
     from standings_cli.stack.api import Api
@@ -40,12 +39,8 @@ class StackError(Exception):
     """The stack does not exist or is not a stack of Standings."""
 
 
-class FunctionError(Exception):
-    """The function failed, or what it was asked for is a mistake. The message is the function's own error."""
-
-    def __init__(self, detail: str, *, is_mistake: bool = False) -> None:
-        super().__init__(detail)
-        self.is_mistake = is_mistake
+class FunctionError(StackError):
+    """The maintenance function failed. The message is the function's own error."""
 
 
 class NoAnswerError(Exception):
@@ -60,19 +55,13 @@ _LOCAL: Final = "--local speaks to the stack that `make serve` has started"
 _LOG_IN: Final = f"log in to AWS, or name a profile with --profile; {_LOCAL}"
 _BY_CLASS: Final = {
     "NoRegionError": f"name one with --region, or a profile that has one with --profile; {_LOCAL}",
-    "NoCredentialsError": _LOG_IN,
-    "PartialCredentialsError": _LOG_IN,
-    "CredentialRetrievalError": _LOG_IN,
-    "TokenRetrievalError": _LOG_IN,
-    "SSOTokenLoadError": _LOG_IN,
-    "UnauthorizedSSOTokenError": _LOG_IN,
     "ProfileNotFound": "name a profile of your AWS configuration with --profile",
+    **dict.fromkeys(("NoCredentialsError", "PartialCredentialsError", "CredentialRetrievalError"), _LOG_IN),
+    **dict.fromkeys(("TokenRetrievalError", "SSOTokenLoadError", "UnauthorizedSSOTokenError"), _LOG_IN),
 }
 _BY_CODE: Final = {
-    "ExpiredToken": _LOG_IN,
-    "ExpiredTokenException": _LOG_IN,
-    "InvalidClientTokenId": _LOG_IN,
-    "UnrecognizedClientException": _LOG_IN,
+    **dict.fromkeys(("ExpiredToken", "ExpiredTokenException"), _LOG_IN),
+    **dict.fromkeys(("InvalidClientTokenId", "UnrecognizedClientException"), _LOG_IN),
     "ValidationError": f"check --stack and --region; {_LOCAL}",
     "ResourceNotFoundException": "check --stack and --region, or deploy the stack again",
     "AWS.SimpleQueueService.NonExistentQueue": "check --queue-url and --region",
@@ -115,7 +104,7 @@ def unknown_status(api: "Api", board: str) -> int:
     """Return the exit status of an answer that an unknown board gives as well. If the board is unknown, say so."""
     problem = unknown_board(api, board)
     if problem is not None:
-        print(f"standings: {shown(problem)}", file=sys.stderr)
+        say(f"standings: {problem}")
     return OK if problem is None else DIFFERS
 
 

@@ -2,7 +2,6 @@
 
 import json
 import random
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -10,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from standings.domain.errors import InvalidArgumentError, NotFoundError
 from standings.stores import StoreUnavailableError
-from standings_cli.stack.errors import FunctionError, backoff
-from standings_cli.terminal import shown
+from standings_cli.stack.errors import FunctionError, InputError, backoff
+from standings_cli.terminal import say
 
 if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
@@ -34,10 +33,11 @@ class Maintenance:
     def answers(self, task: str, arguments: Mapping[str, Any], action: str | None = None) -> Iterator[dict[str, Any]]:
         """Call the function until the task is done, and return each answer. A list is called for once.
 
-        `action` names the part of the task to do, such as `replay`. While the store is unavailable the call is tried
-        again, six times in a row at most. Raises FunctionError.
+        `action` names the part of the task to do, such as `replay`. Arguments that are None are left out. While the
+        store is unavailable the call is tried again, six times in a row at most. Raises FunctionError, and InputError
+        for what the function calls a mistake.
         """
-        remaining = dict(arguments)
+        remaining = {name: value for name, value in arguments.items() if value is not None}
         while True:
             answer = self._answer({task: remaining if action is None else {action: remaining}})
             yield answer
@@ -60,12 +60,12 @@ class Maintenance:
                     mistake = str(answer["errorMessage"])
                     is_of_board = mistake.startswith(("board ", "no family "))
                     hint = ": `standings boards list` shows the boards" if is_of_board else ""
-                    raise FunctionError(mistake + hint, is_mistake=True)
+                    raise InputError(mistake + hint)
                 raise FunctionError(error)
             if attempt < _ATTEMPTS:
                 pause = backoff(attempt, _FIRST_RETRY_S, _MAX_PAUSE_S, self.chance)
                 retry = f"trying again in {pause:.1f} s (attempt {attempt + 1} of {_ATTEMPTS})"
-                print(f"standings: {shown(error)}; {retry}", file=sys.stderr, flush=True)
+                say(f"standings: {error}; {retry}")
                 self.sleep(pause)
         raise FunctionError(
             f"{error}; the function failed {_ATTEMPTS} times in a row: run the same command again later"
