@@ -1,17 +1,22 @@
-"""`doctor`: look whether a stack is deployed as it should be, and prove its ranks."""
+"""`doctor`: look whether a stack is deployed as it should be, prove its ranks, and save what AWS answers."""
 
 import argparse
-from collections.abc import Iterator
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from random import Random
 from secrets import token_hex
-from typing import Final
+from typing import Any, Final
+
+from botocore.exceptions import BotoCoreError, ClientError
 
 from standings_cli.commands.options import Commands
-from standings_cli.doctor.checks import Deployed, Finding, Verdict, look
+from standings_cli.doctor.checks import Deployed, Finding, Verdict, look, note, ok
 from standings_cli.doctor.exercise import Tools, exercise
-from standings_cli.doctor.recording import Recording
 from standings_cli.stack.connection import Connection
 from standings_cli.terminal import DIFFERS, OK, as_json, say, shown
 
@@ -68,3 +73,122 @@ def _findings(connection: Connection, options: argparse.Namespace) -> Iterator[F
 def now() -> datetime:
     """The time of this machine."""
     return datetime.now(UTC)
+
+
+# An account number stands by itself in ARNs, in addresses of queues, and in the names of sam's buckets.
+_ACCOUNT: Final = re.compile(r"(?<![0-9A-Za-z])[0-9]{12}(?![0-9A-Za-z])")
+_EXAMPLE: Final = "123456789012"  # AWS's own in its documentation
+_NOBODY: Final = {"pk": {"S": "#doctor"}, "sk": {"S": "#doctor"}}
+_SOMEBODY: Final = {"pk": {"S": "#doctor"}, "sk": {"S": "#other"}}
+_MUST_EXIST: Final = "attribute_exists(pk)"
+_MOST_LETTERS: Final = 10
+_MOST_PAGES: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """Saves shapes of a stack as JSON files in a directory. Only the board of an exercise lends its data."""
+
+    deployed: Deployed
+    directory: Path
+    _iterators: list[str] = field(default_factory=list)
+
+    def of_stack(self) -> Iterator[Finding]:
+        """Save how tables, functions and event source mappings are described, and which errors writes can meet.
+
+        The writes for it have conditions that never hold, so they change nothing.
+        """
+        yield from self._save("tables", lambda: self.deployed.tables)
+        for function in self.deployed.functions:
+            yield from self._save(function, partial(self._function, function))
+        for name, request in _failing(self.deployed.resources["ScoresTable"]).items():
+            yield from self._save(name, partial(self._error, *request))
+
+    def watch(self) -> Iterator[Finding]:
+        """Take note of the end of the stream, before the board of an exercise has events."""
+        client = self.deployed.connection.client("dynamodbstreams")
+        stream = self.deployed.tables["ScoresTable"]["LatestStreamArn"]
+        try:
+            for shard in client.describe_stream(StreamArn=stream)["StreamDescription"]["Shards"]:
+                asked = {"StreamArn": stream, "ShardId": shard["ShardId"], "ShardIteratorType": "LATEST"}
+                self._iterators.append(client.get_shard_iterator(**asked)["ShardIterator"])
+        except (ClientError, BotoCoreError) as error:
+            yield note("record of stream-records", f"AWS did not let it be read: {error}")
+
+    def of_board(self, board: str) -> Iterator[Finding]:
+        """Save a board's records in the stream, and its messages in the dead-letter queue."""
+        yield from self._save("stream-records", partial(self._records, board))
+        yield from self._save("dead-letters", partial(self._letters, board))
+
+    def _save(self, name: str, shape: Callable[[], Any]) -> Iterator[Finding]:
+        about = f"record of {name}"
+        try:
+            content = shape()
+        except (ClientError, BotoCoreError) as error:
+            yield note(about, f"AWS did not let it be read: {error}")
+            return
+        path = self.directory / f"{name}.json"
+        self.directory.mkdir(parents=True, exist_ok=True)
+        path.write_text(without_account(content), encoding="utf-8")
+        yield ok(about, str(path))
+
+    def _function(self, name: str) -> Any:
+        client, function = self.deployed.connection.client("lambda"), self.deployed.resources[name]
+        configuration = _body(client.get_function_configuration(FunctionName=function))
+        mappings = _body(client.list_event_source_mappings(FunctionName=function))
+        return {"configuration": configuration, "mappings": mappings["EventSourceMappings"]}
+
+    def _error(self, operation: str, request: dict[str, Any]) -> Any:
+        try:
+            return _body(getattr(self.deployed.connection.client("dynamodb"), operation)(**request))
+        except ClientError as error:
+            status = error.response["ResponseMetadata"].get("HTTPStatusCode")
+            return {"operation": operation, "request": request, "status": status, "response": _body(error.response)}
+
+    def _records(self, board: str) -> list[Any]:
+        client = self.deployed.connection.client("dynamodbstreams")
+        found: list[Any] = []
+        for first in self._iterators:
+            iterator = first
+            for _ in range(_MOST_PAGES):
+                answer = client.get_records(ShardIterator=iterator)
+                found += [record for record in answer["Records"] if _is_of(board, record)]
+                if "NextShardIterator" not in answer:  # the shard is closed
+                    break
+                iterator = answer["NextShardIterator"]
+        return found
+
+    def _letters(self, board: str) -> list[Any]:
+        answer = self.deployed.connection.client("sqs").receive_message(
+            QueueUrl=self.deployed.resources["ActivityDeadLetterQueue"],
+            MaxNumberOfMessages=_MOST_LETTERS,
+            VisibilityTimeout=0,
+            MessageSystemAttributeNames=["All"],
+            MessageAttributeNames=["All"],
+        )
+        return [message for message in answer.get("Messages", []) if json.dumps(board) in message["Body"]]
+
+
+def without_account(content: Any) -> str:
+    """Return JSON with the account number of AWS's documentation in place of any other."""
+    return _ACCOUNT.sub(_EXAMPLE, json.dumps(content, indent=2, sort_keys=True, default=str)) + "\n"
+
+
+def _failing(scores: str) -> dict[str, tuple[str, dict[str, Any]]]:
+    """Writes that DynamoDB refuses: an operation and a request for each name."""
+    missing = {"TableName": scores, "Key": _NOBODY, "ConditionExpression": _MUST_EXIST}
+    holds = {"TableName": scores, "Key": _SOMEBODY, "ConditionExpression": "attribute_not_exists(pk)"}
+    checks = [{"ConditionCheck": missing}, {"ConditionCheck": holds}]
+    return {
+        "condition": ("delete_item", missing),
+        "cancelled-transaction": ("transact_write_items", {"TransactItems": checks}),
+        "invalid-transaction": ("transact_write_items", {"TransactItems": [{"ConditionCheck": missing}] * 2}),
+    }
+
+
+def _is_of(board: str, record: Any) -> bool:
+    return bool(record["dynamodb"]["Keys"]["pk"]["S"].startswith(f"{board}#"))
+
+
+def _body(answer: Any) -> Any:
+    return {name: value for name, value in answer.items() if name != "ResponseMetadata"}

@@ -13,8 +13,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from standings_cli.commands import doctor
+from standings_cli.commands.doctor import Recording, without_account
 from standings_cli.doctor.checks import FUNCTIONS, Deployed, Verdict
-from standings_cli.doctor.recording import Recording, without_account
 from standings_cli.stack.errors import NoAnswerError
 from standings_cli.stack.maintenance import Maintenance
 from standings_cli.terminal import DIFFERS, OK
