@@ -99,8 +99,12 @@ def csv_line(cells: Iterable[object]) -> str:
 def print_csv(columns: Sequence[str], rows: Iterable[Iterable[object]]) -> None:
     """Print rows as CSV with a header; None is an empty cell. What a terminal could interpret is escaped on one."""
     for row in (columns, *rows):
-        line = csv_line(row)
-        print(shown(line.removesuffix("\n")) if sys.stdout.isatty() else line, end="\n" if sys.stdout.isatty() else "")
+        print_line(csv_line(row))
+
+
+def print_line(line: str) -> None:
+    """Print a line, given with its end. What a terminal could interpret is escaped on one."""
+    print(f"{shown(line[:-1])}\n" if sys.stdout.isatty() else line, end="")
 
 
 _PIPE_WIDTH: Final = 10_000

@@ -20,8 +20,6 @@ from standings_cli.doctor.exercise import Tools, exercise
 from standings_cli.stack.connection import Connection
 from standings_cli.terminal import DIFFERS, OK, as_json, say, shown
 
-_RINGS: Final = "one event is refused on purpose, so the alarm on dead letters may ring"
-
 
 def add(commands: Commands) -> None:
     """Add `doctor`."""
@@ -60,7 +58,7 @@ def _findings(connection: Connection, options: argparse.Namespace) -> Iterator[F
         yield from recording.of_stack()
     if not options.exercise:
         return
-    say(f"standings: {_RINGS}")
+    say("standings: one event is refused on purpose, so the alarm on dead letters may ring")
     board = options.board or f"doctor-{token_hex(4)}"
     tools = Tools(connection, now, Random(board))  # noqa: S311 - not for secrets
     if recording:
@@ -80,7 +78,6 @@ _ACCOUNT: Final = re.compile(r"(?<![0-9A-Za-z])[0-9]{12}(?![0-9A-Za-z])")
 _EXAMPLE: Final = "123456789012"  # AWS's own in its documentation
 _NOBODY: Final = {"pk": {"S": "#doctor"}, "sk": {"S": "#doctor"}}
 _SOMEBODY: Final = {"pk": {"S": "#doctor"}, "sk": {"S": "#other"}}
-_MUST_EXIST: Final = "attribute_exists(pk)"
 _MOST_LETTERS: Final = 10
 _MOST_PAGES: Final = 20
 
@@ -152,7 +149,8 @@ class Recording:
             iterator = first
             for _ in range(_MOST_PAGES):
                 answer = client.get_records(ShardIterator=iterator)
-                found += [record for record in answer["Records"] if _is_of(board, record)]
+                keys = [(record["dynamodb"]["Keys"]["pk"]["S"], record) for record in answer["Records"]]
+                found += [record for key, record in keys if key.startswith(f"{board}#")]
                 if "NextShardIterator" not in answer:  # the shard is closed
                     break
                 iterator = answer["NextShardIterator"]
@@ -176,7 +174,7 @@ def without_account(content: Any) -> str:
 
 def _failing(scores: str) -> dict[str, tuple[str, dict[str, Any]]]:
     """Writes that DynamoDB refuses: an operation and a request for each name."""
-    missing = {"TableName": scores, "Key": _NOBODY, "ConditionExpression": _MUST_EXIST}
+    missing = {"TableName": scores, "Key": _NOBODY, "ConditionExpression": "attribute_exists(pk)"}
     holds = {"TableName": scores, "Key": _SOMEBODY, "ConditionExpression": "attribute_not_exists(pk)"}
     checks = [{"ConditionCheck": missing}, {"ConditionCheck": holds}]
     return {
@@ -184,10 +182,6 @@ def _failing(scores: str) -> dict[str, tuple[str, dict[str, Any]]]:
         "cancelled-transaction": ("transact_write_items", {"TransactItems": checks}),
         "invalid-transaction": ("transact_write_items", {"TransactItems": [{"ConditionCheck": missing}] * 2}),
     }
-
-
-def _is_of(board: str, record: Any) -> bool:
-    return bool(record["dynamodb"]["Keys"]["pk"]["S"].startswith(f"{board}#"))
 
 
 def _body(answer: Any) -> Any:

@@ -21,7 +21,7 @@ from standings_cli.files import Record
 from standings_cli.stack.api import Api
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import InputError
-from standings_cli.terminal import DIFFERS, Meter, as_json, csv_line, members, number, say, shown
+from standings_cli.terminal import DIFFERS, Meter, as_json, csv_line, members, number, print_line, say, shown
 
 FORMS: Final = ("csv", "jsonl")
 PAGE_SIZE: Final = 1_000  # the most entries that the API returns at once
@@ -111,15 +111,12 @@ def _status(whole: WholeList, options: argparse.Namespace) -> int:
 
 
 def _print(whole: WholeList, form: str, meter: Meter) -> None:
-    """Write the list to standard output: to a terminal with what it could interpret escaped."""
-    is_terminal = sys.stdout.isatty()
     print(_header(form), end="")
     for entries, _, share in whole.pages():
         for entry in entries:
-            line = _line(entry, form)
-            print(shown(line.removesuffix("\n")) if is_terminal else line, end="\n" if is_terminal else "")
+            print_line(_line(entry, form))
         sys.stdout.flush()
-        if not is_terminal:
+        if not sys.stdout.isatty():
             meter.move(share, f"{len(whole.written):,} lines")
 
 

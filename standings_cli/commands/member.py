@@ -1,7 +1,7 @@
 """`member`: show, register, hide, show again and remove a member of a board; name a person, erase one."""
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -16,31 +16,24 @@ def add(commands: Commands) -> None:
     """Add the commands about members."""
     actions = commands.group("member")
 
-    show = _add(actions, "show", "show a member's scores and ranks in everything that a board counts")
-    show.set_defaults(do=_show)
-
-    register = _add(actions, "register", "register a member, unless it is there", "A hidden member stays hidden.")
-    register.set_defaults(do=_put)
-
-    hide = _add(
+    _add(actions, "show", _show, "show a member's scores and ranks in everything that a board counts")
+    _add(actions, "register", _put, "register a member, unless it is there", "A hidden member stays hidden.")
+    _add(
         actions,
         "hide",
+        partial(_put, hidden=True),
         "take a member out of every ranking of a board; its scores are kept and its events go on to count",
         "A member that is not there yet is registered, hidden.",
     )
-    hide.set_defaults(do=partial(_put, hidden=True))
-
-    unhide = _add(actions, "unhide", "bring a hidden member back with its scores")
-    unhide.set_defaults(do=partial(_put, hidden=False))
-
-    remove = _add(
+    _add(actions, "unhide", partial(_put, hidden=False), "bring a hidden member back with its scores")
+    _add(
         actions,
         "remove",
+        _remove,
         "remove a member of a board, with its scores",
         "A later event begins at zero; on a board of registered members after it was registered again. "
         "Exit status 1 if there is no such member.",
     )
-    remove.set_defaults(do=_remove)
 
     name = actions.add("name", help="give a member a name, which every board shows")
     name.add_argument("member", metavar="ID")
@@ -61,12 +54,11 @@ def add(commands: Commands) -> None:
     erase.set_defaults(do=_erase)
 
 
-def _add(actions: Commands, name: str, text: str, epilog: str | None = None) -> argparse.ArgumentParser:
+def _add(actions: Commands, name: str, do: Callable[..., int], text: str, epilog: str | None = None) -> None:
     parser = actions.add(name, help=text, epilog=epilog)
     parser.add_argument("board")
     parser.add_argument("member", metavar="ID")
-    parser.set_defaults(resumes=False)
-    return parser
+    parser.set_defaults(do=do, resumes=False)
 
 
 def _show(connection: Connection, options: argparse.Namespace) -> int:

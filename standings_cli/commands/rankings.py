@@ -167,8 +167,7 @@ def _rank(parser: argparse.ArgumentParser, connection: Connection, options: argp
     answer = connection.api.read(*path, "rank", **arguments)
     if options.json:
         print(as_json(answer))
-        return board_status(connection.api, answer)
-    if options.member is not None:
+    elif options.member is not None:
         show_rank(answer)
     else:
         screen = console()
@@ -183,21 +182,18 @@ def show_rank(answer: Mapping[str, Any]) -> None:
     """Print a member's rank."""
     screen = console()
     screen.print(_heading(answer))
-    screen.print(_member_rank(answer))
-
-
-def _member_rank(answer: Mapping[str, Any]) -> str:
     text = (
         f"{shown(answer['member'])}: rank {number(answer['rank'])} of {number(answer['total'])}, "
         f"score {number(answer['score'])}, percentile {number(answer['percentile'])}"
     )
-    if "previous_rank" not in answer:
-        return text
-    if answer["previous_rank"] is None:
-        return f"{text}, not ranked in the period before"
-    by = answer["previous_rank"] - answer["rank"]
-    moved = f"{number(abs(by))} {'up' if by > 0 else 'down'} from {number(answer['previous_rank'])}" if by else "as"
-    return f"{text}, {moved} in the period before"
+    before = answer.get("previous_rank")
+    if before is not None:
+        by = before - answer["rank"]
+        moved = f"{number(abs(by))} {'up' if by > 0 else 'down'} from {number(before)}" if by else "as"
+        text += f", {moved} in the period before"
+    elif "previous_rank" in answer:
+        text += ", not ranked in the period before"
+    screen.print(text)
 
 
 PERIODS: Final = 14

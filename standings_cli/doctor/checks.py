@@ -89,7 +89,6 @@ class Deployed:
 
 
 _VIEW: Final = "NEW_AND_OLD_IMAGES"
-_ENABLE: Final = "run `aws lambda update-event-source-mapping --uuid {uuid} --enabled`"
 
 
 def mappings(deployed: Deployed) -> Iterator[Finding]:
@@ -125,7 +124,7 @@ def _mapping(deployed: Deployed, function: str, source: str) -> Finding:
         sources = ", ".join(one["EventSourceArn"] for one in found) or "nothing"
         return failed(about, f"expected a mapping of {source}, got {sources}: deploy again")
     if mapping["State"] != "Enabled":
-        advice = _ENABLE.format(uuid=mapping["UUID"])
+        advice = f"run `aws lambda update-event-source-mapping --uuid {mapping['UUID']} --enabled`"
         return failed(about, f"expected the mapping to be Enabled, got {mapping['State']}: {advice}")
     result = mapping.get("LastProcessingResult", "")
     if result.startswith("PROBLEM"):
@@ -290,16 +289,13 @@ def concurrency(deployed: Deployed) -> Iterator[Finding]:
         yield ok(about, f"the account allows {found:,}, {needed:,} are needed")
 
 
-_REFUSED = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
-
-
 def signatures(deployed: Deployed) -> Iterator[Finding]:
     """The API refuses a request without a signature or a token, unless the parameters open it."""
     unsigned = deployed.connection.unsigned
     # A post of nothing is answered 400 where it is let in, and nothing is written.
     reads, writes = unsigned("GET", "boards"), unsigned("POST", "events")
     for about, status, parameter in (("reads", reads, "OpenReads"), ("writes", writes, "OpenWrites")):
-        if status in _REFUSED:
+        if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             yield ok(f"unsigned {about}", f"refused with {status}")
         elif deployed.parameter(parameter) == "true":
             yield note(f"unsigned {about}", f"open to anyone: {parameter} is true")
@@ -308,7 +304,6 @@ def signatures(deployed: Deployed) -> Iterator[Finding]:
             yield failed_on_aws(deployed, f"unsigned {about}", detail)
 
 
-_UNTIL_POLLED: Final = frozenset({"QueueNotPolledAlarm", "StreamNotPolledAlarm", "LooksNotPolledAlarm"})
 _FIRST_POLLS: Final = timedelta(minutes=20)
 _IN_QUEUE: Final = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible")
 _LONG_RUN: Final = timedelta(hours=1)
@@ -321,15 +316,11 @@ def alarms(deployed: Deployed) -> Iterator[Finding]:
         deployed.connection.client("cloudwatch").get_paginator("describe_alarms").paginate(AlarmTypes=["MetricAlarm"])
     )
     ours = {name: logical for logical, name in deployed.resources.items() if logical.endswith("Alarm")}
-    found: dict[str, Mapping[str, Any]] = {
-        ours[alarm["AlarmName"]]: alarm
-        for page in pages
-        for alarm in page["MetricAlarms"]
-        if alarm["AlarmName"] in ours
-    }
+    every = {alarm["AlarmName"]: alarm for page in pages for alarm in page["MetricAlarms"]}
+    found = {logical: every[name] for name, logical in ours.items() if name in every}
     missing = sorted(set(ours.values()) - found.keys())
     ringing = sorted(name for name, alarm in found.items() if alarm.get("StateValue") == "ALARM")
-    fresh = [name for name in ringing if name in _UNTIL_POLLED and _age(deployed, found[name]) < _FIRST_POLLS]
+    fresh = [name for name in ringing if name.endswith("NotPolledAlarm") and _age(deployed, found[name]) < _FIRST_POLLS]
     if missing or not ours:
         yield failed("alarms", f"gone: {', '.join(missing) or 'all of them'}: deploy again")
     elif set(ringing) - set(fresh):
@@ -470,9 +461,11 @@ def look(deployed: Deployed) -> Iterator[Finding]:
         try:
             yield from check(deployed)
         except (ClientError, BotoCoreError, FunctionError, InputError, NoAnswerError) as error:
-            if deployed.connection.is_local:
-                yield note(about, f"a local AWS cannot tell: {error}")
-            else:
-                yield failed(about, f"could not look: {error}")
+            is_local = deployed.connection.is_local
+            yield (
+                note(about, f"a local AWS cannot tell: {error}")
+                if is_local
+                else failed(about, f"could not look: {error}")
+            )
         except KeyError as error:
             yield failed(about, f"the stack has no {error}: is it a stack of Standings, deployed whole?")

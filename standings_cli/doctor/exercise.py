@@ -14,7 +14,7 @@ from random import Random
 from typing import Any, Final, NamedTuple
 from zoneinfo import ZoneInfo
 
-from standings.aws.sqs import MAX_ENTRIES, OutgoingMessage
+from standings.aws.sqs import OutgoingMessage, batches
 from standings_cli.doctor.checks import Finding, failed, ok
 from standings_cli.post.outbox import NotTakenError, Outbox
 from standings_cli.stack.api import Api
@@ -338,16 +338,17 @@ def exercise(tools: Tools, board: str, record: Record = lambda _: iter(())) -> I
     """
     api = tools.connection.api
     rules = rules_of(api.read("boards", board))
-    if not rules.is_open:
-        yield failed("exercise", f"{board} takes registered members alone: name another with --board")
-        return
-    if narrow := [metric.name for metric in rules.metrics if metric.least > metric.most]:
-        yield failed("exercise", f"{board} takes no whole numbers for {narrow[0]}: name another with --board")
-        return
+    narrow = [metric.name for metric in rules.metrics if metric.least > metric.most]
     ranked = [(metric.name, window) for metric in rules.metrics for window in metric.windows[:1]]
-    total = api.read("boards", board, *ranked[0], limit=1)["total"] if ranked else 0
-    if total:
-        yield failed("exercise", f"expected a board without members, got {total} on {board}: name another with --board")
+    problem = None
+    if not rules.is_open:
+        problem = f"{board} takes registered members alone"
+    elif narrow:
+        problem = f"{board} takes no whole numbers for {narrow[0]}"
+    elif ranked and (total := api.read("boards", board, *ranked[0], limit=1)["total"]):
+        problem = f"expected a board without members, got {total} on {board}"
+    if problem:
+        yield failed("exercise", f"{problem}: name another with --board")
         return
     exercised = _Exercise(tools, rules)
     try:
@@ -380,8 +381,9 @@ class _Exercise:
     def _post(self, bodies: Sequence[str]) -> None:
         connection = self.tools.connection
         messages = [OutgoingMessage(body, {}, self.rules.board) for body in bodies]
-        batches = [messages[start : start + MAX_ENTRIES] for start in range(0, len(messages), MAX_ENTRIES)]
-        for _, refused in Outbox(connection.client("sqs"), connection.queue_url).delivered(batches, list):
+        for _, refused in Outbox(connection.client("sqs"), connection.queue_url).delivered(
+            batches(messages, lambda message: message), list
+        ):
             if refused:
                 raise NotTakenError(next(iter(refused.values())))
 

@@ -113,9 +113,7 @@ def _header(columns: list[str], reader: "RowReader") -> list[str | None]:
     return names
 
 
-def _event(cells: list[str] | Exception, names: list[str | None], reader: "RowReader") -> EventText:
-    if isinstance(cells, Exception):
-        raise cells
+def _event(cells: list[str], names: list[str | None], reader: "RowReader") -> EventText:
     fields: dict[str, str] = {}
     amounts = dict(reader.metrics)
     for name, cell in zip(names, cells, strict=True):
@@ -177,10 +175,17 @@ class RowReader:
         lines = Lines(stream, self._settings(), may_grow=may_grow)
         seen: dict[int, int] = {}
         wrong = 0
-        for count, (line, event) in enumerate(self._events(lines), start=1):
+        rows: Iterator[tuple[int, Any]] = lines.texts()
+        parse: Callable[[Any], EventText] = _json_event
+        if self.form == "csv":
+            columns, rows = lines.table()
+            parse = partial(_event, names=_header(columns, self), reader=self)
+        for count, (line, content) in enumerate(rows, start=1):
             outgoing, problem = None, ""
             try:
-                outgoing = self._message(event(), seen, now())
+                if isinstance(content, Exception):
+                    raise content
+                outgoing = self._message(parse(content), seen, now())
             except HalfLineError as error:
                 yield Row(line, None, str(error), lines.mark(count - 1, wrong), is_half=True)
                 return
@@ -188,15 +193,6 @@ class RowReader:
                 wrong += 1
                 problem = str(error)
             yield Row(line, outgoing, problem, lines.mark(count, wrong))
-
-    def _events(self, lines: Lines) -> Iterator[tuple[int, Callable[[], EventText]]]:
-        """Return the first line of each row, and what reads its event."""
-        if self.form == "csv":
-            columns, rows = lines.table()
-            names = _header(columns, self)
-            yield from ((line, partial(_event, cells, names, self)) for line, cells in rows)
-        else:
-            yield from ((line, partial(_json_event, text)) for line, text in lines.texts())
 
     def _settings(self) -> str:
         columns, ignored = dict(self.columns), sorted(self.ignored)
@@ -226,9 +222,7 @@ class RowReader:
         return blake2b(origin + content, digest_size=16).hexdigest()
 
 
-def _json_event(text: str | Exception) -> EventText:
-    if isinstance(text, Exception):
-        raise text
+def _json_event(text: str) -> EventText:
     try:
         fields = orjson.loads(text)
     except ValueError as error:

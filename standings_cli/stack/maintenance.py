@@ -54,13 +54,12 @@ class Maintenance:
             failed, answer = self._invoke(event)
             if not failed:
                 return answer
-            error = f"{answer.get('errorType', 'error')}: {answer.get('errorMessage', '')}"
-            if answer.get("errorType") != StoreUnavailableError.__name__:
-                if answer.get("errorType") in _MISTAKES:
-                    mistake = str(answer["errorMessage"])
-                    is_of_board = mistake.startswith(("board ", "no family "))
-                    hint = ": `standings boards list` shows the boards" if is_of_board else ""
-                    raise InputError(mistake + hint)
+            kind, told = answer.get("errorType", "error"), str(answer.get("errorMessage", ""))
+            if kind in _MISTAKES:
+                is_of_board = told.startswith(("board ", "no family "))
+                raise InputError(told + (": `standings boards list` shows the boards" if is_of_board else ""))
+            error = f"{kind}: {told}"
+            if kind != StoreUnavailableError.__name__:
                 raise FunctionError(error)
             if attempt < _ATTEMPTS:
                 pause = backoff(attempt, _FIRST_RETRY_S, _MAX_PAUSE_S, self.chance)
