@@ -241,11 +241,8 @@ def runtimes(deployed: Deployed) -> Iterator[Finding]:
         fits = runtime in layer.get("CompatibleRuntimes", [runtime])
         if not fits or processor not in layer.get("CompatibleArchitectures", [processor]):
             built = (*layer.get("CompatibleRuntimes", ()), *layer.get("CompatibleArchitectures", ()))
-            yield failed(
-                about,
-                f"{runtime} on {processor}, but the layer was built for {', '.join(built)}: give sam build and sam "
-                "deploy the same PythonRuntime and Architecture",
-            )
+            advice = "give sam build and sam deploy the same PythonRuntime and Architecture"
+            yield failed(about, f"{runtime} on {processor}, but the layer was built for {', '.join(built)}: {advice}")
         else:
             yield ok(about, f"{runtime} on {processor}, as the layer")
 
@@ -380,16 +377,13 @@ def audits(deployed: Deployed) -> Iterator[Finding]:
     if not turns:
         yield note(about, "none has run yet")
     elif deployed.now() - datetime.fromtimestamp(answer["ran_at"] / 1000, UTC) > _overdue(schedule):
-        ran = instant(answer["ran_at"])
-        yield failed(
-            about, f"the last run was at {ran}, with the schedule {schedule}: is its rule enabled? deploy again"
-        )
+        ran = f"the last run was at {instant(answer['ran_at'])}, with the schedule {schedule}"
+        yield failed(about, f"{ran}: is its rule enabled? deploy again")
     elif left_out:
         yield failed(about, f"left out {', '.join(left_out)}: the log of the maintenance function says why")
     elif drift := sum(turn["drift"] for turn in turns):
-        yield failed(
-            about, f"{drift} differences since {instant(turns[-1]['since'])}: `standings audit` shows what is left"
-        )
+        since = instant(turns[-1]["since"])
+        yield failed(about, f"{drift} differences since {since}: `standings audit` shows what is left")
     else:
         yield ok(about, f"no difference; the last run was at {instant(answer['ran_at'])}")
 

@@ -316,8 +316,6 @@ _PROBE_PAUSE_S: Final = 0.1
 PATIENCE_S: Final = 300.0
 _SHOWN: Final = 5
 
-Record = Callable[[str], Iterator[Finding]]
-
 
 @dataclass(frozen=True, slots=True)
 class Tools:
@@ -331,7 +329,7 @@ class Tools:
     say: Callable[[str], None] = say
 
 
-def exercise(tools: Tools, board: str, record: Record = lambda _: iter(())) -> Iterator[Finding]:
+def exercise(tools: Tools, board: str, record: Callable[[str], Iterable[Finding]] = lambda _: ()) -> Iterator[Finding]:
     """Prove the ranks of a board that has no events yet. The board and its dead letter are removed afterwards.
 
     `record` is called with the board while its events and its dead letter are there.
@@ -364,7 +362,7 @@ class _Exercise:
     rules: Rules
     probed: list[Event] = field(default_factory=list)
 
-    def run(self, record: Record) -> Iterator[Finding]:
+    def run(self, record: Callable[[str], Iterable[Finding]]) -> Iterator[Finding]:
         tools, rules = self.tools, self.rules
         began = tools.now()
         events, messages = activity(rules, tools.rng, began)

@@ -80,7 +80,10 @@ class Outbox:
                 reason = str(error)
                 continue
             failed = {int(failure["Id"]): failure for failure in answer.get("Failed", [])}
-            unsent = [position for position, failure in failed.items() if _is_temporary_failure(failure)]
+            faults = [position for position, failure in failed.items() if failure.get("SenderFault")]
+            unsent = [
+                position for position in failed if position not in faults or _is_throttled(failed[position]["Code"])
+            ]
             refused |= {position: said_of(failure) for position, failure in failed.items() if position not in unsent}
             if not unsent:
                 return refused
@@ -101,10 +104,6 @@ def _is_temporary(error: Exception) -> bool:
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.TOO_MANY_REQUESTS:
         return True
     return _is_throttled(error.response["Error"].get("Code", ""))
-
-
-def _is_temporary_failure(failure: Any) -> bool:
-    return not failure.get("SenderFault") or _is_throttled(failure["Code"])
 
 
 def _is_throttled(code: str) -> bool:
