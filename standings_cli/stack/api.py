@@ -52,7 +52,7 @@ class Transport:
             request = self._pools[proxy].request
             return request(method, url, body=data or None, headers=headers, redirect=False, retries=False)
         except SSLError as error:
-            whom = f"trusted are the certificates (PEM) in {self._trusted}, AWS_CA_BUNDLE names others"
+            whom = f"trusted are the certificates (PEM) in {self._trusted or 'the system'}, AWS_CA_BUNDLE names others"
             raise NoAnswerError(f"no answer from {url}: {error}; {whom}", is_temporary=False) from error
         except HTTPError as error:
             is_mistake = isinstance(error, LocationValueError)
