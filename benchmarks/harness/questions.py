@@ -171,6 +171,11 @@ class Questions:
         count = last - first + 1
         return self._shown(lambda: pages.page_around(self._about(), member=member, radius=radius), first, count)
 
+    def eleven_around(self, member: str) -> Question:
+        """Read eleven entries with a member among them: in the middle, or nearer to an end of the list."""
+        first = max(1, min(self._truth.position(member) - 5, self._truth.total - 10))
+        return self._shown(lambda: pages.page_around(self._about(), member=member, limit=11), first, 11)
+
     def rank(self, member: str, method: str = "competition") -> Question:
         expected = (self._truth.rank(member, method), self._truth.scores[member], self._truth.total)
         return (

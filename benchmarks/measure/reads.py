@@ -31,6 +31,7 @@ from standings.aws.dynamodb.scores import Scores
 from standings.domain.boards_toml import parse_boards
 from standings.domain.profiles import MAX_FOUND, MAX_LOOKED_AT
 from standings.domain.windows import DAY
+from standings.ingest import event_status
 from standings.members import ProfileAdmin
 from standings.read import board_list, member_ranks, pages
 from standings.read.history import MAX_PERIODS, history
@@ -65,6 +66,7 @@ def usual(board: Board, truth: Truth) -> Iterator[Answer]:
     yield board.row("the last 100", [ask.last()])
     yield board.row("100 from a score", map(ask.from_score, truth.order[: middle : middle // SAMPLE]))
     yield board.row("around a member, 5 on each side", map(ask.around, ask.sample()))
+    yield board.row("11 around a member", map(ask.eleven_around, (truth.order[0], truth.order[-1], *ask.sample())))
     yield board.row("rank of a member", map(ask.rank, ask.sample()))
     yield board.row("rank of a member, ordinal", (ask.rank(member, "ordinal") for member in ask.sample()))
     yield board.row("rank of a score", (ask.score(truth.scores[member] + 1) for member in ask.sample()))
@@ -89,6 +91,7 @@ def sharded(count: int) -> Iterator[Answer]:
     yield board.row("next page of 100", [ask.turned(first, back=False) for first in (1, 1_000, truth.total // 2)])
     yield board.row("100 at the middle", [ask.at(truth.total // 2)])
     yield board.row("around a member, 5 on each side", map(ask.around, ask.sample()))
+    yield board.row("11 around a member", map(ask.eleven_around, (truth.order[0], truth.order[-1], *ask.sample())))
     yield board.row("rank of a member", map(ask.rank, ask.sample()))
 
 
@@ -189,6 +192,22 @@ def directory() -> Iterator[Answer]:
     )
 
 
+def statuses() -> Iterator[Answer]:
+    """Measure what it costs to ask what became of an event."""
+    board = Board(parse_boards(population.BOARDS))
+    board.pipeline.write([event("counted", board.name, "m", {"points": 1})])
+    clock = still_clock()
+    scores = Scores(board.trips, "", "Receipts", clock)  # type: ignore[arg-type]
+    refusing = Scores(board.pipeline.meter, "", "Receipts", clock)  # type: ignore[arg-type]
+    refusing.refuse("refused", "metrics: the board has no such metric")
+
+    def status(event_id: str) -> Question:
+        ask = partial(event_status, scores, clock, event_id, with_reason=True)
+        return ask, lambda answer: (answer["id"], answer["status"]) == (event_id, event_id)
+
+    yield board.row("status of an event", map(status, ("counted", "refused")))
+
+
 # ---- a rolling window
 
 LARGEST: Final = 10_000_000
@@ -237,6 +256,7 @@ def _in_period(of: RollingBoard, offset: int, when: str) -> Iterator[Answer]:
     if single:
         yield row(f"rank of a member, {when}", map(ask.rank, single))
         yield row(f"around a member, 5 on each side, {when}", map(ask.around, single[:AROUND]))
+        yield row(f"11 around a member, {when}", map(ask.eleven_around, (truth.order[0], *single[:AROUND])))
         yield row(f"top 100 with `me`, {when}", map(ask.page_with, single[:AROUND]))
     if offset != ENDED:
         yield row(f"ranks of a group of {MAX_MEMBERS}, {when}", [ask.group(group[-MAX_MEMBERS:])])
@@ -486,6 +506,7 @@ def boards(*, small: bool) -> Iterator[tuple[int, str, Callable[[], Iterable[Ans
         yield count, "`all` and `day`", partial(periods, count)
     yield 2 * EQUALS, "equals", equals
     yield 0, "boards", directory
+    yield 0, "events", statuses
     for count, kind in product((SMALLEST,), KINDS) if small else (*product(SIZES, KINDS), (LARGEST, LARGE)):
         yield count, kind, partial(rolling, count, kind)
     histories = SMALL if small else HISTORIES
@@ -562,7 +583,7 @@ def of_profiles(result: Result) -> Iterator[str]:
     return crossed("read or change", (*reads, *changes))
 
 
-OTHERS: Final = (f"{SHARDS} shards", "`all` and `day`", "equals", "boards")
+OTHERS: Final = (f"{SHARDS} shards", "`all` and `day`", "equals", "boards", "events")
 TABLES: Final[dict[str, Lines]] = {
     "reads": of_rankings,
     "others": Table(

@@ -1,4 +1,7 @@
-"""The command function answers HTTP writes: it queues events, and changes members and profiles at once."""
+"""The command function answers HTTP writes: it queues events, and changes members and profiles at once.
+
+It also says what became of an event, to whoever may post events.
+"""
 
 import os
 from functools import cache
@@ -7,9 +10,10 @@ from typing import Any, Final
 from aws_lambda_powertools.event_handler import Response
 
 from standings import http
+from standings.aws.dynamodb.scores import Scores
 from standings.domain.errors import NotYourMemberError, bad_body
-from standings.http import check_admin, own_member
-from standings.ingest import Posting
+from standings.http import check_admin, is_admin, own_member
+from standings.ingest import Posting, event_status
 from standings.members import MemberAdmin, ProfileAdmin
 from standings.runtime.logs import logger
 from standings.wiring import building_blocks, command
@@ -21,13 +25,13 @@ _api = http.Api()
 
 @cache
 def _posting() -> Posting:
-    """Create the service with its first request: most processes need only one of the two."""
+    """Create the service with its first request: most processes need only one of them."""
     return command.posting(_clock)
 
 
 @cache
-def _members() -> tuple[MemberAdmin, ProfileAdmin]:
-    return command.members(_clock)
+def _services() -> tuple[MemberAdmin, ProfileAdmin, Scores]:
+    return command.services(_clock)
 
 
 @_api.route("POST", http.EVENTS)
@@ -37,19 +41,26 @@ def post() -> Response[str]:
     return http.json({"results": _posting().post(_api.body(), _own_member())}, 202)
 
 
+@_api.route("GET", http.EVENTS)
+def status() -> Response[str]:
+    """Whether an event was counted or refused. A reason may name a member, so it is not for everyone."""
+    event_id = _api.arguments("id").required("id", "say which event")
+    return http.json(event_status(_services()[2], _clock, event_id, with_reason=is_admin(_api.event)))
+
+
 @_api.route("PUT", http.MEMBER)
 def put(board: str) -> Response[str]:
     """Register a member. The body may hide it or show it again."""
     check_admin(_api.event)
     member = _member()
-    return http.json(_members()[0].put(board, member, _hidden()))
+    return http.json(_services()[0].put(board, member, _hidden()))
 
 
 @_api.route("DELETE", http.MEMBER)
 def delete(board: str) -> Response[str]:
     """Remove a member with its scores."""
     check_admin(_api.event)
-    _members()[0].remove(board, _member())
+    _services()[0].remove(board, _member())
     return Response(status_code=204, body="")
 
 
@@ -61,14 +72,14 @@ def put_profile() -> Response[str]:
         check_admin(_api.event)
     elif own != member:
         raise NotYourMemberError("id: the token is for another member")
-    return http.json(_members()[1].put(member, _api.document()))
+    return http.json(_services()[1].put(member, _api.document()))
 
 
 @_api.route("DELETE", http.PROFILE)
 def delete_profile() -> Response[str]:
     """Remove a member's profile."""
     check_admin(_api.event)
-    _members()[1].remove(_member())
+    _services()[1].remove(_member())
     return Response(status_code=204, body="")
 
 

@@ -31,6 +31,8 @@ CALLS: Final = [
     Call("GET", "/openapi.json", None, "standings/read", HTTPStatus.OK),
     Call("POST", f"/boards/{BOARD}/points/all/ranks", {"members": [MEMBER]}, "standings/read", HTTPStatus.OK),
     POST,
+    # The function answers that it knows no such event, so the request reached it.
+    Call("GET", "/events?id=unknown", None, "standings/write", HTTPStatus.NOT_FOUND),
     Call("PUT", f"/boards/{BOARD}/member?id={MEMBER}", {"hidden": True}, "standings/admin", HTTPStatus.OK),
     # The function answers that there is no such member, so the request reached it.
     Call("DELETE", f"/boards/{BOARD}/member?id=nobody", None, "standings/admin", HTTPStatus.NOT_FOUND),

@@ -87,7 +87,7 @@ class Judge:
         }
         now = {key: self._instant(call, key, *images) for key, images in changed.items()}
         for table, _, receipt in writes:
-            if table != "Receipts" or receipt is None or receipt["pk"] in self.accepted:
+            if table != "Receipts" or receipt is None or "d" not in receipt or receipt["pk"] in self.accepted:
                 continue
             event = events[receipt["pk"]]
             self.accepted.add(event.id)

@@ -35,6 +35,7 @@ READS: Final[list[tuple[str, dict[str, Any]]]] = [
     (f"{RANKING}/rank", {"score": 5}),
     (RANKING, {"profiles": "true"}),
     ("/members", {"id": "m6"}),
+    ("/events", {"id": "e1"}),
     ("/members", {"name": "ad"}),
     ("/members", {"name": "ad", "board": "b"}),
     (f"{RANKING}/percentile", {"p": 50}),

@@ -12,7 +12,7 @@ import pytest
 from tests.template.expansion import KEY, TEMPLATE, TOKENS, deployed, named, template
 from tests.template.rules import DAMAGE, FUNCTIONS, NAMESPACE, emitted
 
-READ, POST = "$default", "POST /events"
+READ, EVENTS = "$default", ("POST /events", "GET /events", "HEAD /events")
 ADMIN = tuple(f"{method} {path}" for method in ("PUT", "DELETE") for path in ("/boards/{board}/member", "/members"))
 TOPIC = "arn:aws:sns:us-east-1:123456789012:ops"
 KEYED: Final = {"KmsKeyArn": KEY}
@@ -45,13 +45,20 @@ def by_token(scope: str) -> tuple[str, list[str]]:
 @pytest.mark.parametrize(
     ("parameters", "expected"),
     [
-        ({}, {READ: SIGNED, POST: SIGNED, **dict.fromkeys(ADMIN, SIGNED)}),
-        (TOKENS, {READ: by_token("read"), POST: by_token("write"), **dict.fromkeys(ADMIN, by_token("admin"))}),
+        ({}, {READ: SIGNED, **dict.fromkeys(EVENTS, SIGNED), **dict.fromkeys(ADMIN, SIGNED)}),
+        (
+            TOKENS,
+            {
+                READ: by_token("read"),
+                **dict.fromkeys(EVENTS, by_token("write")),
+                **dict.fromkeys(ADMIN, by_token("admin")),
+            },
+        ),
         # Tokens that may post reach the profile of their member: see tests/functions/http/test_own_member.py.
         (CLAIM, {**routes(**TOKENS), "PUT /members": ("JWT", ["standings/admin", "standings/write"])}),
         ({"OpenReads": "true"}, {**routes(), READ: OPEN}),
         ({"OpenReads": "true", **TOKENS}, {**routes(**TOKENS), READ: OPEN}),
-        ({"OpenWrites": "true"}, {READ: SIGNED, POST: OPEN, **dict.fromkeys(ADMIN, OPEN)}),
+        ({"OpenWrites": "true"}, {READ: SIGNED, **dict.fromkeys(EVENTS, OPEN), **dict.fromkeys(ADMIN, OPEN)}),
         # A preflight has no signature. Without a route of its own it would go to $default, which requires one.
         ({"CorsOrigins": "https://a.example"}, {**routes(), "OPTIONS /{proxy+}": OPEN}),
     ],

@@ -150,10 +150,15 @@ def own_member(event: Mapping[str, Any], claim: str) -> str | None:
     return str(claims[claim])
 
 
+def is_admin(event: Mapping[str, Any]) -> bool:
+    """Whether the caller may see and change every member: it has no token, or one with `standings/admin`."""
+    claims = _claims(event)
+    return claims is None or ADMIN in _scopes(claims)
+
+
 def check_admin(event: Mapping[str, Any]) -> None:
     """Raise NotYourMemberError for a token without `standings/admin`. Its route asks for it too."""
-    claims = _claims(event)
-    if claims is not None and ADMIN not in _scopes(claims):
+    if not is_admin(event):
         raise NotYourMemberError(f"the token lacks the scope {ADMIN}, which this call needs")
 
 
@@ -199,7 +204,7 @@ MEMBER: Final = "/boards/<board>/member"
 RANKING: Final = "/boards/<board>/<metric>/<window>"
 
 WRITES: Final[Mapping[str, tuple[str, ...]]] = {
-    EVENTS: ("POST",),
+    EVENTS: ("POST", "GET", "HEAD"),
     PROFILE: ("PUT", "DELETE"),
     MEMBER: ("PUT", "DELETE"),
 }

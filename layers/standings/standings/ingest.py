@@ -1,4 +1,7 @@
-"""Accepts events that are posted over HTTP: checks each by itself, and puts the good ones on the queue."""
+"""Accepts events that are posted over HTTP: checks each by itself, and puts the good ones on the queue.
+
+Says afterwards what became of an event.
+"""
 
 import json
 import re
@@ -10,11 +13,12 @@ from typing import Any, Final
 
 import orjson
 
+from standings.aws.dynamodb.scores import Scores
 from standings.domain.boards import BOARD_NAME, Boards
-from standings.domain.errors import NotYourMemberError, bad_body
-from standings.domain.events import RefusedEvent, no_constant, parse_event
+from standings.domain.errors import NotYourMemberError, bad_argument, bad_body, not_found
+from standings.domain.events import MAX_ID_LENGTH, RefusedEvent, no_constant, parse_event, shown
 from standings.domain.windows import instant
-from standings.runtime.clock import Clock
+from standings.runtime.clock import RETRIED_FOR_S, Clock, with_retry
 from standings.stores import Posted
 
 MAX_EVENTS: Final = 100
@@ -64,6 +68,27 @@ class Posting:
             # If only the answer was lost, the event is on the queue: with the same id it still counts once.
             refused[numbers[position]] = f"the queue did not take it, post it again with the same id: {reason}"
         return [_result(value, refused.get(number)) for number, (_, value) in enumerate(documents)]
+
+
+def event_status(scores: Scores, clock: Clock, event_id: str, *, with_reason: bool) -> dict[str, Any]:
+    """What became of an event: `{"id": "0197f2c4", "status": "counted", "at": "2026-11-21T10:15:01Z"}`.
+
+    The status is `counted`, or `refused`: then `with_reason` adds the `reason`, which may name a member. Raises
+    NotFoundError if neither is known, StoreUnavailableError.
+    """
+    if not 1 <= len(event_id) <= MAX_ID_LENGTH:
+        raise bad_argument("id", f"expected 1 to {MAX_ID_LENGTH} characters, got {len(event_id)}")
+    status = with_retry(lambda: scores.status(event_id), clock.backoff_for(RETRIED_FOR_S))
+    if status is None:
+        detail = (
+            f"nothing is known of the event {shown(event_id)}: it is on its way, or it was never sent, or it was "
+            "counted more than 30 days ago or refused more than 14 days ago"
+        )
+        raise not_found("no-such-event", "No such event", detail)
+    answer = {"id": event_id, "status": "counted" if status.reason is None else "refused"}
+    if status.reason is not None and with_reason:
+        answer["reason"] = status.reason
+    return {**answer, "at": instant(status.at)}
 
 
 def posted(text: str, value: Any, now: int, most_bytes: int) -> Posted:

@@ -106,6 +106,13 @@ class ItemConflict(NamedTuple):
     message: str
 
 
+class EventStatus(NamedTuple):
+    """What became of an event: it was counted or refused at `at`, in milliseconds. `reason` is None if it counted."""
+
+    at: int
+    reason: str | None
+
+
 class ParkedMember(NamedTuple):
     """The member that a parked record names.
 

@@ -175,6 +175,7 @@ READS: Final[list[tuple[str, str, dict[str, Any]]]] = [
     ("getProfile", "/members", {"id": "b"}),
     ("getProfile", "/members", {"name": "ad", "board": "b", "limit": 1}),
     ("getDescription", "/openapi.json", {}),
+    ("getEvent", "/events", {"id": "cup-a-0"}),
 ]
 WITH_BODIES: Final[list[tuple[str, str, dict[str, Any], Any]]] = [
     ("putProfile", "/members", {"id": "b"}, {"name": "Ada", "picture": "https://a.example/1", "data": {"x": [1.5]}}),

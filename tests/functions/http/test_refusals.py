@@ -100,6 +100,9 @@ BAD_ARGUMENTS: Final = {
     "DELETE /members": "id: is missing",
     f"DELETE /members?id={LONG}": "id: expected 1 to 256 bytes",
     "POST /events?id=1": "id: no such argument; there are none",
+    "/events": "id: is missing: say which event",
+    "/events?id=": "id: expected 1 to 128 characters, got 0",
+    f"/events?id={'x' * 129}": "id: expected 1 to 128 characters, got 129",
 }
 
 NOT_FOUND: Final = {
@@ -120,6 +123,7 @@ NOT_FOUND: Final = {
     f"{MEMBER}?id=nobody": "no-such-member: board 'b' has no member 'nobody'",
     f"DELETE {MEMBER}?id=nobody": "no-such-member: board 'b' has no member 'nobody'",
     "/members?id=nobody": "no-such-member: 'nobody' has no profile",
+    "/events?id=nobody": "no-such-event: nothing is known of the event 'nobody': it is on its way, or",
     f"{DAY}/rank?member=old": "not-ranked: 'old' has no event in this period of 'day'",
     f"{RANK}?member=hidden": "not-ranked: 'hidden' is hidden",
     f"{DAY}?period=2026-01-01": "period-gone: this period of 'day' could be read until 2026-02-06T00:00:00.000Z",
@@ -219,8 +223,7 @@ def test_every_problem_says_what_to_do(stack: Stack, request_: str, body: Any, k
         (f"POST {ALL}", "GET, HEAD"),
         (f"DELETE {RANK}", "GET, HEAD"),
         (f"GET {RANKS}", "POST"),
-        ("GET /events", "POST"),
-        ("DELETE /events", "POST"),
+        ("DELETE /events", "GET, HEAD, POST"),
         ("POST /members", "DELETE, GET, HEAD, PUT"),
         (f"POST {MEMBER}", "DELETE, GET, HEAD, PUT"),
         ("POST /boards/😀/points/all", "GET, HEAD"),

@@ -54,9 +54,11 @@ def test_events_beyond_the_bounds_take_as_many_requests_as_one(stack: Stack, cou
     write(stack, events(count, NEAR))
 
     assert len(stack.dead_letters.messages) == count - 1
-    # The board's record, the item, eventually and strongly consistently, and the receipts. Nothing is left to write.
+    # The board's record, the item, eventually and strongly consistently, and the receipts. Of events nothing is left to
+    # write; each refusal is remembered.
     reads = ("get_item", "Scores"), ("batch_get_item", "Receipts")
-    assert stack.dynamodb.take() == {("batch_get_item", "Scores"): 2, **dict.fromkeys(reads, 1)}
+    refusals = {("put_item", "Receipts"): count - 1}
+    assert stack.dynamodb.take() == {("batch_get_item", "Scores"): 2, **dict.fromkeys(reads, 1), **refusals}
 
 
 def test_a_member_who_comes_back_after_months_is_counted_and_old_accumulators_go(

@@ -77,6 +77,15 @@ def original(letter: dict[str, Any], bucket: Bucket) -> str:
     return str(kept["record"]["body"])
 
 
+def readable_id(body: str) -> str | None:
+    """The id of an event in a body that is JSON; None if it has none of 1 to 128 characters."""
+    with suppress(ValueError):
+        document = orjson.loads(body)
+        found = document.get("id") if isinstance(document, dict) else None
+        return found if isinstance(found, str) and 1 <= len(found) <= 128 else None
+    return None
+
+
 def test_thousands_of_messages(engine: Any) -> None:
     rng = random.Random(11)
     bodies = [mutations.body(rng, event(f"fuzz-{n}", f"f{n}", board="fuzz")) for n in range(COUNT)]
@@ -102,8 +111,12 @@ def test_thousands_of_messages(engine: Any) -> None:
             counted.add(parsed.id)
             for update in parsed.updates:
                 expected[update.board, update.member] += update.amounts.get("points", 0)
-    receipts = {row["pk"]["S"] for row in rows(engine, "Receipts")}
-    assert {receipt for receipt in receipts if not receipt.startswith("good-")} == counted
+    status = {row["pk"]["S"]: row for row in rows(engine, "Receipts")}
+    assert {name for name, row in status.items() if "d" in row and not name.startswith("good-")} == counted
+    # Of each event that was not counted, and whose id can be read, it is known that it was refused.
+    refused = {read for letter in letters if (read := readable_id(letter)) is not None}
+    assert {name for name, row in status.items() if "w" in row} == refused - counted
+    assert len(refused - counted) > COUNT / 10
     assert {key: points(engine, *key) for key in expected} == expected
     # Nothing but RefusedEvent leaves the parser, so that every refusal names its rule.
     for body in bodies:

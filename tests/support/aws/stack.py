@@ -28,7 +28,7 @@ from tests.support.aws.manual_clock import ManualClock
 FUNCTIONS = Path(__file__).parents[3] / "functions"
 
 # The command function's routes in template.yaml. The query function gets all other requests.
-_ROUTES_TO_COMMAND = re.compile(r"POST /events|(PUT|DELETE) (/boards/[^/]+/member|/members)")
+_ROUTES_TO_COMMAND = re.compile(r"(POST|GET|HEAD) /events|(PUT|DELETE) (/boards/[^/]+/member|/members)")
 
 
 Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
@@ -59,7 +59,7 @@ class Stack:
     """How many records of each stream shard the projector has received, by shard."""
 
     def get(self, path: str, **arguments: Any) -> tuple[int, dict[str, Any]]:
-        answer = self.query(http_event(path, _query(arguments)), None)
+        answer = self.function("GET", path)(http_event(path, _query(arguments)), None)
         return answer["statusCode"], orjson.loads(answer["body"])
 
     def post(self, path: str, body: Any, **arguments: Any) -> tuple[int, Any]:

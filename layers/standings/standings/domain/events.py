@@ -46,11 +46,15 @@ Rule = Literal[
 
 
 class RefusedEvent(ValueError):
-    """An event that can never be applied. `rule` is for metrics; the message is for people."""
+    """An event that can never be applied. `rule` is for metrics; the message is for people.
 
-    def __init__(self, rule: Rule, message: str) -> None:
+    `event_id` is the event's id; None if the body has none that can be read.
+    """
+
+    def __init__(self, rule: Rule, message: str, event_id: str | None = None) -> None:
         super().__init__(message)
         self.rule = rule
+        self.event_id = event_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +143,16 @@ def parse_event(body: str, boards: Boards, now: int, *, at_filled_in: bool = Fal
     `at_filled_in` says that the producer sent no `at`. Posted again, the same event has another `at`.
     """
     document = _document(body)
+    try:
+        return _event(document, boards, now, at_filled_in=at_filled_in)
+    except RefusedEvent as refusal:
+        event_id = document.get("id")
+        if isinstance(event_id, str) and 1 <= len(event_id) <= MAX_ID_LENGTH:
+            refusal.event_id = event_id
+        raise
+
+
+def _event(document: dict[str, Any], boards: Boards, now: int, *, at_filled_in: bool) -> Event:
     event_id, at = _id_and_at(document, now)
     pairs: dict[tuple[str, str], dict[str, Aggregate]] = {}
     precisions: dict[tuple[str, str], int] = {}

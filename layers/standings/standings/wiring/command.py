@@ -24,12 +24,12 @@ def posting(clock: Clock) -> Posting:
     return Posting(building_blocks.boards(), send, MAX_BODY_BYTES, clock, _report)
 
 
-def members(clock: Clock) -> tuple[MemberAdmin, ProfileAdmin]:
-    """Create the services that change members of boards and profiles. They share a client."""
+def services(clock: Clock) -> tuple[MemberAdmin, ProfileAdmin, Scores]:
+    """Create the services that change members of boards and profiles, and the store of events' statuses."""
     dynamodb = building_blocks.client("dynamodb")
     scores = Scores(dynamodb, required("SCORES_TABLE"), required("RECEIPTS_TABLE"), clock)
-    profiles = Profiles(dynamodb, required("PROFILES_TABLE"), clock)
-    return MemberAdmin(building_blocks.board_catalog(dynamodb, clock), scores, clock), ProfileAdmin(profiles, clock)
+    members = MemberAdmin(building_blocks.board_catalog(dynamodb, clock), scores, clock)
+    return members, ProfileAdmin(Profiles(dynamodb, required("PROFILES_TABLE"), clock), clock), scores
 
 
 def _report(bug: Exception) -> None:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
 from typing import Final, NamedTuple
 
@@ -88,8 +89,7 @@ class UnfitEventError(RefusedEvent):
     """An item cannot take an event, according to the image that was read of the item."""
 
     def __init__(self, event_id: str, item: MemberKey, rule: Rule, message: str) -> None:
-        super().__init__(rule, message)
-        self.event_id = event_id
+        super().__init__(rule, message, event_id)
         self.item = item
 
 
@@ -192,8 +192,9 @@ class QueueMessage(NamedTuple):
 class WriteResult:
     """The result of a batch. `failed` holds the ids of messages to deliver again, each with the reason.
 
-    `refused` are messages that no retry can help: the caller puts them aside. A refusal by the rule "internal" has a
-    bug of ours as its `__cause__`. `waited` is the longest time from sending to applying, in milliseconds.
+    `refused` are messages that no retry can help: the caller puts them aside. The store remembers their reasons by the
+    events' ids. A refusal by the rule "internal" has a bug of ours as its `__cause__`. `waited` is the longest time
+    from sending to applying, in milliseconds.
     """
 
     applied: int = 0
@@ -224,8 +225,8 @@ class Writer:
         for message in messages:
             try:
                 now = self.clock.now()
-                _check_age(message, now)
                 event = parse_event(message.body, self.catalog.boards, now, at_filled_in=message.at_filled_in)
+                _check_age(message, event, now)
                 first = events.setdefault(event.id, event)
                 if first is event:
                     message_of[event.id] = message
@@ -241,7 +242,25 @@ class Writer:
         for group in transactions(events.values()):
             by_id = {event.id: event for event in group}
             _Transaction(self, by_id, message_of, result).run(self.clock.backoff(deadline))
+        self._remember_refusals(result, self.clock.backoff(deadline))
         return result
+
+    def _remember_refusals(self, result: WriteResult, backoff: Backoff) -> None:
+        """Write down why events are refused, for whoever asks by the event's id. One write for each.
+
+        The id of an event that was counted, or is to be counted, with other content keeps what became of that event.
+        """
+        messages, result.refused = result.refused, []
+        for message, refusal in messages:
+            event_id = refusal.event_id
+            try:
+                if event_id is not None and refusal.rule != "id":
+                    if backoff.expired:
+                        raise StoreUnavailableError("the function ran out of time")
+                    with_retry(partial(self.scores.refuse, event_id, str(refusal)), backoff)
+                result.refused.append((message, refusal))
+            except StoreUnavailableError as error:
+                result.failed[message.id] = str(error)
 
 
 @dataclass(slots=True)
@@ -277,14 +296,14 @@ class _Transaction:
         """Refuse the events of a member whose item cannot be read. Others must not wait for its repair."""
         for event in list(self.events.values()):
             if (damage.board, damage.member) in items_of(event):
-                self._refuse(event, RefusedEvent("damaged", f"member: {damage}"))
+                self._refuse(event, RefusedEvent("damaged", f"member: {damage}", event.id))
 
     def _refuse_leaving(self, leaving: set[str]) -> None:
         """Refuse the events of boards that are being deleted: what they count would be removed with the board."""
         for event in list(self.events.values()):
             if (board := next((update.board for update in event.updates if update.board in leaving), None)) is not None:
                 detail = f"board: {board!r} is being deleted: replay the event once that has ended"
-                self._refuse(event, RefusedEvent("deleting", detail))
+                self._refuse(event, RefusedEvent("deleting", detail, event.id))
 
     def _read_items(self) -> None:
         """Register the boards, and read the items that cannot be added to without reading them."""
@@ -345,7 +364,7 @@ class _Transaction:
                     self._drop_duplicates(unfit.item)
                     self.checked.add(unfit.item)
                 else:
-                    self._refuse(self.events[unfit.event_id], unfit)
+                    self._refuse(self.events[str(unfit.event_id)], unfit)
         raise StoreUnavailableError("the function ran out of time")
 
     def _drop_duplicates(self, item: MemberKey) -> None:
@@ -369,7 +388,8 @@ class _Transaction:
         """Halve the transaction until the event that the store refuses is alone."""
         events = list(self.events.items())
         if not (middle := len(events) // 2):
-            self._refuse(events[0][1], RefusedEvent("store", f"body: the store refuses it: {error}"))
+            (event_id, event), *_ = events
+            self._refuse(event, RefusedEvent("store", f"body: the store refuses it: {error}", event_id))
             return
         for half in (events[:middle], events[middle:]):
             _Transaction(self.writer, dict(half), self.message_of, self.result).run(backoff)
@@ -386,12 +406,13 @@ class _Transaction:
         self.result.refused.append((self.message_of[event.id], refusal))
 
 
-def _check_age(message: QueueMessage, now: int) -> None:
+def _check_age(message: QueueMessage, event: Event, now: int) -> None:
     """Refuse a message whose receipt may have expired, however it came back to the queue."""
     if message.refused_since is not None and now - message.refused_since > REPLAYABLE_DAYS * DAY:
-        raise RefusedEvent("age", f"first received more than {REPLAYABLE_DAYS} days ago: it might count twice")
+        reason = f"first received more than {REPLAYABLE_DAYS} days ago: it might count twice"
+        raise RefusedEvent("age", reason, event.id)
 
 
 def _check_content(event: Event, digest: bytes | None) -> None:
     if digest != event.digest:
-        raise RefusedEvent("id", f"id: {event.id!r} was used before, for an event with other content")
+        raise RefusedEvent("id", f"id: {event.id!r} was used before, for an event with other content", event.id)

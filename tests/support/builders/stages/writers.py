@@ -54,7 +54,8 @@ class Subject:
         return image.values.get(family.metrics[metric].total()) if image is not None else None
 
     def receipts(self) -> set[str]:
-        return {row["pk"]["S"] for row in rows(self.client, "Receipts")}
+        """The ids of the events that were counted."""
+        return {row["pk"]["S"] for row in rows(self.client, "Receipts") if "d" in row}
 
 
 def event(event_id: str, points: float = 1, member: str = "m", **other: Any) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from standings.aws.dynamodb.tables import (
     get_item,
     member_item_key,
     member_key,
+    put_if,
     put_version,
     query_items,
     slot_key,
@@ -36,6 +37,7 @@ from standings.stores import (
     CancelReason,
     DamagedItem,
     DamagedItemError,
+    EventStatus,
     Fence,
     FencedError,
     ItemChange,
@@ -339,6 +341,9 @@ def _decode_coverage(content: Mapping[str, Any]) -> Coverage:
 # Reads and writes members' items and receipts.
 
 RECEIPT_LIFETIME: Final = 30 * DAY
+REFUSAL_LIFETIME: Final = 14 * DAY  # As long as the dead-letter queue keeps the event
+MAX_REASON_BYTES: Final = 450  # With the longest id, an item of at most a kilobyte: one write unit
+_NOT_COUNTED: Final = "attribute_not_exists(d)"
 _NEXT_VERSION: Final = "if_not_exists(v, :t) + :i"  # A new item starts at the clock: above any earlier item's version
 _STAMPED_BEFORE: Final = "t <= :t"  # No faster clock wrote the item. The fastest clock decides which events are late.
 
@@ -385,7 +390,27 @@ class Scores:
         """Read the digests of events, strongly consistently. An event that was not applied is left out."""
         keys = [{"pk": {"S": event_id}} for event_id in event_ids]
         items = batch_get(self._client, self._receipts, keys, self._clock, consistent=True)
-        return {item["pk"]["S"]: bytes(item["d"]["B"]) for item in items}
+        return {item["pk"]["S"]: bytes(item["d"]["B"]) for item in items if "d" in item}
+
+    def refuse(self, event_id: str, reason: str) -> None:
+        """Remember for 14 days why an event was refused. If it was counted, that stays."""
+        now = self._clock.now()
+        item = {
+            "pk": {"S": event_id},
+            "w": {"S": reason.encode(errors="replace")[:MAX_REASON_BYTES].decode(errors="ignore")},
+            "t": {"N": str(now)},
+            "e": {"N": str((now + REFUSAL_LIFETIME) // SECOND)},
+        }
+        put_if(self._client, {"TableName": self._receipts, "Item": item, "ConditionExpression": _NOT_COUNTED})
+
+    def status(self, event_id: str) -> EventStatus | None:
+        """What became of an event, read strongly consistently; None if nothing is known, or no longer."""
+        item = get_item(self._client, self._receipts, {"pk": {"S": event_id}}, consistent=True)
+        if item is None or (expires := int(item["e"]["N"]) * SECOND) <= self._clock.now():
+            return None
+        if "d" in item:
+            return EventStatus(expires - RECEIPT_LIFETIME, None)
+        return EventStatus(int(item["t"]["N"]), item["w"]["S"])
 
     def apply(
         self, events: Sequence[Event], changes: Sequence[ItemChange], now: int, fence: Fence | None = None
@@ -418,7 +443,7 @@ class Scores:
 
     def _receipt(self, event: Event, expiry: str) -> dict[str, Any]:
         item = {"pk": {"S": event.id}, "d": {"B": event.digest}, "e": {"N": expiry}}
-        return {"Put": {**conditional(self._receipts, "attribute_not_exists(pk)"), "Item": item}}
+        return {"Put": {**conditional(self._receipts, _NOT_COUNTED), "Item": item}}
 
     def _addition(self, change: Addition) -> dict[str, Any]:
         values = {

@@ -47,7 +47,9 @@ Names count in an item's size, so attributes have short ones. Times are in milli
 |                 | d               | S    | the rest of the record, as JSON                                         |
 |                 | x               | BOOL | deleted; absent if not                                                  |
 |                 | f               | S    | fencing token of the job and its phase; absent without a job            |
-| receipt         | d               | B    | digest of the event                                                     |
+| receipt         | d               | B    | digest of the event; absent if it was refused                           |
+|                 | w               | S    | why the event was refused                                               |
+|                 | t               | N    | when the event was refused                                              |
 | entry           | v               | N    | version of the member's item that it follows                            |
 |                 | t               | N    | `t` of that version                                                     |
 |                 | r, s            | S    | key of the index; absent without a score                                |

@@ -1,0 +1,179 @@
+"""`GET /events?id=`: whether an event was counted or refused, for whoever may post; the reason, for administrators."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+from unittest import mock
+from urllib.parse import quote
+
+import orjson
+import pytest
+from botocore.exceptions import ClientError
+
+from standings.aws.dynamodb.scores import RECEIPT_LIFETIME, REFUSAL_LIFETIME
+from standings.domain.boards_toml import parse_boards
+from standings.domain.windows import DAY, SECOND, instant
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, http_event, running
+from tests.support.awslambda.pollers import Context
+from tests.support.builders.checks import rows
+from tests.support.builders.failures.maintenance import call
+from tests.support.builders.stages.writers import AT, Subject
+from tests.support.builders.stages.writers import event as writers_event
+from tests.support.documents.openapi import OPERATIONS, assert_valid
+from tests.support.dynamodb.items import item_size
+from tests.support.dynamodb.requests import Requests
+
+BOARDS: Final = """
+[boards."club"]
+members = "registered"
+metrics.points = { aggregate = "sum", windows = ["all"] }
+[boards."*"]
+metrics.points = { aggregate = "sum", windows = ["all"] }
+"""
+STRANGER: Final = "member: 'm' is not registered on board 'club'"
+
+
+@pytest.fixture
+def stack(engine: Any, clock: ManualClock) -> Iterator[Stack]:
+    with running(Requests(engine), clock, BOARDS) as stack:
+        yield stack
+
+
+def event(event_id: str, board: str = "b", points: Any = 1, **more: Any) -> dict[str, Any]:
+    return {
+        "id": event_id,
+        "board": board,
+        "member": "m",
+        "at": AT,
+        "metrics": {"points": points},
+        **more,
+    }
+
+
+def post(stack: Stack, *bodies: dict[str, Any]) -> dict[str, Any]:
+    """Deliver messages to the writer in one batch. Return its answer."""
+    for body in bodies:
+        stack.activity.messages.append({"Id": "0", "MessageBody": orjson.dumps(body).decode(), "MessageAttributes": {}})
+    return stack.writer({"Records": stack.activity.records()}, Context())
+
+
+def ask(stack: Stack, event_id: str, scope: str | None = None, method: str = "GET") -> tuple[int, Any]:
+    """What a caller hears of an event: one with a token of this scope, or one whom IAM knows."""
+    request = http_event("/events", f"id={event_id}", method)
+    who = {"iam": {"userArn": "arn"}} if scope is None else {"jwt": {"claims": {"scope": scope}, "scopes": None}}
+    request["requestContext"]["authorizer"] = who
+    answer = stack.command(request, None)
+    assert answer["headers"]["Cache-Control"] == "no-cache"
+    content = orjson.loads(answer["body"]) if answer["body"] else None
+    if answer["statusCode"] == 200 and method == "GET":
+        responses = OPERATIONS["getEvent"].definition["responses"]
+        assert_valid(responses["200"]["content"]["application/json"]["schema"], content, "getEvent")
+    return answer["statusCode"], content
+
+
+def status(stack: Stack, event_id: str) -> tuple[str, str | None] | str:
+    code, content = ask(stack, event_id)
+    return (content["status"], content.get("reason")) if code == 200 else content["type"].removeprefix("urn:standings:")
+
+
+def test_an_event_is_counted_or_refused_or_nothing_is_known_of_it(stack: Stack, clock: ManualClock) -> None:
+    post(stack, event("good"), event("stranger", "club"), event("twice"), event("twice"), event("bad", at=7))
+
+    second = clock() // SECOND * SECOND
+    assert ask(stack, "good") == (200, {"id": "good", "status": "counted", "at": instant(second)})
+    refused = {"id": "stranger", "status": "refused", "reason": STRANGER, "at": instant(clock())}
+    assert ask(stack, "stranger") == (200, refused)
+    assert status(stack, "twice") == ("counted", None)
+    assert status(stack, "bad") == ("refused", "at: expected text, got 7")
+    assert status(stack, "unknown") == "no-such-event"
+    assert ask(stack, "good", method="HEAD") == (200, None)
+    assert ask(stack, "unknown", method="HEAD") == (404, None)
+
+
+def test_only_administrators_see_the_reason_which_may_name_a_member(stack: Stack, clock: ManualClock) -> None:
+    post(stack, event("x", "club"))
+
+    without = {"id": "x", "status": "refused", "at": instant(clock())}
+    assert ask(stack, "x", "standings/write") == ask(stack, "x", "[standings/read standings/write]") == (200, without)
+    assert ask(stack, "x", "standings/write standings/admin") == (200, {**without, "reason": STRANGER})
+
+
+@pytest.mark.parametrize("again", ["replayed", "redriven by SQS"])
+def test_a_refused_event_that_is_delivered_again_has_a_new_status(stack: Stack, clock: ManualClock, again: str) -> None:
+    def deliver_again() -> None:
+        if again == "replayed":
+            call(stack, "dead_letters", "replay")
+        else:
+            stack.activity.messages += [{**letter, "Id": "0"} for letter in stack.dead_letters.messages]
+            stack.dead_letters.messages.clear()
+        assert post(stack) == {"batchItemFailures": []}
+
+    post(stack, event("x", "club"))
+    first = ask(stack, "x")
+    clock.milliseconds += 1
+    deliver_again()
+    assert (status(stack, "x"), ask(stack, "x") == first) == (("refused", STRANGER), False)
+
+    assert stack.put("/boards/club/member", id="m")[0] == 200
+    deliver_again()
+    assert status(stack, "x") == ("counted", None)
+
+    # What uses the id for something else is refused. It does not hide that the event was counted.
+    post(stack, event("x", "club", points=2), event("x", points="many"))
+    assert len(stack.dead_letters.messages) == 2
+    assert status(stack, "x") == ("counted", None)
+
+
+@pytest.mark.parametrize(("board", "kept_for"), [("b", RECEIPT_LIFETIME), ("club", REFUSAL_LIFETIME)])
+def test_a_status_ends_even_if_dynamodb_has_not_deleted_the_item(
+    stack: Stack, clock: ManualClock, board: str, kept_for: int
+) -> None:
+    assert (RECEIPT_LIFETIME, REFUSAL_LIFETIME) == (30 * DAY, 14 * DAY)
+    post(stack, event("x", board))
+    clock.milliseconds += kept_for - SECOND
+    assert ask(stack, "x")[0] == 200
+    clock.milliseconds += SECOND
+    assert (ask(stack, "x")[0], len(rows(stack.dynamodb, "Receipts"))) == (404, 1)
+
+
+def test_it_is_one_read_and_a_refusal_one_write_of_one_unit(stack: Stack, engine: Any) -> None:
+    longest = "😀" * 128
+    post(stack, event("counted"))
+    stack.dynamodb.counts.clear()
+
+    post(stack, event(longest, "a" * 128, 1, note={"of": "x"}), event("counted", "b" * 128, {"many": 1}))
+    assert stack.dynamodb.counts == {("put_item", "Receipts"): 2}
+    sizes = {row["pk"]["S"]: item_size(row) for row in rows(engine, "Receipts")}
+    assert 450 < sizes[longest] <= 1024
+    stack.dynamodb.counts.clear()
+
+    with mock.patch.object(stack.dynamodb, "get_item", wraps=engine.get_item, create=True) as read:
+        for one in (longest, "counted", "unknown"):
+            ask(stack, quote(one))
+    assert [(made.kwargs["TableName"], made.kwargs["ConsistentRead"]) for made in read.mock_calls] == [
+        ("Receipts", True)
+    ] * 3
+    assert not stack.dynamodb.counts
+
+
+def test_a_refusal_that_cannot_be_remembered_now_comes_again(engine: Any) -> None:
+    """No event is put aside without its status, and nothing else waits for it."""
+    subject = Subject(engine, parse_boards(BOARDS))
+
+    def throttled(**request: Any) -> Any:
+        if request["TableName"] != "Receipts":
+            return engine.put_item(**request)
+        raise ClientError({"Error": {"Code": "ProvisionedThroughputExceededException"}}, "PutItem")
+
+    refused = {**writers_event("x"), "board": "club"}
+    with mock.patch.object(subject.client, "put_item", side_effect=throttled, create=True):
+        written = subject.write(refused, writers_event("good"), patience=5)
+    assert (written.applied, written.refused, list(written.failed)) == (1, [], ["message-0"])
+    assert "ProvisionedThroughputExceeded" in written.failed["message-0"]
+    assert rows(engine, "Receipts")[0]["pk"] == {"S": "good"}
+
+    written = subject.write(refused)
+    assert ([refusal.rule for _, refusal in written.refused], written.failed) == (["unregistered"], {})
+    status = subject.scores.status("x")
+    assert status is not None
+    assert status.reason == STRANGER
