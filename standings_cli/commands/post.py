@@ -6,7 +6,7 @@ import random
 import sys
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ from standings.domain.events import RefusedEvent, read_at
 from standings_cli.commands.options import Commands
 from standings_cli.commands.rankings import show_rank
 from standings_cli.files import STDIN
-from standings_cli.post.counted import NotYetError, RefusedError, Waiting
+from standings_cli.post.counted import NotYetError, RefusedError, Status, Waiting
 from standings_cli.post.outbox import NotTakenError, Outbox
 from standings_cli.post.post_file import FilePosting, RowReader, check_amount, event_text, message
 from standings_cli.stack.connection import Connection
@@ -26,13 +26,12 @@ from standings_cli.stack.errors import InputError
 from standings_cli.terminal import DIFFERS, INTERRUPTED, OK, UNREACHABLE, WRONG, shown
 from standings_cli.terminal import as_json as dumped
 
-_MOST_LETTERS: Final = 1_000  # the most that the maintenance function shows
 _USED: Final = "an event with the id {} was counted before. It counts once; other content with this id is refused"
 _EXPLANATION: Final = """
 One event: `standings post BOARD MEMBER points=3 distance=11.2` prints the event's id. Posted again
 with --id it counts once. --wait waits until the event is counted, and prints the member's rank; if it
-is refused, the reason, with exit status 1. That looks into Receipts and the dead-letter queue, which
-needs AWS credentials: a token alone does not do.
+is refused, the reason, with exit status 1. It asks the API: with a token, that needs the scopes
+standings/read and standings/write, and standings/admin for the reason.
 
 Files (.gz too; - is standard input):
   --jsonl  Each line is an event, as in docs/reference/events.md. `id` and `at` may be absent.
@@ -112,8 +111,9 @@ def _one(connection: Connection, options: argparse.Namespace) -> int:
     if options.dry_run:
         print(outgoing.body)
         return OK
-    waiting = _waiting(connection, board) if options.wait else None
-    if waiting is not None and waiting.has_receipt(event_id):
+    waiting = Waiting(connection.api, time.sleep, time.monotonic, random.random) if options.wait else None
+    before = waiting.status(event_id) if waiting is not None else None
+    if before is not None and before["status"] == "counted":
         print(f"standings: {shown(_USED.format(event_id))}", file=sys.stderr)
     outbox = Outbox(connection.client("sqs"), connection.queue_url)
     try:
@@ -125,30 +125,19 @@ def _one(connection: Connection, options: argparse.Namespace) -> int:
     if refused:
         raise InputError(f"the queue refuses the event: {refused[0]}")
     if waiting is not None:
-        return _wait(waiting, event_id, event.fields, as_json=options.json)
+        return _wait(waiting, event_id, before, event.fields, as_json=options.json)
     print(json.dumps({"id": event_id, "posted": 1}) if options.json else event_id)
     return OK
 
 
-def _waiting(connection: Connection, board: str) -> Waiting:
-    """Make all that waiting needs. Raises StackError, before anything is posted, if that cannot be."""
-    maintenance = connection.maintenance
-
-    def dead_letters() -> Iterator[dict[str, Any]]:
-        for answer in maintenance.answers("dead_letters", {"board": board, "limit": _MOST_LETTERS}, "list"):
-            yield from answer["messages"]
-
-    return Waiting(connection.has_receipt, dead_letters, connection.api, time.sleep, time.monotonic, random.random)
-
-
-def _wait(waiting: Waiting, event_id: str, fields: Mapping[str, Any], *, as_json: bool) -> int:
+def _wait(waiting: Waiting, event_id: str, before: Status | None, fields: Mapping[str, Any], *, as_json: bool) -> int:
     """Wait until an event is counted, and print its member's rank. Return the exit status."""
     if not as_json:
         print(event_id, flush=True)
     said: dict[str, Any] = {"id": event_id, "posted": 1, "counted": False}
     status, problem, answer = OK, "", None
     try:
-        waiting.counted(event_id)
+        waiting.counted(event_id, before)
         said["counted"] = True
         answer = waiting.rank(fields["board"], fields["member"], fields["metrics"])
     except RefusedError as error:

@@ -1,7 +1,6 @@
 """Waits until an event is counted and the ranking says so.
 
-The writer leaves a receipt for every event that it counts, in the transaction that counts it, and sends one that it
-refuses to the dead-letter queue. Rankings follow from the stream a moment later.
+The API says what became of an event. Rankings follow from the stream a moment later.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -14,11 +13,13 @@ from standings_cli.stack.errors import UNRANKED, ApiError, backoff
 PATIENCE_S: Final = 60.0
 _FIRST_PAUSE_S: Final = 0.2
 _MAX_PAUSE_S: Final = 4.0
-_LETTERS_AFTER: Final = 4  # looks for the receipt, before the dead letters are looked at as well
+_NO_REASON: Final = "`standings dlq list` says why (the token lacks the scope standings/admin)"
+Status = Mapping[str, Any]
+"""What became of an event: `{"id": "x", "status": "refused", "reason": "…", "at": "2026-11-21T10:15:01Z"}`."""
 
 
 class RefusedError(Exception):
-    """The writer has refused the event. The message is its reason."""
+    """The writer has refused the event. The message is its reason, as far as the caller may see it."""
 
 
 class NotYetError(Exception):
@@ -27,33 +28,35 @@ class NotYetError(Exception):
 
 @dataclass(frozen=True)
 class Waiting:
-    """Looks for an event's receipt, its dead letter and its member's rank, with growing random pauses.
+    """Asks for an event's status and its member's rank, with growing random pauses."""
 
-    `has_receipt` takes an event's id; `dead_letters` returns those of the board as the maintenance function shows them.
-    """
-
-    has_receipt: Callable[[str], bool]
-    dead_letters: Callable[[], Iterable[Mapping[str, Any]]]
     api: Api
     sleep: Callable[[float], None]
     monotonic: Callable[[], float]
     chance: Callable[[], float]
 
-    def counted(self, event_id: str) -> None:
-        """Wait until the event is counted. Raises RefusedError and NotYetError."""
-        looks = 0
+    def status(self, event_id: str) -> Status | None:
+        """What became of an event; None if nothing is known of it. Raises ApiError and NoAnswerError."""
+        try:
+            return self.api.read("events", id=event_id)
+        except ApiError as error:
+            if error.kind != "no-such-event":
+                raise
+            return None
+
+    def counted(self, event_id: str, before: Status | None) -> None:
+        """Wait until the event is counted. Raises RefusedError and NotYetError.
+
+        `before` is its status before it was posted: an earlier try may have been refused.
+        """
 
         def look() -> bool:
-            nonlocal looks
-            looks += 1
-            if self.has_receipt(event_id):
-                return True
-            if looks >= _LETTERS_AFTER:
-                for letter in self.dead_letters():
-                    # The letter may be that of an earlier try, before the board's rules were corrected.
-                    if letter["event"] == event_id and not self.has_receipt(event_id):
-                        raise RefusedError(letter["reason"])
-            return False
+            status = self.status(event_id)
+            if status is None or (status == before and status["status"] == "refused"):
+                return False
+            if status["status"] == "refused":
+                raise RefusedError(status.get("reason", _NO_REASON))
+            return True
 
         self._until(look, "the event is not counted yet")
 

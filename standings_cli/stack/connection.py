@@ -7,7 +7,7 @@ import argparse
 import json
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -56,19 +56,6 @@ class Connection:
         from standings_cli.stack.maintenance import Maintenance  # noqa: PLC0415 - at first use
 
         return Maintenance(self.client("lambda"), self._output("MaintenanceFunctionName"))
-
-    @cached_property
-    def has_receipt(self) -> Callable[[str], bool]:
-        """Says of an event's id whether the event was counted, which needs AWS credentials."""
-        if self._session.get_credentials() is None:
-            raise StackError("without AWS credentials nobody can look for an event's receipt: name a --profile")
-        client, table = self.client("dynamodb"), self._output("ReceiptsTableName")
-
-        def has_receipt(event_id: str) -> bool:
-            key = {"pk": {"S": event_id}}
-            return "Item" in client.get_item(TableName=table, Key=key, ConsistentRead=True, ProjectionExpression="pk")
-
-        return has_receipt
 
     @property
     def stack(self) -> str:

@@ -9,17 +9,19 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from standings.aws.dynamodb.scores import Scores
 from standings.domain.boards import BOARD_NAME, Boards
 from standings.domain.errors import NotYourMemberError, bad_argument, bad_body, not_found
 from standings.domain.events import MAX_ID_LENGTH, RefusedEvent, no_constant, parse_event, shown
 from standings.domain.windows import instant
 from standings.runtime.clock import RETRIED_FOR_S, Clock, with_retry
 from standings.stores import Posted
+
+if TYPE_CHECKING:
+    from standings.aws.dynamodb.scores import Scores
 
 MAX_EVENTS: Final = 100
 MAX_ID_SHOWN: Final = 1_000
@@ -70,7 +72,7 @@ class Posting:
         return [_result(value, refused.get(number)) for number, (_, value) in enumerate(documents)]
 
 
-def event_status(scores: Scores, clock: Clock, event_id: str, *, with_reason: bool) -> dict[str, Any]:
+def event_status(scores: "Scores", clock: Clock, event_id: str, *, with_reason: bool) -> dict[str, Any]:
     """What became of an event: `{"id": "0197f2c4", "status": "counted", "at": "2026-11-21T10:15:01Z"}`.
 
     The status is `counted`, or `refused`: then `with_reason` adds the `reason`, which may name a member. Raises

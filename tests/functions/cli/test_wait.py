@@ -1,19 +1,15 @@
 """`standings post --wait`: until the event is counted and ranked, or its refusal is known."""
 
 from collections.abc import Iterator
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from standings_cli.__main__ import parser
-from standings_cli.stack.connection import Connection
-from standings_cli.stack.errors import StackError
-from standings_cli.terminal import UNREACHABLE
+from standings_cli.terminal import DIFFERS, UNREACHABLE
 from tests.support.aws.stack import Stack
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.stages.streaming import project
-from tests.support.cli.command_line import Run, connected, runner
+from tests.support.cli.command_line import Run, connected
 from tests.support.cli.sessions import Step, replay, sessions
 
 BOARDS = """
@@ -51,8 +47,6 @@ def later(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> Later:
 @pytest.fixture
 def connection(stack: Stack, later: Later) -> Iterator[Any]:
     with connected(stack, later) as there:
-        receipts = {"TableName": "Receipts"}
-        there.has_receipt = lambda event_id: "Item" in stack.dynamodb.get_item(**receipts, Key={"pk": {"S": event_id}})
         yield there
 
 
@@ -77,25 +71,23 @@ def test_patience_has_an_end(run: Run, stack: Stack, later: Later, stopped: str,
     assert 60_000 <= stack.clock() - began <= 150_000
 
 
-def test_with_a_token_alone_it_says_that_it_cannot_before_it_posts(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("boto3.Session.get_credentials", lambda _: None)
-    monkeypatch.setattr(Connection, "client", lambda *_: pytest.fail("a client was made"))
-    monkeypatch.setattr(Connection, "maintenance", None)
-    command = "post b m points=1 --wait --token a.b.c --queue-url https://queue.invalid/a"
-    nobody = "without AWS credentials nobody can look for an event's receipt: name a --profile"
-    assert runner(None, capsys)(command) == (UNREACHABLE, "", f"standings: {nobody}\n")
+def test_a_refusal_of_before_is_not_taken_for_the_answer(run: Run, later: Later) -> None:
+    """An id that was refused is posted again once the board's rules fit."""
+    wrong = "post b a pionts=5 --id x --wait"
+    assert run(wrong)[0] == DIFFERS
+    later.writes = False
+    assert "not counted yet" in run(wrong)[2]
+    later.writes = True
+    assert "ann: rank 1 of 1, score 5" in run("post b ann points=5 --id x --wait").text
 
 
-def test_the_receipt_is_read_from_the_table_of_the_stack(monkeypatch: pytest.MonkeyPatch, stack: Stack) -> None:
-    outputs = [{"OutputKey": "ReceiptsTableName", "OutputValue": "Receipts"}]
-    formation = SimpleNamespace(describe_stacks=lambda **_: {"Stacks": [{"Outputs": outputs}]})
-    monkeypatch.setattr(Connection, "client", lambda _, name: stack.dynamodb if name == "dynamodb" else formation)
-    connection = Connection(parser().parse_args(["boards", "list"]))
-    assert not connection.has_receipt("x")
-    stack.dynamodb.put_item(TableName="Receipts", Item={"pk": {"S": "x"}, "d": {"B": b"1"}, "e": {"N": "1"}})
-    assert connection.has_receipt("x")
-    monkeypatch.setattr("boto3.Session.get_credentials", lambda _: None)
-    with pytest.raises(StackError, match="name a --profile"):
-        Connection(parser().parse_args(["boards", "list"])).has_receipt  # noqa: B018
+def test_a_token_that_may_only_post_does_not_get_the_reason(run: Run, stack: Stack) -> None:
+    command, token = stack.command, {"jwt": {"claims": {"scope": "standings/write"}}}
+
+    def by_token(event: dict[str, Any], context: Any) -> dict[str, Any]:
+        return command({**event, "requestContext": {**event["requestContext"], "authorizer": token}}, context)
+
+    stack.command = by_token
+    why = "`standings dlq list` says why (the token lacks the scope standings/admin)"
+    refused = f"standings: the event is refused: {why}: correct it, and post it again\n"
+    assert run("post b a pionts=5 --id x --wait") == (DIFFERS, "x\n", refused)
