@@ -33,6 +33,9 @@ with --id it counts once. --wait waits until the event is counted, and prints th
 is refused, the reason, with exit status 1. It asks the API: with a token, that needs the scopes
 standings/read and standings/write, and standings/admin for the reason.
 
+With --set the numbers are what the member's totals shall become: `points=0 --set`. Only metrics with
+aggregate sum can be set so; with last, each event sets the score.
+
 Files (.gz too; - is standard input):
   --jsonl  Each line is an event, as in docs/reference/events.md. `id` and `at` may be absent.
   --csv    The first line names the columns id, board, member and at. Every other column is a metric.
@@ -69,6 +72,7 @@ def add(commands: Commands) -> None:
     files.add_argument("--jsonl", metavar="FILE", help="events as JSON lines")
     files.add_argument("--csv", metavar="FILE", help="events as CSV with a header")
     parser.add_argument("--id", help="the id of the one event (random)")
+    parser.add_argument("--set", action="store_true", help="make the totals of the one event's metrics these numbers")
     parser.add_argument("--at", metavar="TIME", help="when the one event happened, or rows without a time (now)")
     parser.add_argument("--board", help="the board of rows that name none")
     parser.add_argument("--wait", action="store_true", help="wait until the one event is counted; print the rank")
@@ -104,7 +108,8 @@ def _one(connection: Connection, options: argparse.Namespace) -> int:
     event_id = options.id if options.id is not None else uuid.uuid4().hex
     at = {} if options.at is None else {"at": options.at}
     try:
-        event = event_text({"id": event_id, "board": board, "member": member, **at}, _amounts(amounts))
+        fields = {"id": event_id, "board": board, "member": member, **at}
+        event = event_text(fields, _amounts(amounts), sets=options.set)
         outgoing = message(event, time.time_ns() // 1_000_000, _boards(options.boards))
     except orjson.JSONEncodeError as error:
         raise InputError(str(error)) from error
@@ -158,7 +163,7 @@ def _wait(waiting: Waiting, event_id: str, before: Status | None, fields: Mappin
 
 
 def _row_reader(options: argparse.Namespace, name: str) -> RowReader:
-    _reject(options, "a file", "id", "wait")
+    _reject(options, "a file", "id", "set", "wait")
     if options.at is not None:
         read_at(options.at, time.time_ns() // 1_000_000)
     source = options.source or (None if name == STDIN else Path(name).name.removesuffix(".gz"))

@@ -48,8 +48,11 @@ class EventText(NamedTuple):
         return EventText(f'{{"{name}":{_quoted(value)},{self.text[1:]}', {**self.fields, name: value})
 
 
-def event_text(fields: Mapping[str, str], amounts: Mapping[str, str]) -> EventText:
-    """Write an event as JSON: fields and metrics in a fixed order, amounts as given. Raises RefusedEvent."""
+def event_text(fields: Mapping[str, str], amounts: Mapping[str, str], *, sets: bool = False) -> EventText:
+    """Write an event as JSON: fields and metrics in a fixed order, amounts as given. Raises RefusedEvent.
+
+    With `sets`, the amounts are what the totals shall become.
+    """
     if not amounts:
         raise RefusedEvent("metrics", "metrics: expected at least one amount, got none")
     for name, amount in amounts.items():
@@ -57,6 +60,7 @@ def event_text(fields: Mapping[str, str], amounts: Mapping[str, str]) -> EventTe
     parts = [f'"{name}":{_quoted(fields[name])}' for name in FIELDS if name in fields]
     metrics = ",".join(f'"{name}":{amount}' for name, amount in sorted(amounts.items()))
     parts.append(f'"metrics":{{{metrics}}}')
+    parts += ['"set":true'] if sets else []
     return EventText(f"{{{','.join(parts)}}}", {**fields, "metrics": amounts})
 
 

@@ -29,7 +29,7 @@ from tests.support.oracle.model import ENDING, unit
 from .instances import boards_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from tests.support.oracle.model import BoardModel
 
@@ -51,6 +51,8 @@ class Sent:
     updates: Mapping[tuple[str, str], Amounts]
     good: bool = True
     notes: Mapping[tuple[str, str], Any] = field(default_factory=dict)
+    sets: Collection[tuple[str, str]] = ()
+    """The pairs of board and member whose amounts are what their totals shall become."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,7 @@ class Judge:
         self.accepted: set[str] = set()
         self.differences: list[str] = []
         self.noted = 0  # How many notes were compared
+        self.set = 0  # How many totals were set
 
     def committed(self, call: Call, writes: Sequence[Write], events: Mapping[str, Sent]) -> None:
         """Count the events whose receipts are in a commit of a writer."""
@@ -96,7 +99,10 @@ class Judge:
                     image = self._store.item("Scores", **dict(zip(("pk", "sk"), member_key(*key), strict=True)))
                     now[key] = max(call.reading, image["t"] if image is not None else 0)
                 model = self.models[key[0]]
-                model.count(event.id, key[1], event.at, amounts, _instant(now[key]), event.notes.get(key))
+                before = {name: model.sum(name, key[1]) for name in amounts} if key in event.sets else {}
+                self.set += key in event.sets
+                changes = {name: units - before.get(name, 0) for name, units in amounts.items()}
+                model.count(event.id, key[1], event.at, changes, _instant(now[key]), event.notes.get(key))
                 self._record_traps(key[0], model, _instant(now[key]))
 
     def _record_traps(self, board: str, model: BoardModel, now: datetime) -> None:

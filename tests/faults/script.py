@@ -191,8 +191,11 @@ def _with_notes(family: Family) -> Family:
     return replace(family, metrics={**family.metrics, **noted})
 
 
+SUMS: Final = frozenset({"points", "runs", "extra"})
+
+
 class Notes:
-    """Draws the notes of one schedule's events."""
+    """Draws the notes of one schedule's events, and which of them set totals."""
 
     def __init__(self, shape: Shape, seed: int) -> None:
         self._rng = Random(f"notes {seed}")
@@ -207,18 +210,21 @@ class Notes:
         if self._noted:
             at = at.replace(second=at.second // 10 * 10, microsecond=0)
         notes = self._drawn(updates)
+        sums = [key for key, amounts in updates.items() if amounts.keys() <= SUMS] if self._noted and good else []
+        sets = frozenset(key for key in sums if self._rng.random() < 0.5)
         shares = [
             {
                 "board": board,
                 "member": member,
                 "metrics": amounts,
+                **({"set": True} if (board, member) in sets else {}),
                 **({"note": notes[board, member]} if (board, member) in notes else {}),
             }
             for (board, member), amounts in updates.items()
         ]
         content = shares[0] if len(shares) == 1 else {"updates": shares}
         text = orjson.dumps({"id": event_id, "at": at.isoformat(), **content}).decode()
-        return Sent(event_id, text, at, updates, good, notes)
+        return Sent(event_id, text, at, updates, good, notes, sets)
 
     def _drawn(self, updates: Updates) -> Mapping[tuple[str, str], Any]:
         """Draw a note for most of the updates that have a metric that keeps one."""

@@ -104,15 +104,17 @@ BLOCK = 5
 
 
 @pytest.mark.parametrize("block", seeds(1, 12))
-def test_every_note_is_that_of_its_score_whatever_goes_wrong(block: int) -> None:
+def test_every_note_is_that_of_its_score_and_every_total_that_was_set(block: int) -> None:
     """Five schedules: one alone may delete its boards, and have no note left to compare."""
-    noted = 0
+    noted = totals = 0
     for seed in range(block * BLOCK, (block + 1) * BLOCK):
         with uncollected():
             outcome = run(seed, NOTES)
         assert outcome.differences == [], f"run it again: make faults SEED={seed} NOTES=1"
         noted += outcome.noted
+        totals += outcome.set
     assert noted >= 10 * BLOCK
+    assert totals >= 10 * BLOCK
 
 
 def _without_ids(original: Callable[..., str]) -> Callable[..., str]:

@@ -59,7 +59,7 @@ class Options:
     trace: bool = False
     """Whether to keep a line for each step."""
     notes: bool = False
-    """Whether scores of the league keep notes. The seed then makes another schedule."""
+    """Whether scores of the league keep notes, and some events set totals. The seed then makes another schedule."""
     fault_rate: float | None = None
     """The probability that a call meets a fault; None draws it."""
 
@@ -80,6 +80,8 @@ class Outcome:
     trace: list[str] = field(default_factory=list)
     noted: int = 0
     """How many notes were compared with those that the model expects."""
+    set: int = 0
+    """How many totals were set."""
 
 
 @contextmanager
@@ -114,6 +116,7 @@ def run(seed: int, options: Options | None = None) -> Outcome:
         world.digest(),
         world.trace,
         world.judge.noted,
+        world.judge.set,
     )
 
 

@@ -92,12 +92,13 @@ class Rig:
         """Send an event through the writer.
 
         `more` may hold the event's `id`, its time `at`, and the time `received` at which its message was first
-        received, both in milliseconds.
+        received, both in milliseconds. With `sets`, the points are what the total shall become.
         """
         number = next(self.numbers)
         at = more.get("at", stack.clock())
         event = {"id": more.get("id", f"e{number}"), "board": "b", "member": member, "metrics": {"points": points}}
         attributes = {}
+        event |= {"set": True} if "sets" in more else {}
         if "received" in more:
             attributes["first_received"] = {"dataType": "String", "stringValue": str(more["received"])}
         body = json.dumps({**event, "at": f"2026-11-{21 + (at - NOW) // DAY:02}T10:00:00Z"})

@@ -62,6 +62,21 @@ def best_of_a_removed_member(pipeline: Rig) -> None:
 
 
 @on_a_rig
+def set_beside_another_writer(pipeline: Rig) -> None:
+    """A total is set, and another writer counts an event before the first one commits."""
+    stack, other = pipeline.functions(), pipeline.functions(client=pipeline.engine)
+    pipeline.send(stack, "a", 10)
+
+    def counted(client: Faulty, request: dict[str, Any]) -> Any:
+        pipeline.send(other, "a", 5)
+        return passes(client, request)
+
+    pipeline.client.steps.append(counted)
+    pipeline.count(stack, "a", 8, sets=True)
+    assert pipeline.scores(stack) == {"a": 8}
+
+
+@on_a_rig
 def read_by_a_slower_clock(pipeline: Rig) -> None:
     """A writer's clock says that a day is no longer readable. By a slower reader's clock it still is."""
     fast = ManualClock(NOW)
@@ -145,6 +160,15 @@ def _of_the_whole_window(original: Callable[..., str | None]) -> Callable[..., s
     return late_bucket
 
 
+def _worked_out_once(original: Callable[..., Any]) -> Callable[..., Any]:
+    first: dict[Any, Any] = {}
+
+    def with_differences(family: Any, item: Any, image: Any, part: Any) -> Any:
+        return first.setdefault(part.event_id, original(family, item, image, part))
+
+    return with_differences
+
+
 _ADDS_TO_LATER: Final = Change("aws.dynamodb.scores:_STAMPED_BEFORE", becomes("attribute_not_exists(nothing)"))
 
 
@@ -168,6 +192,9 @@ WRITING: Final = {
     "an addition is conditional on the timestamp of the item": Safeguard(_ADDS_TO_LATER),
     "a rewrite is conditional on the version of the item": Safeguard(
         Change("aws.dynamodb.scores:Scores._rewrite", unconditionally)
+    ),
+    "the change to a total that is set is worked out again after a conflict": Safeguard(
+        Change("write.writer:_with_differences", _worked_out_once), written=set_beside_another_writer
     ),
     "an event that changes nothing still checks the version": Safeguard(
         Change("aws.dynamodb.scores:Scores._rewrite", _without_check), written=best_of_a_removed_member

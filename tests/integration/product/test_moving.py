@@ -164,6 +164,10 @@ def test_each_command_of_redis_has_the_call_of_the_page(stack: Stack, redis: Any
         compared.add(command)
     assert len(compared) == 9, compared
 
+    redis.execute_command(*["ZADD", "k", "50", "m7"])
+    apply(stack, [{"id": "set", "member": "m7", **about, "metrics": {"points": 50}, "set": True}])
+    assert scores(stack) == dict(redis.zrange("k", 0, -1, withscores=True))
+
     for call in CALL.findall(PAGE):
         path, _, query = call.replace("{ranking}", RANKING).partition("?")
         assert stack.get(path, **dict(part.split("=") for part in query.split("&") if part))[0] == 200, call

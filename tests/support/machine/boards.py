@@ -176,6 +176,12 @@ class Sent:
     updates: Updates
     lists_boards: bool = False
     """Whether updates that are equal but for their boards are written as one, with a list of boards."""
+    sets: bool = False
+    """Whether the amounts are what the totals shall become."""
+
+    @property
+    def members(self) -> set[str]:
+        return {member for _, member, _, _ in self.updates}
 
     def body(self, boards: Mapping[str, Board]) -> bytes:
         shares: list[dict[str, Any]] = []
@@ -185,6 +191,7 @@ class Sent:
                 "member": member,
                 "metrics": {name: _number(units, boards[board].metrics[name].precision) for name, units in amounts},
                 **({} if note is None else {"note": {"n": note}}),
+                **({"set": True} if self.sets else {}),
             }
             if self.lists_boards and shares:
                 shares[-1]["board"] = [shares[-1]["board"], board]
@@ -209,6 +216,26 @@ def draw_updates(data: st.DataObject, boards: Mapping[str, Board], members: Sequ
         note = data.draw(st.sampled_from((None, *NOTES) if keeps else (None,)), label="note")
         updates.append((board, member, tuple(sorted(amounts.items())), note))
     return tuple(updates)
+
+
+def draw_totals(data: st.DataObject, boards: Mapping[str, Board], members: Sequence[str]) -> Updates:
+    """Totals to set for one or two pairs of board and member; none if no metric of these boards adds up."""
+    sums = [
+        (name, metric)
+        for name in sorted(boards)
+        for metric, of in boards[name].metrics.items()
+        if of.aggregate == "sum"
+    ]
+    if not sums:
+        return ()
+    named = st.tuples(st.sampled_from(sums), st.sampled_from(members))
+    chosen = data.draw(
+        st.lists(named, min_size=1, max_size=2, unique_by=lambda one: (one[0][0], one[1])), label="whose"
+    )
+    units = st.sampled_from((*UNITS, *NEAR[:1]) if any(name == "bounds" for (name, _), _ in chosen) else UNITS)
+    return tuple(
+        (name, member, ((metric, data.draw(units, label="total")),), None) for (name, metric), member in chosen
+    )
 
 
 def keeps_notes(board: Board, metrics: Iterable[str]) -> bool:

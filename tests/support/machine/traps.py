@@ -31,6 +31,9 @@ TRAPS: Final = (
     "clocks that change at midnight",
     "a board whose name begins another's",
     "a writer's clock is behind",
+    "a total that is set",
+    "a total that is set twice in a batch",
+    "a total that may not change by so much",
 )
 
 
@@ -42,6 +45,7 @@ def traps_of(boards: Mapping[str, Board], events: Sequence[Sent], refused: Colle
     if len(events) >= 1000:
         yield "a batch of a thousand"
     counted = [sent for sent in events if sent.id not in refused]
+    yield from _of_totals(boards, events, refused)
     for sent in events:
         yield from _of_event(boards, sent, is_refused=sent.id in refused and ids[sent.id] == 1)
     members = {member for sent in counted for _, member, _, _ in sent.updates}
@@ -56,6 +60,16 @@ def traps_of(boards: Mapping[str, Board], events: Sequence[Sent], refused: Colle
         yield "a board whose name begins another's"
     for name in names:
         yield from _of_board(boards[name])
+
+
+def _of_totals(boards: Mapping[str, Board], events: Sequence[Sent], refused: Collection[str]) -> Iterator[str]:
+    ids = Counter(sent.id for sent in events)
+    for sent in (one for one in events if one.sets):
+        metrics = [boards[board].metrics[name] for board, _, given, _ in sent.updates for name, _ in given]
+        if sent.id not in refused:
+            yield "a total that is set twice in a batch" if ids[sent.id] > 1 else "a total that is set"
+        elif any(metric.least is not None for metric in metrics):
+            yield "a total that may not change by so much"
 
 
 def _of_event(boards: Mapping[str, Board], sent: Sent, *, is_refused: bool) -> Iterator[str]:

@@ -367,9 +367,10 @@ class BoardModel:
         if self.registered and member not in self.members:
             return True
         sums = {name: units for name, units in amounts.items() if self.metrics[name].aggregate == "sum"}
-        return any(abs(self._sum(name, member) + units) > MAX_UNITS for name, units in sums.items())
+        return any(abs(self.sum(name, member) + units) > MAX_UNITS for name, units in sums.items())
 
-    def _sum(self, metric: str, member: str) -> int:
+    def sum(self, metric: str, member: str) -> int:
+        """What the amounts of a member come to, whenever they counted."""
         return sum(event.amounts.get(metric, 0) for event in self.counted if event.member == member)
 
     def add(self, event_id: str, member: str, at: datetime, amounts: Mapping[str, int], now: datetime) -> bool:

@@ -14,6 +14,8 @@ BOARDS = parse_boards("""
 [boards."*"]
 metrics.points = { aggregate = "sum", windows = ["all"] }
 metrics.distance = { aggregate = "sum", precision = 3 }
+[boards."bests"]
+metrics.best = { aggregate = "max" }
 [boards."run-*"]
 metrics.distance = { aggregate = "sum", precision = 1 }
 [boards."limited"]
@@ -130,8 +132,14 @@ def test_the_digest_is_of_what_is_said_not_of_how() -> None:
 
     for same in (dict(reversed(BASE.items())), but(at="2026-11-21T11:15:00.000+01:00"), but(metrics={"points": 3.0})):
         assert parse(same).digest == digest
-    assert parse(several(share(metrics={"points": 3}))).digest == digest
-    for other in ({"member": "n"}, {"board": "c"}, {"at": "2026-11-21T10:15:01Z"}, {"metrics": {"points": 4}}):
+    assert parse(several(share(metrics={"points": 3}))).digest == parse(but(set=False)).digest == digest
+    for other in (
+        {"member": "n"},
+        {"board": "c"},
+        {"set": True},
+        {"at": "2026-11-21T10:15:01Z"},
+        {"metrics": {"points": 4}},
+    ):
         assert parse(but(**other)).digest != digest
 
 
@@ -249,6 +257,17 @@ REFUSED: list[tuple[str, Any, str]] = [
         several(share(board="c"), *(share(board=[f"b{n}" for n in range(10)], member=f"m{k}") for k in range(5))),
         "updates: expected at most 50 different pairs of board and member, got 51",
     ),
+    ("set", but(set=1), "set: expected true or false, got 1"),
+    ("set", several(share(set="yes")), "updates[0].set: expected true or false, got 'yes'"),
+    ("unknown", several(share()) | {"set": True}, "set: no such field; there are at, id, updates"),
+    ("set", several(share(set=True), share()), "updates[1].set: expected board 'b' and member 'm' once in an event"),
+    ("set", several(share(), share(set=True)), "updates[1].set: expected board 'b' and member 'm' once in an event"),
+    ("set", several(share(set=True, board=["c", "b"]), share(set=True)), "updates[1].set: expected board 'b' and"),
+    (
+        "set",
+        but(board="bests", set=True, metrics={"best": 3}),
+        "metrics.best: expected a metric with aggregate sum to set, got one",
+    ),
 ]
 
 
@@ -274,6 +293,9 @@ def test_every_rule_has_its_own_refusal(rule: str, body: Any, message: str) -> N
         amount("100.00", board="limited"),
         amount("101"),
         several(*[share(board="limited", metrics={"points": 60})] * 2),
+        # What is bounded is the change of the total, which the writer knows.
+        amount("101", board="limited", set=True),
+        several(share(set=True), share(member="n"), share(board="c", set=False)),
     ],
 )
 def test_each_bound_is_allowed_itself(body: Any) -> None:

@@ -155,6 +155,10 @@ class Metric:
         """Whether an event can be counted without reading what was counted before."""
         return self.aggregate == "sum" and not self.ties_by_instant
 
+    def is_beyond_limits(self, units: int) -> bool:
+        """Whether an event may not change a total by so many units."""
+        return (self.least is not None and units < self.least) or (self.most is not None and units > self.most)
+
     def window(self, name: str) -> Window | None:
         """The window of that name; None if this metric is not ranked in it."""
         return next((window for window in self.windows if window.name == name), None)

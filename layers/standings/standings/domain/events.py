@@ -36,6 +36,7 @@ Rule = Literal[
     "metrics",
     "missing",
     "note",
+    "set",
     "size",
     "store",
     "unknown",
@@ -59,12 +60,16 @@ class RefusedEvent(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """What an event adds to one member of one board: units by metric, and notes as JSON by metric."""
+    """What an event adds to one member of one board: units by metric, and notes as JSON by metric.
+
+    With `sets`, the units are what the member's totals shall become.
+    """
 
     board: str
     member: str
     amounts: Mapping[str, int]
     notes: Mapping[str, str] = field(default_factory=dict)
+    sets: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +139,7 @@ MAX_PAIRS: Final = 50
 # A number that a float may round, or cannot hold at all: such a body is parsed again, with exact numbers.
 _INEXACT: Final = re.compile(r"[0-9][0-9.]{15}|[0-9][eE][+-]?[0-9]{3}")
 MAX_NOTE_BYTES: Final = 256
-_UPDATE_FIELDS: Final = frozenset({"board", "member", "metrics", "note"})
+_UPDATE_FIELDS: Final = frozenset({"board", "member", "metrics", "note", "set"})
 
 
 def parse_event(body: str, boards: Boards, now: int, *, at_filled_in: bool = False) -> Event:
@@ -156,9 +161,16 @@ def _event(document: dict[str, Any], boards: Boards, now: int, *, at_filled_in: 
     event_id, at = _id_and_at(document, now)
     pairs: dict[tuple[str, str], dict[str, Aggregate]] = {}
     precisions: dict[tuple[str, str], int] = {}
+    set_pairs: set[tuple[str, str]] = set()
     for prefix, update in _update_objects(document):
-        note, is_kept = _note(f"{prefix}note", update), False
-        for board, member, metric, units in _amounts(prefix, update, boards):
+        note, is_kept, sets = _note(f"{prefix}note", update), False, _sets(prefix, update)
+        named_before = set(pairs) if sets else set_pairs.copy()
+        for board, member, metric, units in _amounts(prefix, update, boards, sets=sets):
+            if (board, member) in named_before:
+                once = f"board {board!r} and member {shown(member)} once in an event that sets that member's total"
+                raise RefusedEvent("set", f"{prefix}set: expected {once}, got another update of them")
+            if sets:
+                set_pairs.add((board, member))
             given = pairs.setdefault((board, member), {})
             added = Aggregate(units, note=note if metric.notes else NO_NOTE)
             before = given.get(metric.name)
@@ -171,7 +183,7 @@ def _event(document: dict[str, Any], boards: Boards, now: int, *, at_filled_in: 
     if len(pairs) > MAX_PAIRS:
         message = f"updates: expected at most {MAX_PAIRS} different pairs of board and member, got {len(pairs)}"
         raise RefusedEvent("updates", message)
-    updates = tuple(_update(*pair, given) for pair, given in pairs.items())
+    updates = tuple(_update(*pair, given, sets=pair in set_pairs) for pair, given in pairs.items())
     return Event(event_id, at, updates, _digest(None if at_filled_in else at, updates, precisions))
 
 
@@ -180,6 +192,7 @@ def check_event(document: dict[str, Any], now: int) -> None:
     _id_and_at(document, now)
     for prefix, update in _update_objects(document):
         _note(f"{prefix}note", update)
+        _sets(prefix, update)
         _whom_and_what(prefix, update)
 
 
@@ -191,9 +204,9 @@ def _id_and_at(document: dict[str, Any], now: int) -> tuple[str, int]:
     return event_id, read_at(_text(document, "at", "at"), now)
 
 
-def _update(board: str, member: str, given: dict[str, Aggregate]) -> Update:
+def _update(board: str, member: str, given: dict[str, Aggregate], *, sets: bool) -> Update:
     amounts = {metric: aggregate.value for metric, aggregate in given.items()}
-    return Update(board, member, amounts, {name: one.note for name, one in given.items() if one.note})
+    return Update(board, member, amounts, {name: one.note for name, one in given.items() if one.note}, sets)
 
 
 def _document(body: str) -> dict[str, Any]:
@@ -232,6 +245,14 @@ def _update_objects(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, A
     yield from ((f"updates[{number}].", update) for number, update in enumerate(updates))
 
 
+def _sets(prefix: str, update: dict[str, Any]) -> bool:
+    """Whether the numbers of an update are what the totals shall become."""
+    sets = update.get("set", False)
+    if not isinstance(sets, bool):
+        refuse("set", f"{prefix}set", "true or false", sets)
+    return sets
+
+
 def _whom_and_what(prefix: str, update: dict[str, Any]) -> tuple[list[str], str, dict[str, Any]]:
     """Boards, member, and numbers by metric, of an update."""
     names = _board_names(prefix, update)
@@ -244,7 +265,9 @@ def _whom_and_what(prefix: str, update: dict[str, Any]) -> tuple[list[str], str,
     return names, member, numbers
 
 
-def _amounts(prefix: str, update: dict[str, Any], boards: Boards) -> Iterator[tuple[str, str, Metric, int]]:
+def _amounts(
+    prefix: str, update: dict[str, Any], boards: Boards, *, sets: bool
+) -> Iterator[tuple[str, str, Metric, int]]:
     """Board, member, metric and units, for each board and metric of an update."""
     names, member, numbers = _whom_and_what(prefix, update)
     for board in names:
@@ -259,8 +282,12 @@ def _amounts(prefix: str, update: dict[str, Any], boards: Boards) -> Iterator[tu
                 raise RefusedEvent("metrics", detail)
             field = f"{prefix}metrics.{name}"
             units = parse_amount(field, number, metric)
-            if (metric.least is not None and units < metric.least) or (metric.most is not None and units > metric.most):
-                refuse("limit", field, f"{_limits(metric)} on board {board!r}", number)
+            if sets:
+                if metric.aggregate != "sum":
+                    detail = f"{field}: expected a metric with aggregate sum to set, got one with {metric.aggregate}"
+                    raise RefusedEvent("set", detail)
+            elif metric.is_beyond_limits(units):
+                refuse("limit", field, f"{limits_of(metric)} on board {board!r}", number)
             yield board, member, metric, units
 
 
@@ -313,8 +340,10 @@ def _digest(at: int | None, updates: tuple[Update, ...], precisions: dict[tuple[
         for update in updates
         for name, note in update.notes.items()
     )
-    # Without notes the digest is as it always was: receipts of earlier versions hold it.
-    return blake2b(orjson.dumps([at, amounts, notes] if notes else [at, amounts]), digest_size=12).digest()
+    sets = sorted([update.board, update.member] for update in updates if update.sets)
+    # Without notes and totals to set, the digest is as it always was: receipts of earlier versions hold it.
+    content = [at, amounts, notes, sets] if sets else [at, amounts, notes] if notes else [at, amounts]
+    return blake2b(orjson.dumps(content), digest_size=12).digest()
 
 
 def _required(table: dict[str, Any], key: str, field: str) -> Any:
@@ -337,12 +366,15 @@ def _check_fields(table: dict[str, Any], known: frozenset[str] | set[str], prefi
             raise RefusedEvent("unknown", f"{prefix}{shown(key)[1:-1]}: no such field; there are {fields}")
 
 
-def _limits(metric: Metric) -> str:
-    """The bounds of a metric's amounts, for a message."""
+def limits_of(metric: Metric) -> str:
+    """The bounds of a metric's amounts, for a message: `at least 0 and at most 500`."""
     bounds = (("at least", metric.least), ("at most", metric.most))
-    return " and ".join(
-        f"{words} {Decimal(units).scaleb(-metric.precision):f}" for words, units in bounds if units is not None
-    )
+    return " and ".join(f"{words} {decimal_of(metric, units)}" for words, units in bounds if units is not None)
+
+
+def decimal_of(metric: Metric, units: int) -> str:
+    """Units of a metric as a decimal number, for a message: `-0.25`."""
+    return f"{Decimal(units).scaleb(-metric.precision):f}"
 
 
 MAX_DIGITS: Final = 15

@@ -220,12 +220,16 @@ REMOVAL_MARGIN: Final = DAY
 
 
 class EventPart(NamedTuple):
-    """What one event adds to one item: units and notes by metric. `at` is in milliseconds."""
+    """What one event adds to one item: units and notes by metric. `at` is in milliseconds.
+
+    With `sets`, the units are what the totals shall become.
+    """
 
     event_id: str
     at: int
     amounts: Mapping[str, int]
     notes: Mapping[str, str] = MappingProxyType({})
+    sets: bool = False
 
 
 def additions(family: Family, counted: Iterable[EventPart], now: int) -> dict[str, int]:

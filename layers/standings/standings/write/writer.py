@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from standings.aws.dynamodb.scores import Scores
 from standings.catalog import BoardCatalog
 from standings.domain.boards import MAX_UNITS, Boards, Family, family_of
-from standings.domain.events import Event, RefusedEvent, Rule, parse_event
+from standings.domain.events import Event, RefusedEvent, Rule, decimal_of, limits_of, parse_event
 from standings.domain.members import (
     EventPart,
     Image,
@@ -98,7 +98,7 @@ def plan_changes(boards: Boards, events: Iterable[Event], images: Images, now: i
     by_item: dict[MemberKey, list[EventPart]] = {}
     for event in events:
         for update in event.updates:
-            counted = EventPart(event.id, event.at, update.amounts, update.notes)
+            counted = EventPart(event.id, event.at, update.amounts, update.notes, update.sets)
             by_item.setdefault((update.board, update.member), []).append(counted)
     return {item: _change(family_of(boards, item[0]), item, counted, images, now) for item, counted in by_item.items()}
 
@@ -110,14 +110,15 @@ def _change(family: Family, item: MemberKey, counted: Sequence[EventPart], image
         raise UnfitEventError(counted[0].event_id, item, "unregistered", message)
     written_at_ms = _stamp(image, now)
     abs_total = sum(abs(units) for one in counted for units in one.amounts.values())
-    adds_up = all(family.metrics[name].adds_up for one in counted for name in one.amounts)
+    adds_up = all(family.metrics[name].adds_up and not one.sets for one in counted for name in one.amounts)
     if adds_up and (image.abs_total if image is not None else 0) + abs_total <= MAX_UNITS:
         addition = _addition(family, item, counted, image, written_at_ms, abs_total)
         if addition is not None:
             return addition
     after = image if image is not None else new_image(*item, written_at_ms)
     changed = False
-    for one in counted:
+    for part in counted:
+        one = _with_differences(family, item, after, part) if part.sets else part
         after, names = apply_event(family, after, one, written_at_ms)
         if (beyond := beyond_bounds(family, after, names)) is not None:
             raise UnfitEventError(one.event_id, item, "bounds", f"metrics: {beyond} would go beyond ±(2^53 - 1) units")
@@ -126,6 +127,21 @@ def _change(family: Family, item: MemberKey, counted: Sequence[EventPart], image
         after, merged = late_merged(family, after, written_at_ms)
         after = rewritten(after, written_at_ms, [*merged, *expired(family, after, written_at_ms)])
     return Rewrite(after, image.version if image is not None else None)
+
+
+def _with_differences(family: Family, item: MemberKey, image: Image, part: EventPart) -> EventPart:
+    """The part with the amounts that take the member's totals to those that the event sets."""
+    amounts = {}
+    for name, total in part.amounts.items():
+        metric = family.metrics[name]
+        before = image.values.get(metric.total(), 0)
+        amounts[name] = change = total - before
+        if metric.is_beyond_limits(change):
+            steps = (decimal_of(metric, units) for units in (change, before, total))
+            got = "got a change of {} (from {} to {})".format(*steps)
+            message = f"metrics.{name}: expected a change of {limits_of(metric)} on board {item[0]!r}, {got}"
+            raise UnfitEventError(part.event_id, item, "limit", message)
+    return part._replace(amounts=amounts, sets=False)
 
 
 def _addition(
@@ -313,7 +329,12 @@ class _Transaction:
             self._refuse_leaving(leaving)
             keys = {item for event in self.events.values() for item in items_of(event)}
         families = {board: family_of(self.writer.catalog.boards, board) for board, _ in keys}
-        to_read = [key for key in sorted(keys) if families[key[0]].has_buckets or not families[key[0]].adds_up]
+        set_items = {(one.board, one.member) for event in self.events.values() for one in event.updates if one.sets}
+        to_read = [
+            key
+            for key in sorted(keys)
+            if key in set_items or families[key[0]].has_buckets or not families[key[0]].adds_up
+        ]
         if to_read:
             images = self.writer.scores.images(to_read)
             self.images.update((key, images.get(key)) for key in to_read)

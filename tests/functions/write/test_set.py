@@ -1,0 +1,101 @@
+"""An event with `"set": true` makes totals what it says, and counts the difference like any amount.
+
+`tests/properties/test_machine.py` and `tests/faults/test_schedules.py` set totals beside all that can happen.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pytest
+
+from standings.domain.windows import DAY
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import Stack, running
+from tests.support.builders.stages.streaming import apply, deliver
+from tests.support.dynamodb.requests import Requests
+
+BOARDS: Final = """
+[boards."limited"]
+metrics.points = { aggregate = "sum", precision = 1, least = -2, most = 5, windows = ["all"] }
+[boards."club"]
+members = "registered"
+metrics.points = { aggregate = "sum", windows = ["all"] }
+[boards."*"]
+late = "1 day"
+metrics.points = { aggregate = "sum", windows = ["all", "day"] }
+metrics.runs = { aggregate = "sum", ties = "first", windows = ["all"] }
+[boards."plain"]
+metrics.points = { aggregate = "sum", windows = ["all"] }
+"""
+NOW: Final = "2026-11-21T10:15:00Z"
+
+
+@pytest.fixture
+def stack(engine: Any, clock: ManualClock) -> Iterator[Stack]:
+    with running(Requests(engine), clock, BOARDS) as stack:
+        yield stack
+
+
+def event(event_id: str, points: float, board: Any = "b", at: str = NOW, **more: Any) -> dict[str, Any]:
+    return {"id": event_id, "board": board, "member": "m", "at": at, "metrics": {"points": points}, **more}
+
+
+def scores(stack: Stack, board: str = "b", metric: str = "points") -> dict[str, float]:
+    """The member's score in each window."""
+    _, card = stack.get(f"/boards/{board}/member", id="m")
+    (windows,) = (one["windows"] for one in card["metrics"] if one["metric"] == metric)
+    return {one["window"]: one["score"] for one in windows}
+
+
+def reasons(stack: Stack) -> list[str]:
+    return [letter["MessageAttributes"]["reason"]["StringValue"] for letter in stack.dead_letters.messages]
+
+
+def test_the_total_is_what_was_said_and_the_day_gets_the_difference(stack: Stack, clock: ManualClock) -> None:
+    apply(stack, [event("1", 30, at="2026-11-20T10:00:00Z"), event("2", 4)])
+    apply(stack, [event("3", 50, set=True)])
+    assert scores(stack) == {"all": 50, "day": 20}
+
+    # Delivered again, it changes nothing, whatever was counted since.
+    apply(stack, [event("4", 1), event("3", 50, set=True)])
+    assert scores(stack) == {"all": 51, "day": 21}
+
+    # A day that has closed gets nothing; the total is what was said.
+    clock.milliseconds += 3 * DAY
+    apply(stack, [event("5", 0, set=True)])
+    assert scores(stack)["all"] == 0
+    assert stack.get("/boards/b/points/day/rank", member="m", period="2026-11-21")[1]["score"] == 21
+
+
+def test_several_totals_are_set_together_or_none(stack: Stack) -> None:
+    apply(stack, [event("1", 7, ["b", "plain"])])
+    shares = [
+        {"board": ["b", "plain"], "member": "m", "metrics": {"points": 2}, "set": True},
+        {"board": "b", "member": "n", "metrics": {"points": 3, "runs": 1}},
+    ]
+    apply(stack, [{"id": "2", "at": NOW, "updates": shares}])
+    assert (scores(stack)["all"], scores(stack, "plain")["all"]) == (2, 2)
+
+    shares = [{**shares[0], "board": "b"}, {"board": "club", "member": "m", "metrics": {"points": 3}, "set": True}]
+    deliver(stack, [{"id": "3", "at": NOW, "updates": [{**shares[0], "metrics": {"points": 9}}, shares[1]]}])
+    assert (scores(stack)["all"], reasons(stack)) == (2, ["member: 'm' is not registered on board 'club'"])
+
+
+def test_least_and_most_bound_the_change(stack: Stack) -> None:
+    apply(stack, [event("1", 5, "limited"), event("2", 9.9, "limited", set=True)])
+    assert scores(stack, "limited") == {"all": 9.9}
+    deliver(stack, [event("3", 15, "limited", set=True), event("4", 7.8, "limited", set=True)])
+    bounds = "metrics.points: expected a change of at least -2.0 and at most 5.0 on board 'limited', got a change of"
+    assert reasons(stack) == [f"{bounds} 5.1 (from 9.9 to 15.0)", f"{bounds} -2.1 (from 9.9 to 7.8)"]
+    assert scores(stack, "limited") == {"all": 9.9}
+
+
+def test_it_is_a_read_and_a_write_of_the_item(stack: Stack) -> None:
+    """As an event of a best score. Other events of such a board still read nothing."""
+    apply(stack, [event("1", 5, "plain")])
+    costs = []
+    for one in (event("2", 5, "plain"), event("3", 5, "plain", set=True)):
+        stack.dynamodb.counts.clear()
+        apply(stack, [one])
+        costs.append({name: count for (name, table), count in stack.dynamodb.counts.items() if table == "Scores"})
+    assert costs[1] == {**costs[0], "batch_get_item": costs[0].get("batch_get_item", 0) + 1}
