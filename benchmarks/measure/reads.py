@@ -29,12 +29,13 @@ from benchmarks.pages.tables import Lines, Result, Table, crossed
 from standings.aws.dynamodb.profiles import Profiles
 from standings.aws.dynamodb.scores import Scores
 from standings.domain.boards_toml import parse_boards
-from standings.domain.profiles import MAX_FOUND, MAX_LOOKED_AT
+from standings.domain.profiles import MAX_LOOKED_AT
 from standings.domain.windows import DAY
+from standings.http import CALLS
 from standings.ingest import event_status
 from standings.members import ProfileAdmin
 from standings.read import board_list, member_ranks, pages
-from standings.read.history import MAX_PERIODS, history
+from standings.read.history import history
 from standings.read.member_ranks import MAX_MEMBERS
 from standings.read.profiles import ProfileCache, Search
 from standings.read.reader import PRIVATE_LIMITS, Request
@@ -49,6 +50,8 @@ MANY: Final = "many equals"
 DEPTHS: Final = ("top 100", "100 at position 1,000", "100 at the middle")
 POPULATIONS: Final[dict[str, Draw]] = {FEW: population.finegrained, MANY: population.lognormal}
 EQUALS: Final = 10_000
+MAX_PERIODS: Final = CALLS["getHistory"].arguments["periods"].most
+MAX_FOUND: Final = CALLS["getProfile"].arguments["limit"].most
 
 
 # ---- one ranking

@@ -41,9 +41,11 @@ from benchmarks.pages.tables import Table
 from standings.aws.dynamodb.tables import PLACES
 from standings.domain.boards_toml import parse_boards
 from standings.domain.windows import DAY, SECOND
+from standings.http import CALLS
 from standings.read import pages
 from standings.read.reader import Question
 
+MOST: Final = CALLS["listRanking"].arguments["limit"].most
 WINDOWS: Final = ("last-7-days", "last-30-days")
 PIECE: Final = 120
 """Days of a piece that is laid over the others."""
@@ -197,9 +199,9 @@ class Run:
         truth = Truth(sums)
         period = datetime.fromtimestamp(day * DAY // SECOND, UTC).date().isoformat()
         cursor = None
-        for first in range(1, max(1, truth.total) + 1, pages.MAX_ENTRIES):
-            page = pages.page(self._about(period), limit=pages.MAX_ENTRIES, cursor=cursor)
-            if not truth.shows(page, first, pages.MAX_ENTRIES):
+        for first in range(1, max(1, truth.total) + 1, MOST):
+            page = pages.page(self._about(period), limit=MOST, cursor=cursor)
+            if not truth.shows(page, first, MOST):
                 raise AssertionError(f"{self._window}, {period}, from {first} on: got the wrong page {str(page)[:500]}")
             cursor = page["next"]
         self._compared += truth.total

@@ -34,40 +34,38 @@ def _services() -> tuple[MemberAdmin, ProfileAdmin, Scores]:
     return command.services(_clock)
 
 
-@_api.route("POST", http.EVENTS)
+@_api.route("postEvents")
 def post() -> Response[str]:
     """Queue events. The answer has the outcome of each."""
-    _api.arguments()
     return http.json({"results": _posting().post(_api.body(), _own_member())}, 202)
 
 
-@_api.route("GET", http.EVENTS)
+@_api.route("getEvent")
 def status() -> Response[str]:
     """Whether an event was counted or refused. A reason may name a member, so it is not for everyone."""
-    event_id = _api.arguments("id").required("id", "say which event")
-    return http.json(event_status(_services()[2], _clock, event_id, with_reason=is_admin(_api.event)))
+    event_id, with_reason = _api.arguments["id"], is_admin(_api.event)
+    return http.json(event_status(_services()[2], _clock, event_id, with_reason=with_reason))
 
 
-@_api.route("PUT", http.MEMBER)
+@_api.route("putMember")
 def put(board: str) -> Response[str]:
     """Register a member. The body may hide it or show it again."""
     check_admin(_api.event)
-    member = _member()
-    return http.json(_services()[0].put(board, member, _hidden()))
+    return http.json(_services()[0].put(board, _api.arguments["id"], _hidden()))
 
 
-@_api.route("DELETE", http.MEMBER)
+@_api.route("deleteMember")
 def delete(board: str) -> Response[str]:
     """Remove a member with its scores."""
     check_admin(_api.event)
-    _services()[0].remove(board, _member())
+    _services()[0].remove(board, _api.arguments["id"])
     return Response(status_code=204, body="")
 
 
-@_api.route("PUT", http.PROFILE)
+@_api.route("putProfile")
 def put_profile() -> Response[str]:
     """Set and remove fields of a member's profile."""
-    member, own = _member(), _own_member()
+    member, own = _api.arguments["id"], _own_member()
     if own is None:
         check_admin(_api.event)
     elif own != member:
@@ -75,11 +73,11 @@ def put_profile() -> Response[str]:
     return http.json(_services()[1].put(member, _api.document()))
 
 
-@_api.route("DELETE", http.PROFILE)
+@_api.route("deleteProfile")
 def delete_profile() -> Response[str]:
     """Remove a member's profile."""
     check_admin(_api.event)
-    _services()[1].remove(_member())
+    _services()[1].remove(_api.arguments["id"])
     return Response(status_code=204, body="")
 
 
@@ -91,10 +89,6 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
 
 def _own_member() -> str | None:
     return own_member(_api.event, _MEMBER_CLAIM)
-
-
-def _member() -> str:
-    return _api.arguments("id").required("id", "say which member")
 
 
 def _hidden() -> bool | None:

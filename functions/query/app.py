@@ -22,17 +22,12 @@ _api = http.Api(rankings_max_age=int(os.environ.get("READS_MAX_AGE", "0")) if _O
 
 _DESCRIPTION: Final = Path(__file__).with_name("openapi.json")
 _PAGE: Final = Path(__file__).with_name("page")
-_DEFAULT_LIMIT: Final = 100
-_DEFAULT_RADIUS: Final = 5
-_DEFAULT_BUCKETS: Final = 50
-_DEFAULT_PERIODS: Final = 14
-_DEFAULT_FOUND: Final = 20
 
 
-@_api.route("GET", http.PROFILE)
+@_api.route("getProfile")
 def profile_() -> Response[str]:
     """A member's profile, or the members whose names have a beginning."""
-    arguments = _api.arguments("id", "name", "board", "limit")
+    arguments = _api.arguments
     if "name" not in arguments:
         member = arguments.required("id", "say whose profile, or give the beginning of a name")
         for name in ("board", "limit"):
@@ -41,47 +36,42 @@ def profile_() -> Response[str]:
         return http.json(_people.profile(Request(_reader), member))
     if "id" in arguments:
         raise bad_argument("id", "cannot go with name")
-    limit = arguments.whole("limit", _DEFAULT_FOUND)
+    limit = arguments.whole("limit")
     found = _search.search(Request(_reader), name=arguments["name"], board=arguments.get("board"), limit=limit)
     return http.json(found)
 
 
-@_api.route("GET", "/boards")
+@_api.route("listBoards")
 def boards() -> Response[str]:
     """The list of boards."""
-    arguments = _api.arguments("prefix", "limit", "cursor")
-    prefix, limit = arguments.get("prefix", ""), arguments.whole("limit", _DEFAULT_LIMIT)
-    cursor = arguments.get("cursor")
-    return http.json(board_list.boards(Request(_reader), prefix=prefix, limit=limit, cursor=cursor))
+    arguments = _api.arguments
+    prefix, cursor = arguments.get("prefix", ""), arguments.get("cursor")
+    return http.json(board_list.boards(Request(_reader), prefix=prefix, limit=arguments.whole("limit"), cursor=cursor))
 
 
-@_api.route("GET", "/boards/<board>")
+@_api.route("getBoard")
 def board_(board: str) -> Response[str]:
     """A board's definition."""
-    _api.arguments()
     return http.json(board_list.definition(Request(_reader), board))
 
 
-@_api.route("GET", http.MEMBER)
+@_api.route("getMember")
 def member_(board: str) -> Response[str]:
     """A member's scores in every metric and window of a board."""
-    arguments = _api.arguments("id", "ranks", "method", "profiles", "notes")
+    arguments = _api.arguments
     ranks, profiles = arguments.flag("ranks"), arguments.flag("profiles")
     if "method" in arguments and not ranks:
         raise bad_argument("method", "says how ranks are numbered: it needs ranks=true")
-    member = arguments.required("id", "say which member")
     method = method_of(arguments.get("method")) if ranks else None
     request = Request(_reader)
-    card = member_ranks.card(request, board, member, method, notes=arguments.flag("notes"))
+    card = member_ranks.card(request, board, arguments["id"], method, notes=arguments.flag("notes"))
     return _shown(request, card, profiles=profiles)
 
 
-@_api.route("GET", http.RANKING)
+@_api.route("listRanking")
 def page(board: str, metric: str, window: str) -> Response[str]:
     """A page of a ranking's list: the first, after a cursor, from a position or a score, or around a member."""
-    arguments = _api.arguments(
-        "period", "method", "limit", "cursor", "rank", "score", "around", "radius", "me", "profiles", "notes"
-    )
+    arguments = _api.arguments
     starts = [name for name in ("cursor", "rank", "score", "around") if name in arguments]
     if len(starts) > 1:
         raise bad_argument(starts[1], f"a page begins at one place: it cannot go with {starts[0]}")
@@ -99,24 +89,22 @@ def _page_of(question: Question, arguments: http.Arguments) -> dict[str, Any]:
         if "limit" in arguments and "radius" in arguments:
             raise bad_argument("limit", "says how many there are, and so does radius: give one of them")
         if "limit" in arguments:
-            limit = arguments.whole("limit", _DEFAULT_LIMIT)
-            return pages.page_around(question, member=arguments["around"], limit=limit, me=me)
-        radius = arguments.whole("radius", _DEFAULT_RADIUS)
-        return pages.page_around(question, member=arguments["around"], radius=radius, me=me)
+            return pages.page_around(question, member=arguments["around"], limit=arguments.whole("limit"), me=me)
+        return pages.page_around(question, member=arguments["around"], radius=arguments.whole("radius"), me=me)
     if "radius" in arguments:
         raise bad_argument("radius", "is that of the neighbours of a member: it needs around")
-    limit = arguments.whole("limit", _DEFAULT_LIMIT)
+    limit = arguments.whole("limit")
     if "rank" in arguments:
-        return pages.page_at(question, rank=arguments.whole("rank", 1, signed=True), limit=limit, me=me)
+        return pages.page_at(question, rank=arguments.whole("rank"), limit=limit, me=me)
     if "score" in arguments:
         return pages.page_from(question, score=arguments["score"], limit=limit, me=me)
     return pages.page(question, limit=limit, cursor=arguments.get("cursor"), me=me)
 
 
-@_api.route("GET", http.RANKING + "/rank")
+@_api.route("getRank")
 def rank_(board: str, metric: str, window: str) -> Response[str]:
     """A member's rank, or the rank that a score would have."""
-    arguments = _api.arguments("period", "method", "member", "score", "previous", "profiles", "notes")
+    arguments = _api.arguments
     profiles = arguments.flag("profiles")
     question = _question(board, metric, window, arguments)
     if "score" not in arguments:
@@ -130,20 +118,18 @@ def rank_(board: str, metric: str, window: str) -> Response[str]:
     return http.json(score_statistics.score_rank(question, score=arguments["score"]))
 
 
-@_api.route("GET", http.RANKING + "/history")
+@_api.route("getHistory")
 def history_(board: str, metric: str, window: str) -> Response[str]:
     """A member's rank in each period that can be read."""
-    arguments = _api.arguments("period", "method", "member", "periods")
+    arguments = _api.arguments
     question = _question(board, metric, window, arguments)
-    member = arguments.required("member", "say whose history")
-    periods = arguments.whole("periods", _DEFAULT_PERIODS)
-    return http.json(history.history(question, member=member, periods=periods))
+    return http.json(history.history(question, member=arguments["member"], periods=arguments.whole("periods")))
 
 
-@_api.route("POST", http.RANKING + "/ranks")
+@_api.route("rankGroup")
 def ranks_(board: str, metric: str, window: str) -> Response[str]:
     """The ranks of a group of members."""
-    arguments = _api.arguments("period", "method", "previous", "profiles", "notes")
+    arguments = _api.arguments
     previous, profiles = arguments.flag("previous"), arguments.flag("profiles")
     question = _question(board, metric, window, arguments)
     noted = _noted(question, arguments)
@@ -151,28 +137,25 @@ def ranks_(board: str, metric: str, window: str) -> Response[str]:
     return _shown(question.request, group, profiles=profiles, noted=noted)
 
 
-@_api.route("GET", http.RANKING + "/percentile")
+@_api.route("getPercentile")
 def percentile_(board: str, metric: str, window: str) -> Response[str]:
     """The score at a percentile."""
-    arguments = _api.arguments("period", "method", "p")
+    arguments = _api.arguments
     question = _question(board, metric, window, arguments)
-    return http.json(
-        score_statistics.percentile(question, p=arguments.required("p", "say which percentile, such as 90"))
-    )
+    return http.json(score_statistics.percentile(question, p=arguments["p"]))
 
 
-@_api.route("GET", http.RANKING + "/distribution")
+@_api.route("getDistribution")
 def distribution_(board: str, metric: str, window: str) -> Response[str]:
     """The number of members in each range of scores."""
-    arguments = _api.arguments("period", "method", "buckets")
+    arguments = _api.arguments
     question = _question(board, metric, window, arguments)
-    return http.json(score_statistics.distribution(question, buckets=arguments.whole("buckets", _DEFAULT_BUCKETS)))
+    return http.json(score_statistics.distribution(question, buckets=arguments.whole("buckets")))
 
 
-@_api.route("GET", "/openapi.json")
+@_api.route("getDescription")
 def openapi() -> Response[str]:
     """The OpenAPI description of this API."""
-    _api.arguments()
     return _description()
 
 
@@ -195,7 +178,7 @@ def _listed(name: str) -> list[str]:
 
 
 if _OPEN_READS:
-    _api.route("GET", "/")(live_page_)
+    _api.page(live_page_)
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

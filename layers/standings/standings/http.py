@@ -2,11 +2,11 @@
 
 import re
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from hashlib import blake2b, sha256
 from pathlib import Path
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, Literal, NamedTuple, TypeVar, cast
 from urllib.parse import parse_qsl
 
 import orjson
@@ -131,6 +131,8 @@ def _problem(status: int, kind: str, title: str, detail: str, headers: dict[str,
 
 # Who calls, as the token says that the gateway has checked.
 
+READ: Final = "standings/read"
+WRITE: Final = "standings/write"
 ADMIN: Final = "standings/admin"
 
 
@@ -196,26 +198,108 @@ def document(folder: Path, picture_hosts: Sequence[str] = ()) -> str:
     return page.replace(_PICTURE_HOSTS.format(""), _PICTURE_HOSTS.format(" ".join(picture_hosts)))
 
 
-# Routes: which function answers which method and path, and the arguments and body of a request.
-
-EVENTS: Final = "/events"
-PROFILE: Final = "/members"
-MEMBER: Final = "/boards/<board>/member"
-RANKING: Final = "/boards/<board>/<metric>/<window>"
-
-WRITES: Final[Mapping[str, tuple[str, ...]]] = {
-    EVENTS: ("POST", "GET", "HEAD"),
-    PROFILE: ("PUT", "DELETE"),
-    MEMBER: ("PUT", "DELETE"),
-}
-"""The calls that the gateway routes to the command function. All others reach the query function, also wrong ones."""
+# Calls: one table of routes and arguments. The functions answer by it, and `api/` adds the words that describe it to
+# clients, in `functions/query/openapi.json`: what the two say of names, kinds, limits and defaults cannot differ.
 
 _MAX_DIGITS: Final = 15
+
+
+class Argument(NamedTuple):
+    """An argument of the query string.
+
+    - `kind`: a `text`, a `whole` number from `least` to `most`, or a `flag`, which is `true` or `false`.
+    - `default`: the number of a request that gives none.
+    - `missing`: what such a request is told, such as "say which member"; "" if it may leave the argument out.
+    """
+
+    kind: Literal["text", "whole", "flag"] = "text"
+    least: int = 0
+    most: int = 0
+    default: int = 0
+    missing: str = ""
+
+    def check(self, name: str, text: str) -> None:
+        """Raise an error if a text is no value of the argument. What a text says is checked by whoever reads it."""
+        shown = repr(text[:MAX_SHOWN_LENGTH])
+        if self.kind == "flag" and text not in ("true", "false"):
+            raise bad_argument(name, f"expected true or false, got {shown}")
+        if self.kind == "whole":
+            digits = text.removeprefix("-") if self.least < 0 else text
+            if not (digits.isascii() and digits.isdigit() and len(digits) <= _MAX_DIGITS):
+                raise bad_argument(name, f"expected a whole number of up to {_MAX_DIGITS} digits, got {shown}")
+            if not self.least <= int(text) <= self.most:
+                raise bad_argument(name, f"expected from {self.least} to {self.most}, got {int(text)}")
+
+
+class Call(NamedTuple):
+    """A call of the API, with the scope that a token needs for it."""
+
+    method: str
+    path: str
+    scope: str
+    arguments: Mapping[str, Argument]
+
+
+_PROFILE: Final = "/members"
+_MEMBER: Final = "/boards/<board>/member"
+_RANKING: Final = "/boards/<board>/<metric>/<window>"
+
+_TEXT: Final = Argument()
+_FLAG: Final = Argument("flag")
+_LIMIT: Final = Argument("whole", 1, 1_000, 100)
+_POSITION: Final = Argument("whole", 1 - 10**_MAX_DIGITS, 10**_MAX_DIGITS - 1)
+_ID: Final = {"id": Argument(missing="say which member")}
+_PERIOD: Final = {"period": _TEXT, "method": _TEXT}
+_SHOWN: Final = {"profiles": _FLAG, "notes": _FLAG}
+_STARTS: Final = {"cursor": _TEXT, "rank": _POSITION, "score": _TEXT, "around": _TEXT}
+_PAGE: Final = {"limit": _LIMIT, **_STARTS, "radius": Argument("whole", 0, 100, 5), "me": _TEXT}
+_FOUND: Final = {"id": _TEXT, "name": _TEXT, "board": _TEXT, "limit": Argument("whole", 1, 20, 20)}
+_RANKED: Final = {"member": _TEXT, "score": _TEXT, "previous": _FLAG}
+_HISTORY: Final = {"member": Argument(missing="say whose history"), "periods": Argument("whole", 1, 100, 14)}
+_PERCENTILE: Final = {"p": Argument(missing="say which percentile, such as 90")}
+_BUCKETS: Final = {"buckets": Argument("whole", 1, 1_000, 50)}
+
+CALLS: Final[Mapping[str, Call]] = {
+    "postEvents": Call("POST", "/events", WRITE, {}),
+    "getEvent": Call("GET", "/events", WRITE, {"id": Argument(missing="say which event")}),
+    "getProfile": Call("GET", _PROFILE, READ, _FOUND),
+    "putProfile": Call("PUT", _PROFILE, ADMIN, _ID),
+    "deleteProfile": Call("DELETE", _PROFILE, ADMIN, _ID),
+    "listBoards": Call("GET", "/boards", READ, {"prefix": _TEXT, "limit": _LIMIT, "cursor": _TEXT}),
+    "getBoard": Call("GET", "/boards/<board>", READ, {}),
+    "getMember": Call("GET", _MEMBER, READ, {**_ID, "ranks": _FLAG, "method": _TEXT, **_SHOWN}),
+    "putMember": Call("PUT", _MEMBER, ADMIN, _ID),
+    "deleteMember": Call("DELETE", _MEMBER, ADMIN, _ID),
+    "listRanking": Call("GET", _RANKING, READ, {**_PERIOD, **_PAGE, **_SHOWN}),
+    "getRank": Call("GET", f"{_RANKING}/rank", READ, {**_PERIOD, **_RANKED, **_SHOWN}),
+    "getHistory": Call("GET", f"{_RANKING}/history", READ, {**_PERIOD, **_HISTORY}),
+    "rankGroup": Call("POST", f"{_RANKING}/ranks", READ, {**_PERIOD, "previous": _FLAG, **_SHOWN}),
+    "getPercentile": Call("GET", f"{_RANKING}/percentile", READ, {**_PERIOD, **_PERCENTILE}),
+    "getDistribution": Call("GET", f"{_RANKING}/distribution", READ, {**_PERIOD, **_BUCKETS}),
+    "getDescription": Call("GET", "/openapi.json", READ, {}),
+}
+"""Every call for programs, by the name that generated clients give it."""
+
 _Answer = TypeVar("_Answer", bound=Callable[..., Response[str]])
 
 
 class Arguments(dict[str, str]):
-    """Arguments by name. Every error is an `InvalidArgumentError` that begins with the argument's name."""
+    """The arguments of a request, each one that its call knows. Errors are `InvalidArgumentError`s that name one."""
+
+    def __init__(self, known: Mapping[str, Argument], pairs: Iterable[tuple[str, str]]) -> None:
+        super().__init__()
+        self._known = known
+        for name, text in pairs:
+            if name not in known:
+                there_are = f"there are {', '.join(known)}" if known else "there are none"
+                raise bad_argument(_shown(name), f"no such argument; {there_are}")
+            if name in self:
+                raise bad_argument(name, "is given more than once")
+            known[name].check(name, text)
+            self[name] = text
+        for name, argument in known.items():
+            if argument.missing:
+                self.required(name, argument.missing)
 
     def required(self, name: str, hint: str) -> str:
         """An argument that must be present; `hint` says what to give."""
@@ -223,51 +307,56 @@ class Arguments(dict[str, str]):
             raise bad_argument(name, f"is missing: {hint}")
         return self[name]
 
-    def whole(self, name: str, default: int, *, signed: bool = False) -> int:
-        """A whole number, without a sign unless it may be `signed`."""
-        text = self.get(name, str(default))
-        digits = text.removeprefix("-") if signed else text
-        if not (digits.isascii() and digits.isdigit() and len(digits) <= _MAX_DIGITS):
-            detail = f"expected a whole number of up to {_MAX_DIGITS} digits, got {text[:MAX_SHOWN_LENGTH]!r}"
-            raise bad_argument(name, detail)
-        return int(text)
+    def whole(self, name: str) -> int:
+        """A whole number, or its default."""
+        return int(self.get(name, self._known[name].default))
 
     def flag(self, name: str) -> bool:
-        """`true` or `false`; false if absent."""
-        text = self.get(name, "false")
-        if text not in ("true", "false"):
-            raise bad_argument(name, f"expected true or false, got {text[:MAX_SHOWN_LENGTH]!r}")
-        return text == "true"
+        """Whether it is `true`; false if absent."""
+        return self.get(name) == "true"
 
 
 class Api:
     """The calls that one Lambda function answers.
 
     For `rankings_max_age` seconds, browsers and a CDN may answer a read of a ranking themselves; 0 lets them ask each
-    time.
+    time. `arguments` are those of the request that is being answered.
     """
+
+    arguments: Arguments
 
     def __init__(self, rankings_max_age: int = 0) -> None:
         self._rankings_max_age = rankings_max_age
         self._app = APIGatewayHttpResolver()
-        self._methods: dict[str, set[str]] = {path: set(methods) for path, methods in WRITES.items()}
+        # Wrong calls reach the query function, also those of paths that the gateway routes to the command function.
+        self._routes = {(call.method, call.path) for call in CALLS.values()}
         # Called, not used as decorators: those of Powertools hide the functions' types.
         self._app.exception_handler(RequestError)(request_error)
         self._app.exception_handler(StoreUnavailableError)(store_unavailable)
         self._app.not_found(self._no_such_call)
 
-    def route(self, method: str, path: str) -> Callable[[_Answer], _Answer]:
-        """Make the decorated function the answer to a method and path."""
+    def route(self, name: str) -> Callable[[_Answer], _Answer]:
+        """Make the decorated function the answer to a call of `CALLS`, once the request's arguments are checked."""
+        call = CALLS[name]
 
         def add(function: _Answer) -> _Answer:
-            self._methods.setdefault(path, set()).update({"GET", "HEAD"} if method == "GET" else {method})
-            answer = _without_text_of_bugs(function)
-            if method == "GET" and path.startswith(RANKING) and self._rankings_max_age:
+            @wraps(function)
+            def checked(**names: str) -> Response[str]:
+                self.arguments = self._given(call.arguments)
+                return function(**names)
+
+            answer = _without_text_of_bugs(checked)
+            if call.method == "GET" and call.path.startswith(_RANKING) and self._rankings_max_age:
                 answer = _kept_for(answer, self._rankings_max_age)
-            self._app.route(path, method)(answer)
+            self._app.route(call.path, call.method)(answer)
             return function
 
         return add
+
+    def page(self, function: Callable[[], Response[str]]) -> None:
+        """Make a function the answer to `/`: a page for people, whose script reads the arguments."""
+        self._routes.add(("GET", "/"))
+        self._app.route("/", "GET")(_without_text_of_bugs(function))
 
     def resolve(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
         """Answer an HTTP request in API Gateway's payload format 2.0."""
@@ -284,23 +373,14 @@ class Api:
             return answer
         return with_etag(answer, event.get("headers") or {})
 
-    def arguments(self, *known: str) -> Arguments:
-        """The arguments of the query string. Unknown and repeated arguments are errors."""
-        arguments = Arguments()
+    def _given(self, known: Mapping[str, Argument]) -> Arguments:
+        """The arguments of the query string."""
         # Not `queryStringParameters`: it joins repeated values with a comma, which a member's id may contain.
         query_string = self._app.current_event.raw_event.get("rawQueryString", "")
         try:
-            pairs = parse_qsl(query_string, keep_blank_values=True, errors="strict")
+            return Arguments(known, parse_qsl(query_string, keep_blank_values=True, errors="strict"))
         except UnicodeDecodeError as error:
             raise bad_argument("query", f"expected UTF-8, got {error}") from error
-        for name, value in pairs:
-            if name not in known:
-                there_are = f"there are {', '.join(known)}" if known else "there are none"
-                raise bad_argument(_shown(name), f"no such argument; {there_are}")
-            if name in arguments:
-                raise bad_argument(name, "is given more than once")
-            arguments[name] = value
-        return arguments
 
     @property
     def event(self) -> dict[str, Any]:
@@ -325,7 +405,9 @@ class Api:
 
     def _no_such_call(self, _: powertools.NotFoundError) -> Response[str]:
         path, method = self._app.current_event.path, self._app.current_event.http_method
-        allowed = {method for route, methods in self._methods.items() if _matches(path, route) for method in methods}
+        allowed = {known for known, route in self._routes if _matches(path, route)}
+        if "GET" in allowed:
+            allowed.add("HEAD")
         # If the method exists, a name in the path has a character that no name has.
         if not allowed or method in allowed:
             error = not_found("no-such-path", "No such path", f"there is nothing at {_shown(path)}")

@@ -35,12 +35,6 @@ def bad_argument(name: str, detail: str) -> InvalidArgumentError:
     return InvalidArgumentError(f"{name}: {detail}")
 
 
-def check_range(argument: str, number: int, least: int, most: int) -> None:
-    """Raise an error if an argument is outside a range."""
-    if not least <= number <= most:
-        raise bad_argument(argument, f"expected from {least} to {most}, got {number}")
-
-
 def bad_body(detail: str) -> InvalidBodyError:
     """The error of an invalid body."""
     return InvalidBodyError(detail)

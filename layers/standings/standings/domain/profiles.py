@@ -127,7 +127,6 @@ _RULES: Final[Mapping[Field, Callable[[Any], str]]] = {
 
 MIN_SEARCH_LENGTH: Final = 2
 INDEXED_LENGTH: Final = 64  # Characters of a name's search form that the index holds
-MAX_FOUND: Final = 20
 MAX_LOOKED_AT: Final = 200  # Profiles that a search on a board looks at
 
 

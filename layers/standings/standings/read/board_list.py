@@ -3,18 +3,16 @@
 from typing import Any, Final
 
 from standings.domain.boards import BOARD_NAME, Metric
-from standings.domain.errors import bad_argument, being_deleted, check_range
+from standings.domain.errors import bad_argument, being_deleted
 from standings.domain.windows import DAY, HOUR, MINUTE, WEEKDAYS, Timetable, day_text
 from standings.read.pages import encode_name, read_name
 from standings.read.reader import Request, decimal_of, period_of
 
-MAX_BOARDS: Final = 1_000
 _SPANS: Final = (("day", DAY), ("hour", HOUR), ("minute", MINUTE))
 
 
 def boards(request: Request, *, prefix: str, limit: int, cursor: str | None) -> dict[str, Any]:
     """The boards whose names begin with a prefix, in order of their names."""
-    check_range("limit", limit, 1, MAX_BOARDS)
     if prefix and not BOARD_NAME.fullmatch(prefix):
         raise bad_argument("prefix", f"no name of a board begins with {prefix[:80]!r}")
     after = None if cursor is None else read_name(cursor, prefix)

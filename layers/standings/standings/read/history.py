@@ -1,13 +1,11 @@
 """A member's history: its rank in every period of a window that can be read."""
 
-from typing import Any, Final
+from typing import Any
 
 from standings.domain.boards import Ranking, check_member
-from standings.domain.errors import check_range, no_such_member
+from standings.domain.errors import no_such_member
 from standings.read.member_ranks import Ranks, read_ranks
 from standings.read.reader import Question, answer_head, period_of, score_at
-
-MAX_PERIODS: Final = 100
 
 
 def history(question: Question, *, member: str, periods: int) -> dict[str, Any]:
@@ -16,7 +14,6 @@ def history(question: Question, *, member: str, periods: int) -> dict[str, Any]:
     The newest is the question's period. `all` has one. NotFoundError if the board has no such member.
     """
     check_member("member", member)
-    check_range("periods", periods, 1, MAX_PERIODS)
     newest = question.reads.ranking
     rankings = [newest]
     while len(rankings) < periods and (before := question.request.previous(rankings[-1])) is not None:

@@ -11,7 +11,7 @@ import orjson
 
 from standings.domain import tiers
 from standings.domain.boards import BOARD_NAME, MAX_MEMBER_BYTES, MAX_UNITS, Ranking, check_member
-from standings.domain.errors import TooFarError, bad_argument, check_range
+from standings.domain.errors import TooFarError, bad_argument
 from standings.domain.scoring import decode_sort_key, encode_sortable, sort_key
 from standings.domain.tiers import ROOT, Path
 from standings.read.member_ranks import Base, counters_of, entry_ranks, not_ranked, page_ranks, select
@@ -192,8 +192,6 @@ def read_stretches(
 # Entries come from the sorted index. Ranks come from the tiers at each read, so they are current on every page. Each
 # page may also tell the rank of one member, `me`, wherever that is in the list.
 
-MAX_ENTRIES: Final = 1_000
-MAX_RADIUS: Final = 100
 _START: Final = Base(0, 0, 0)
 
 
@@ -216,7 +214,6 @@ def page(question: Question, *, limit: int, cursor: str | None, me: str | None =
         at = read_cursor(question, cursor)
         ranking = question.reads.ranking._replace(period=at.period)
         question = question._replace(reads=question.request.reads(ranking), method=at.method)
-    check_range("limit", limit, 1, MAX_ENTRIES)
     reader = _PageReader(question, me)
     return _answer(reader, (_after if at.forward else _before)(reader, at.key, limit))
 
@@ -226,7 +223,6 @@ def page_at(question: Question, *, rank: int, limit: int, me: str | None = None)
 
     Positions before the end are negative: -1 is the last. The page ends at such a position.
     """
-    check_range("limit", limit, 1, MAX_ENTRIES)
     if rank == 0:
         raise bad_argument("rank", "expected a position from 1 on, or from -1 back, got 0")
     reader = _PageReader(question, me)
@@ -235,7 +231,6 @@ def page_at(question: Question, *, rank: int, limit: int, me: str | None = None)
 
 def page_from(question: Question, *, score: str, limit: int, me: str | None = None) -> dict[str, Any]:
     """The page that starts at the first entry with a score, or behind that score."""
-    check_range("limit", limit, 1, MAX_ENTRIES)
     number = sort_value_of(question, score)
     reader = _PageReader(question, me)
     return _answer(reader, _from(reader, number, limit))
@@ -249,10 +244,6 @@ def page_around(
     Where one side has too few for the limit, the page has more of the other.
     """
     check_member("around", member)
-    if radius is None:
-        check_range("limit", limit, 1, MAX_ENTRIES)
-    else:
-        check_range("radius", radius, 0, MAX_RADIUS)
     reader = _PageReader(question, me, around=member)
     if reader.middle is None:
         raise not_ranked(question, member)

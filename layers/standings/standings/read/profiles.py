@@ -6,8 +6,8 @@ from typing import Any, Final
 from standings.aws.dynamodb.profiles import Profiles
 from standings.aws.dynamodb.scores import Scores
 from standings.domain.boards import check_member
-from standings.domain.errors import bad_argument, check_range, not_found
-from standings.domain.profiles import MAX_FOUND, MAX_LOOKED_AT, MIN_SEARCH_LENGTH, Profile, begins_with, search_form
+from standings.domain.errors import bad_argument, not_found
+from standings.domain.profiles import MAX_LOOKED_AT, MIN_SEARCH_LENGTH, Profile, begins_with, search_form
 from standings.read.reader import Request
 from standings.runtime.clock import Clock, TtlCache, retrying
 from standings.stores import PROFILE_TTL_S, Match
@@ -93,7 +93,6 @@ class Search:
         beginning = search_form(name)
         if len(beginning) < MIN_SEARCH_LENGTH:
             raise bad_argument("name", f"expected at least {MIN_SEARCH_LENGTH} letters, got {len(beginning)}")
-        check_range("limit", limit, 1, MAX_FOUND)
         profiles = self._people.profiles(request)
         if board is not None:
             found, complete = _search(profiles, beginning, limit, STEP, self._on_board(request, board))

@@ -7,7 +7,7 @@ from typing import Any, Final
 from standings.domain import tiers
 from standings.domain.boards import MAX_UNITS
 from standings.domain.boards_toml import MAX_DECIMALS
-from standings.domain.errors import bad_argument, check_range
+from standings.domain.errors import bad_argument
 from standings.domain.events import MAX_SHOWN_LENGTH
 from standings.domain.scoring import sort_value
 from standings.domain.tiers import ROOT, Path
@@ -15,7 +15,6 @@ from standings.read.member_ranks import counters_of, distinct_ahead, select
 from standings.read.reader import Question, answer_head, decimal_of, score_at
 from standings.stores import Node
 
-MAX_BUCKETS: Final = 1_000
 _NUMBER: Final = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,2})?", re.ASCII)
 
 
@@ -65,7 +64,6 @@ def percentile(question: Question, *, p: str) -> dict[str, Any]:
 
 def distribution(question: Question, *, buckets: int) -> dict[str, Any]:
     """The number of members in each of at most `buckets` ranges of scores of equal width."""
-    check_range("buckets", buckets, 1, MAX_BUCKETS)
     metric = question.reads.ranking.metric
     nodes: dict[Path, Node] = {}
     counters: dict[Path, tiers.Counters] = {}
