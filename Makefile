@@ -111,6 +111,10 @@ N ?= 200
 mutants: $(TESTS) ## which small changes of the product the tests notice: make mutants SEED=1 N=200 AREA=read
 	PYTHONPATH=layers/standings $(RUN) -m tests.mutants $(or $(SEED),$(error which? make mutants SEED=1)) $(N) $(AREA)
 
+.PHONY: openapi
+openapi: $(DEV_INSTALLED) ## write functions/query/openapi.json, as http.CALLS and api/ have it
+	PYTHONPATH=layers/standings $(RUN) -m api
+
 ISSUE_CONFIG := .github/ISSUE_TEMPLATE/config.yml
 # $(call conforms,schema,files)
 conforms = $(TOOLS)/schemas/bin/check-jsonschema --builtin-schema vendor.$(1) $(2)
@@ -119,7 +123,7 @@ conforms = $(TOOLS)/schemas/bin/check-jsonschema --builtin-schema vendor.$(1) $(
 check: $(CHECKS) ## formatter, linter, types, import rules, all that is known of the template, the pages
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
-	$(VENV)/bin/mypy layers/standings functions benchmarks standings_cli demo tests docs/site
+	$(VENV)/bin/mypy layers/standings functions api benchmarks standings_cli demo tests docs/site
 	PYTHONPATH=layers/standings $(VENV)/bin/lint-imports --no-logo
 	AWS_DEFAULT_REGION=us-east-1 $(SAM) validate --lint
 	$(VENV)/bin/cfn-lint --append-rules cfn_lint_serverless.rules -- template.yaml

@@ -1,4 +1,5 @@
-"""The README is short. The reference says the same as the API's description, the command line and `boards.toml`."""
+"""The README is short. The API's description is the one that is made, and the reference says the same as it, as the
+command line and as `boards.toml`."""
 
 import argparse
 import json
@@ -7,15 +8,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from api.__main__ import FILE, text_of_file
+from api.calls import OPERATIONS
 from standings.domain.boards_toml import parse_boards
 from standings.domain.windows import DAY
+from standings.http import CALLS
 from standings_cli.__main__ import parser
 
 PROJECT: Final = Path(__file__).parents[2]
 REFERENCE: Final = PROJECT / "docs" / "reference"
-DESCRIPTION: Final = (PROJECT / "functions" / "query" / "openapi.json").read_text(encoding="utf-8")
+DESCRIPTION: Final = FILE.read_text(encoding="utf-8")
 DESCRIBED: Final[dict[str, Any]] = json.loads(DESCRIPTION)
-RANKING: Final = "/boards/{board}/{metric}/{window}"
+RANKING: Final = "/boards/<board>/<metric>/<window>"
 
 
 def test_the_readme_fits_on_three_screens_and_contributing_on_two_pages() -> None:
@@ -26,18 +30,22 @@ def test_the_readme_fits_on_three_screens_and_contributing_on_two_pages() -> Non
     assert len((PROJECT / "CONTRIBUTING.md").read_text(encoding="utf-8").splitlines()) <= 110
 
 
+def test_the_committed_description_is_the_one_that_is_made() -> None:
+    assert text_of_file() == DESCRIPTION, "run `make openapi`, and commit what it writes"
+
+
+def test_nothing_is_said_of_a_call_or_an_argument_that_is_none() -> None:
+    assert OPERATIONS.keys() == CALLS.keys()
+    assert [name for name, said in OPERATIONS.items() if said.arguments.keys() - CALLS[name].arguments.keys()] == []
+
+
 def test_the_reference_names_every_call() -> None:
     named = {
-        (method, path.replace("{ranking}", RANKING))
+        (method, path.replace("{ranking}", RANKING).replace("{", "<").replace("}", ">"))
         for method, path in re.findall(r"`(GET|PUT|POST|DELETE) ([^?` ]+)", (REFERENCE / "http.md").read_text("utf-8"))
     }
 
-    assert named == {
-        (method.upper(), path)
-        for path, item in json.loads(DESCRIPTION)["paths"].items()
-        for method in item
-        if method in ("get", "put", "post", "delete")
-    }
+    assert named == {(call.method, call.path) for call in CALLS.values()}
 
 
 def test_the_reference_names_every_error_with_its_status() -> None:
@@ -62,25 +70,15 @@ def answers(call: object) -> list[str]:
 
 
 def test_the_reference_gives_each_argument_its_limits_and_its_default() -> None:
-    paths = DESCRIBED["paths"]
-    calls = [item["get"] for path, item in paths.items() if path.startswith(RANKING) and "get" in item]
-    arguments = {
-        one["name"]: one for call in calls for one in map(resolved, call["parameters"]) if "maximum" in one["schema"]
+    calls = [call for call in CALLS.values() if call.path.startswith(RANKING)]
+    page = (REFERENCE / "http.md").read_text("utf-8")
+
+    assert set(re.findall(r"^\| `(\w+)` \| (\d+) to ([\d,]+) \| (\d+) \|$", page, re.MULTILINE)) == {
+        (name, str(argument.least), f"{argument.most:,}", str(argument.default))
+        for call in calls
+        for name, argument in call.arguments.items()
+        if argument.kind == "whole" and name != "rank"
     }
-    rows = re.findall(
-        r"^\| `(\w+)` \| (\d+) to ([\d,]+) \| (\d+) \|$", (REFERENCE / "http.md").read_text("utf-8"), re.MULTILINE
-    )
-
-    assert {name for name, *_ in rows} == {*arguments} - {"rank", "p"}
-    for name, least, most, default in rows:
-        schema = arguments[name]["schema"]
-        assert (int(least), int(most.replace(",", ""))) == (schema["minimum"], schema["maximum"])
-        assert f"by default {default}." in arguments[name]["description"]
-
-
-def resolved(parameter: dict[str, Any]) -> dict[str, Any]:
-    name = parameter.get("$ref", "").rpartition("/")[2]
-    return dict(DESCRIBED["components"]["parameters"][name]) if name else parameter
 
 
 def levels(level: argparse.ArgumentParser, *names: str) -> Iterator[tuple[tuple[str, ...], argparse.ArgumentParser]]:

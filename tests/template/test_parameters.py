@@ -9,8 +9,9 @@ from typing import Any, Final
 
 import pytest
 
+from standings.http import CALLS
 from tests.template.expansion import KEY, TEMPLATE, TOKENS, deployed, named, template
-from tests.template.rules import DAMAGE, FUNCTIONS, NAMESPACE, emitted
+from tests.template.rules import DAMAGE, NAMESPACE, emitted
 
 READ, EVENTS = "$default", ("POST /events", "GET /events", "HEAD /events")
 ADMIN = tuple(f"{method} {path}" for method in ("PUT", "DELETE") for path in ("/boards/{board}/member", "/members"))
@@ -67,17 +68,12 @@ def test_who_may_call_which_route(parameters: dict[str, str], expected: dict[str
     assert routes(**parameters) == expected
 
 
-def test_the_description_of_the_api_names_the_scopes_that_routes_ask_for() -> None:
-    description = json.loads((FUNCTIONS / "query" / "openapi.json").read_bytes())
+def test_the_scope_of_a_call_is_the_one_that_its_route_asks_for() -> None:
     required = routes(**TOKENS)
 
-    for path, operations in description["paths"].items():
-        for method in operations.keys() & {"get", "post", "put", "delete"}:
-            security = operations[method].get("security", description["security"])
-            route = f"{method.upper()} {path}"
-            expected = {"signature": [], "token": required.get(route, required[READ])[1]}
-            assert {name: scopes for one in security for name, scopes in one.items()} == expected, route
-    assert description["components"]["securitySchemes"].keys() == {"signature", "token"}
+    for call in CALLS.values():
+        route = f"{call.method} {call.path}".replace("<", "{").replace(">", "}")
+        assert required.get(route, required[READ])[1] == [call.scope], route
 
 
 BUCKETS: Final = "S3::Bucket/BucketEncryption.ServerSideEncryptionConfiguration"

@@ -1,9 +1,8 @@
-"""The OpenAPI description is valid, and the functions answer as it says: calls, arguments, answers, limits."""
+"""The OpenAPI description is valid, and the functions answer as it says: every call and argument, answers, limits."""
 
 import re
 from collections.abc import Callable, Iterator
 from datetime import timedelta
-from types import FunctionType
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
@@ -11,9 +10,8 @@ import jsonschema_rs
 import orjson
 import pytest
 import schemathesis
-from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
 
-from tests.support.aws.stack import Handler, Stack, http_event
+from tests.support.aws.stack import Stack, http_event
 from tests.support.builders.querying import DAY, MEMBER, NOW, deployed
 from tests.support.builders.stages.streaming import apply
 from tests.support.documents.openapi import DESCRIPTION, OPERATIONS, assert_valid, described, resolved
@@ -84,22 +82,6 @@ def test_every_schema_is_one_and_every_example_is_of_its_schema() -> None:
     assert len(examples) > 30
 
 
-def test_generated_clients_send_no_default_and_may_give_any_content() -> None:
-    """A client sends a default with each call, and the API refuses `radius` without `around`.
-
-    Where an object does not say what it may have, openapi-typescript takes it for one without content.
-    """
-    for name, operation in OPERATIONS.items():
-        for argument in operation.arguments.values():
-            assert "default" not in resolved(argument["schema"]), (name, argument["name"])
-    silent = [
-        where
-        for where, one in parts_of(DESCRIPTION)
-        if one.get("type") == "object" and not one.keys() & {"properties", "additionalProperties"}
-    ]
-    assert silent == []
-
-
 def call(stack: Stack, method: str, path: str, arguments: dict[str, Any], body: Any = None) -> tuple[int, str, Any]:
     """The status, the type and the content of an answer."""
     event = http_event(path, urlencode(arguments, quote_via=quote), method, body)
@@ -111,31 +93,6 @@ def call(stack: Stack, method: str, path: str, arguments: dict[str, Any], body: 
 
 def test_it_is_served_as_it_is(stack: Stack) -> None:
     assert call(stack, "GET", "/openapi.json", {}) == (200, "application/json", DESCRIPTION)
-
-
-def routes(handler: Handler) -> set[tuple[str, str]]:
-    """The methods and paths that a function has routes for."""
-    assert isinstance(handler, FunctionType)
-    candidates = [one for value in handler.__globals__.values() for one in (value, getattr(value, "_app", None))]
-    (app,) = {one for one in candidates if isinstance(one, APIGatewayHttpResolver)}
-    return {
-        (route.method, re.sub("<([a-z]+)>", r"{\1}", route.path)) for route in app._static_routes + app._dynamic_routes
-    }
-
-
-def test_every_call_is_described_and_every_description_is_of_a_call(stack: Stack) -> None:
-    calls = {(operation.method, operation.path) for operation in OPERATIONS.values()}
-    assert calls == routes(stack.query) | routes(stack.command)
-
-
-def test_arguments_are_those_that_the_functions_know(stack: Stack) -> None:
-    for name, operation in OPERATIONS.items():
-        path = operation.path.format(board="b", metric="points", window="day")
-        status, _, answer = call(stack, operation.method, path, {"colour": "red"})
-
-        assert (status, answer["detail"].partition(":")[0]) == (400, "colour"), name
-        known = answer["detail"].partition("there are ")[2]
-        assert {*known.split(", ")} - {"none"} == operation.arguments.keys(), name
 
 
 EVENT: Final = {"id": "1", "board": "b", "member": "a", "metrics": {"points": 1}}
