@@ -114,6 +114,7 @@ _ID_1, _ID_2, _ID_3 = (f"0197f5a2-6c1e-7d3a-9b40-5f2f6a1c9e0{number}" for number
 _AT: Final = "2026-11-21T10:15:00Z"
 _EVENT: Final = {"id": _ID_1, "board": "berlin-2026", "member": "u123", "at": _AT, "metrics": {"points": 5}}
 _SHARED: Final = {"id": _ID_2, "board": ["berlin-2026", "germany-2026"], "member": "u123", "metrics": {"points": 3}}
+_NOT_REGISTERED: Final = "member: 'u9' is not registered on board 'berlin-2026'"
 _SHARES: Final = [
     {"board": "players", "member": "用户", "metrics": {"points": 12}},
     {"board": "clans", "member": "clan#7", "metrics": {"points": 12}},
@@ -152,6 +153,25 @@ OPERATIONS: Final = {
             ),
         ),
         status=202,
+    ),
+    "getEvent": Operation(
+        "Events",
+        """What became of an event
+
+        Whether an event was counted or refused, and when. A refused event is in the dead-letter queue. If it is
+        replayed and counts, its status becomes `counted`.
+
+        The `reason` of a refusal may name a member. A token without `standings/admin` does not get it.
+
+        404: `no-such-event`. The event is on its way, or it was never sent, or it was counted more than 30 days ago or
+        refused more than 14 days ago. A refused event whose id could not be read has no status.""",
+        "The status of the event.",
+        "EventStatus",
+        (
+            ({"id": _ID_1, "status": "counted", "at": "2026-11-21T10:15:01.000Z"}, "counted: It counts"),
+            ({"id": _ID_2, "status": "refused", "reason": _NOT_REGISTERED, "at": _AT}, "refused: It was refused"),
+        ),
+        {"id": "The event's id: 1 to 128 characters."},
     ),
     "getProfile": Operation(
         "Profiles",

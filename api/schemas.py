@@ -143,7 +143,7 @@ _PROFILE: Final[Mapping[str, Schema]] = {
 }
 _TOGETHER: Final = ("rank", "percentile", "total")
 _EVENT: Final = {"id": "EventId", "at?": "EventTime"}
-_UPDATE: Final = {"board": "EventBoards", "member": "Member", "metrics": "Amounts", "note?": "Note"}
+_UPDATE: Final = {"board": "EventBoards", "member": "Member", "metrics": "Amounts", "set?": "Set", "note?": "Note"}
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
     # Names, numbers and times.
@@ -389,6 +389,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         "What the event says of itself, at most 256 bytes of JSON. A metric with `notes = true` keeps it with the "
         "score that comes from this event."
     ),
+    "Set": flag(
+        "Whether the numbers are what the totals shall become, by default false: only for metrics that add up. `least` "
+        "and `most` then bound the change. A pair of board and member may stand once in an event that sets its total."
+    ),
     "EventId": text(
         "A unique id. An event that is posted again with the same id and content counts once; with other content it "
         "is refused.",
@@ -416,6 +420,17 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "EventResults": record(
         "The result of each event, in the order of the request.", {"results": listed("EventResult", (1, MAX_EVENTS))}
     ),
+    "EventStatus": record(
+        "What became of an event.",
+        {
+            "id": "EventId",
+            "status": choice(("counted", "refused")),
+            "reason?": text(
+                "Why the event was refused: the first 450 bytes. Not for a token without `standings/admin`."
+            ),
+            "at": text("When it was counted, to the second, or refused.", format="date-time"),
+        },
+    ),
     "EventResult": record(
         "The result of an event.",
         {
@@ -430,7 +445,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "NotFound": _problem(
         "Something that does not exist.",
         404,
-        "no-such-path no-such-board no-such-metric no-such-window no-such-member not-ranked period-gone no-season-yet "
+        "no-such-path no-such-event no-such-board no-such-metric no-such-window no-such-member not-ranked period-gone no-season-yet "
         "being-deleted not-built",
     ),
     "MethodNotAllowed": _problem("A method that the path does not have.", 405, "method-not-allowed"),
