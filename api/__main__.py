@@ -69,9 +69,10 @@ _RESPONSES: Final = {
     "NotYourMember": """From the gateway as for other calls; or the token is for another member, and nothing was
         written.""",
     "NotFound": """Not found. `type` says what is missing: `no-such-path`, `no-such-event` (nothing is known of it),
-        `no-such-board` (not a valid name, or no family matches it), `no-such-metric`, `no-such-window`, `no-such-member`, `not-ranked` (a member, but not in
-        this period, or hidden), `period-gone` (no longer kept), `no-season-yet` (the first season has not begun),
-        `not-built` (new in `boards.toml`: retry after the rebuild).""",
+        `no-such-board` (not a valid name, or no family matches it), `no-such-metric`, `no-such-window`,
+        `no-such-member`, `not-ranked` (a member, but not in this period, or hidden), `period-gone` (no longer kept),
+        `no-season-yet` (the first season has not begun), `not-built` (new in `boards.toml`: retry after the
+        rebuild).""",
     "MethodNotAllowed": "The path does not have this method.",
     "TooLarge": "From the gateway: the body is too large.",
     "TooMany": "From the gateway: too many requests. Retry later.",

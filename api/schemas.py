@@ -425,9 +425,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         {
             "id": "EventId",
             "status": choice(("counted", "refused")),
-            "reason?": text(
-                "Why the event was refused: the first 450 bytes. Not for a token without `standings/admin`."
-            ),
+            "reason?": text("Why it was refused: the first 450 bytes. Not for a token without `standings/admin`."),
             "at": text("When it was counted, to the second, or refused.", format="date-time"),
         },
     ),
@@ -445,8 +443,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "NotFound": _problem(
         "Something that does not exist.",
         404,
-        "no-such-path no-such-event no-such-board no-such-metric no-such-window no-such-member not-ranked period-gone no-season-yet "
-        "being-deleted not-built",
+        "no-such-path no-such-event no-such-board no-such-metric no-such-window no-such-member not-ranked period-gone "
+        "no-season-yet being-deleted not-built",
     ),
     "MethodNotAllowed": _problem("A method that the path does not have.", 405, "method-not-allowed"),
     "Unavailable": _problem("The store does not answer now.", 503, "unavailable"),

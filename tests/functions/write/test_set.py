@@ -69,7 +69,7 @@ def test_the_total_is_what_was_said_and_the_day_gets_the_difference(stack: Stack
 
 def test_several_totals_are_set_together_or_none(stack: Stack) -> None:
     apply(stack, [event("1", 7, ["b", "plain"])])
-    shares = [
+    shares: list[dict[str, Any]] = [
         {"board": ["b", "plain"], "member": "m", "metrics": {"points": 2}, "set": True},
         {"board": "b", "member": "n", "metrics": {"points": 3, "runs": 1}},
     ]
