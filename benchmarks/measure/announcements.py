@@ -25,7 +25,7 @@ from standings.aws.eventbridge import EventBus
 from standings.domain.boards_toml import parse_boards
 from standings.runtime.clock import Clock
 from standings.stores import Look, RankingName
-from tests.support.aws.fakes.bus import Bus
+from tests.support.aws.fakes import Bus
 
 MEMBERS: Final = 10_000
 LENGTHS: Final = (3, 10, 100)

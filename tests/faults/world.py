@@ -18,8 +18,7 @@ from botocore.exceptions import ClientError
 from standings.aws.dynamodb.tables import BOARDS, DELETED_BOARDS, board_of, member_key
 from standings.wiring import building_blocks
 from tests.support.aws.environment import ENVIRONMENT
-from tests.support.aws.fakes.bucket import Bucket
-from tests.support.aws.fakes.queues import ActivityQueue, DeadLetterQueue
+from tests.support.aws.fakes import ActivityQueue, Bucket, DeadLetterQueue
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, http_event
 from tests.support.awslambda import settings

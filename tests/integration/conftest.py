@@ -1,37 +1,27 @@
-"""The DynamoDBs that integration tests run on: the engine, and in `make test-all` DynamoDB Local and moto too."""
+"""DynamoDB Local and a real Redis. Tests that need them are skipped where they are missing."""
 
-from __future__ import annotations
+import shutil
+import tempfile
+from collections.abc import Iterator
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
-import boto3
 import pytest
-from moto import mock_aws
+import redis as redis_client
 
-from tests.support.aws import redis_server
+from demo.embedded.stack import LOCAL
+from tests.support.aws import servers
 from tests.support.dynamodb import local
-from tests.support.dynamodb.engine import Engine
-from tests.support.dynamodb.tables import create_tables, delete_tables
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-ELSEWHERE = [pytest.param(name, marks=pytest.mark.thorough) for name in ("dynamodb-local", "moto")]
+from tests.support.dynamodb.tables import delete_tables
 
 
 @pytest.fixture(scope="session")
-def local_endpoint() -> Iterator[str]:
-    """The address of the DynamoDB Local that all tests of the session share."""
+def shared_local_client() -> Iterator[Any]:
+    """A client of the DynamoDB Local that all tests of the session share."""
     reason = local.unavailable()
     if reason:
         pytest.skip(reason)
-    with local.DynamoDBLocal.started() as server:
-        yield server.endpoint
-
-
-@pytest.fixture(scope="session")
-def shared_local_client(local_endpoint: str) -> Any:
-    return local.client_for(local_endpoint)
+    with local.started() as endpoint:
+        yield local.client_for(endpoint)
 
 
 @pytest.fixture
@@ -42,14 +32,32 @@ def local_client(shared_local_client: Any) -> Iterator[Any]:
     delete_tables(shared_local_client)
 
 
+def _redis_at(port: int) -> "redis_client.Redis":
+    return redis_client.Redis(host="127.0.0.1", port=port, decode_responses=True, protocol=3)
+
+
+def _answers(port: int, process_id: int) -> bool:
+    try:
+        with _redis_at(port) as client:
+            return bool(client.info("server")["process_id"] == process_id)
+    except redis_client.ConnectionError:
+        return False
+
+
 @pytest.fixture(scope="session")
 def shared_redis() -> Iterator[Any]:
-    """A client of the real Redis that all tests of the session share."""
-    reason = redis_server.unavailable()
-    if reason:
-        pytest.skip(reason)
-    with redis_server.started() as client:
-        yield client
+    """A client of a real Redis that saves nothing: from the PATH, else from `.local/redis`."""
+    installed = (str(path) for path in sorted((LOCAL / "redis").rglob("redis-server")) if path.is_file())
+    program = shutil.which("redis-server") or next(installed, None)
+    if program is None:
+        pytest.skip("redis-server is missing: apt-get install redis-server")
+    with tempfile.TemporaryDirectory(prefix="standings-redis-") as folder:
+        options = ["--bind", "127.0.0.1", "--dir", folder, "--save", "", "--appendonly", "no", "--daemonize", "no"]
+        with (
+            servers.started(lambda port: [program, "--port", str(port), *options], _answers) as port,
+            _redis_at(port) as client,
+        ):
+            yield client
 
 
 @pytest.fixture
@@ -57,31 +65,3 @@ def redis(shared_redis: Any) -> Any:
     """A real, empty Redis."""
     shared_redis.flushall()
     return shared_redis
-
-
-@pytest.fixture(scope="session")
-def shared_moto_client() -> Any:
-    """A client that all tests of the session share, since making one takes long. moto answers it within `mock_aws`."""
-    with mock_aws():
-        return boto3.client("dynamodb", region_name="us-east-1")
-
-
-@pytest.fixture
-def moto_client(shared_moto_client: Any) -> Iterator[Any]:
-    """moto without tables."""
-    with mock_aws():
-        yield shared_moto_client
-
-
-@pytest.fixture(params=["engine", *ELSEWHERE])
-def client(request: pytest.FixtureRequest) -> Any:
-    """Each of the three in turn, without tables."""
-    if request.param == "engine":
-        return Engine(shards=4)
-    return request.getfixturevalue("local_client" if request.param == "dynamodb-local" else "moto_client")
-
-
-@pytest.fixture
-def tables(client: Any) -> dict[str, str]:
-    """The tables of the template, made on `client`. Returns their names by logical id."""
-    return create_tables(client)

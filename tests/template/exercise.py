@@ -5,11 +5,11 @@ from itertools import count
 from typing import Any, Final
 
 from standings.domain.windows import DAY
-from tests.support.aws.fakes.queues import delivered
+from tests.support.aws.fakes import delivered
 from tests.support.aws.stack import Stack
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import rows
-from tests.support.builders.failures.maintenance import call, finish
+from tests.support.builders.maintenance import call, finish
 from tests.support.builders.stages.streaming import deliver, project
 
 BOARDS: Final = """

@@ -11,10 +11,10 @@ import pytest
 
 from standings.wiring import building_blocks
 from tests.support.aws.environment import ENVIRONMENT
-from tests.support.aws.fakes.queues import Sqs
+from tests.support.aws.fakes import Sqs
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import running
-from tests.support.builders.failures.maintenance import finish
+from tests.support.builders.maintenance import finish
 from tests.support.builders.stages.streaming import project
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables

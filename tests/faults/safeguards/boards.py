@@ -12,7 +12,7 @@ from standings.domain.windows import DAY, MINUTE, SECOND
 from standings.maintain.rebuild import ANNOUNCED, LEAVING, RETIRED, SWITCHED
 from tests.support.awslambda.context import Context
 from tests.support.builders.checks import entries
-from tests.support.builders.failures.maintenance import before
+from tests.support.builders.maintenance import before
 from tests.support.builders.redefining import live
 from tests.support.faults.faulty_client import Time
 

@@ -12,8 +12,7 @@ from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import rows
-from tests.support.builders.failures.maintenance import call, calls, finish
-from tests.support.builders.failures.parking import park, unprojected, write
+from tests.support.builders.maintenance import call, calls, finish, park, unprojected, write
 from tests.support.builders.stages.streaming import announce, apply, event, project
 
 BOARDS = """

@@ -16,7 +16,7 @@ from botocore.session import get_session
 from standings.aws.dynamodb.tables import Cancellation, transact
 from standings.stores import CancelReason, StoreUnavailableError
 from tests.support.aws.documented import FOLDER, documented, page, shape
-from tests.support.aws.fakes.queues import delivered
+from tests.support.aws.fakes import delivered
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, http_event, running
 from tests.support.awslambda.failure_records import OUT_OF_TRIES, failure_key, failure_record

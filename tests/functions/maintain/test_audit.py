@@ -19,9 +19,20 @@ from standings.project.commits import one_by_one
 from standings.wiring import projector
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import running
-from tests.support.builders.audit.auditing import BOARD, FAMILY, NOW, Audited, findings, lag, populate, traffic
-from tests.support.builders.audit.damages import KINDS, LOGS, Damages
-from tests.support.builders.failures.maintenance import before, finish
+from tests.support.builders.auditing import (
+    BOARD,
+    FAMILY,
+    KINDS,
+    LOGS,
+    NOW,
+    Audited,
+    Damages,
+    findings,
+    lag,
+    populate,
+    traffic,
+)
+from tests.support.builders.maintenance import before, finish
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 from tests.support.faults.faulty_client import cancelled

@@ -16,7 +16,7 @@ from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import assert_tiers_count_the_entries
-from tests.support.builders.failures.maintenance import call
+from tests.support.builders.maintenance import call
 from tests.support.builders.stages.streaming import project
 from tests.support.oracle.model import BoardModel, Metric
 
@@ -141,20 +141,6 @@ def test_some_are_thrown_away(stack: Stack) -> None:
     assert call(stack, "dead_letters", "delete", ids=[ids[1], "no such id"])["deleted"] == 1
     assert [one["body"] for one in letters(stack)] == ["{", "]"]
     assert call(stack, "dead_letters", "delete", ids=ids[:1])["done"]
-
-
-def test_whose_a_message_is_survives_refusal_and_replay(stack: Stack) -> None:
-    """Also if its body is in the bucket, and if it has no group."""
-    for group, body in (("producer-7", "{"), (None, "{}"), ("producer-8", "\x00")):
-        message = {"Id": "0", "MessageBody": body, "MessageAttributes": {}}
-        stack.activity.messages.append(message | ({"MessageGroupId": group} if group else {}))
-    post(stack)
-    groups = [letter.get("MessageGroupId") for letter in stack.dead_letters.messages]
-    assert groups == ["producer-7", None, "producer-8"]
-    replayed = replay(stack)
-
-    assert (replayed["replayed"], replayed["refused"]) == (2, 1)
-    assert [message.get("MessageGroupId") for message in stack.activity.messages] == ["producer-7", None]
 
 
 def test_what_a_replay_has_refused_again_is_not_replayed_by_the_same(stack: Stack) -> None:

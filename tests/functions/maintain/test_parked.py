@@ -17,8 +17,7 @@ from standings.maintain.failures import ParkedRecords
 from tests.support.aws.stack import Stack
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries, rows
-from tests.support.builders.failures.maintenance import before, call, calls, throttle
-from tests.support.builders.failures.parking import give_up, park, unprojected, write
+from tests.support.builders.maintenance import before, call, calls, give_up, park, throttle, unprojected, write
 from tests.support.builders.stages.streaming import project
 
 NOW: Final = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)

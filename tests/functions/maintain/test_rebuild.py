@@ -20,7 +20,7 @@ from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries, rows
-from tests.support.builders.failures.maintenance import before, call, calls, clock_of, finish, throttle
+from tests.support.builders.maintenance import before, call, calls, clock_of, finish, throttle
 from tests.support.builders.stages.streaming import apply, deliver, event, project, write
 from tests.support.faults.faulty_client import cancelled
 
@@ -104,19 +104,6 @@ def test_a_new_window_can_be_read_once_the_board_is_rebuilt_and_for_what_was_kep
         upkeep = Upkeep(stack)
         upkeep.projected("tomorrow", 2)
         assert (upkeep.page("day"), upkeep.page("last-2-days")[0]) == ((200, {"tomorrow": 2}), 404)
-
-
-def test_more_shards_are_in_use_for_everyone_after_a_rebuild(engine: Any, clock: ManualClock) -> None:
-    with running(engine, clock, ALL) as stack:
-        upkeep = Upkeep(stack)
-        upkeep.events(40)
-    with running(engine, clock, ALL + "shards = 3\n") as stack:
-        upkeep.stack = stack
-        stack.projected[0] = len(engine.stream("Scores")[0])
-        job(stack, "rebuild")
-        assert upkeep.page() == (200, upkeep.totals)
-    partitions = {row["r"]["S"].partition("~")[2] for row in rows(engine, "Rankings") if "r" in row}
-    assert partitions == {"1", "1/1", "1/2"}
 
 
 def test_a_deleted_board_is_gone_and_begins_anew(engine: Any, clock: ManualClock) -> None:

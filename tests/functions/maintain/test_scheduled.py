@@ -15,7 +15,7 @@ from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context, Killed
-from tests.support.builders.failures.maintenance import call, finish
+from tests.support.builders.maintenance import call, finish
 from tests.support.builders.settling import leagues
 from tests.support.builders.settling.leagues import FINAL, lines_in, lose_a_row, play, sorted_lines
 from tests.support.builders.stages.streaming import apply, event, project, write

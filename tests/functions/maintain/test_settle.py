@@ -19,7 +19,7 @@ from standings.maintain import settlement
 from standings.maintain.settlement import Files
 from standings.stores import StoreUnavailableError
 from tests.support.aws.stack import Stack
-from tests.support.builders.failures.maintenance import call, calls, finish
+from tests.support.builders.maintenance import call, calls, finish
 from tests.support.builders.settling import leagues
 from tests.support.builders.settling.leagues import (
     BOARD,

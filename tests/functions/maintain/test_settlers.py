@@ -32,7 +32,7 @@ from tests.support.builders.settling.leagues import (
     won,
 )
 from tests.support.builders.stages.streaming import apply, project
-from tests.support.faults.mortal import Fate, Mortal
+from tests.support.faults.faulty_client import Fate, Mortal
 from tests.support.thoroughness import seeds
 
 WRITES: Final = frozenset(("put_item", "update_item", "transact_write_items", "delete_item"))

@@ -1,6 +1,5 @@
 """The projector: rankings end up as the items are, however records are delivered; a record that cannot be is parked."""
 
-import random
 from collections import deque
 from typing import Any
 
@@ -87,14 +86,6 @@ def history(member: str, *points: int | None, board: str = "b") -> list[Record]:
 @pytest.fixture
 def subject(engine: Any) -> Subject:
     return Subject(engine)
-
-
-def test_entries_and_tiers_move_together(subject: Subject) -> None:
-    projected = subject.project(*history("m", 10, 300), *history("n", 10))
-
-    assert (projected.failed, projected.moves) == (None, 2)
-    assert subject.scores() == {"m": 300, "n": 10}
-    assert len(subject.client.transactions) == 1
 
 
 @pytest.mark.parametrize(
@@ -197,16 +188,6 @@ def test_a_refused_move_beside_a_busy_one_is_no_failure_of_the_batch(subject: Su
     projected = subject.project(*history("m", 1, board="rolling"), patience=1)
 
     assert (projected.failed, projected.parked) == (None, 1)
-
-
-def test_a_large_batch_is_cut_into_transactions_that_fit(subject: Subject) -> None:
-    rng = random.Random(3)
-    scores = {f"m{n}": rng.randrange(10**6) for n in range(300)}
-    projected = subject.project(*[one for member, points in scores.items() for one in history(member, points)])
-
-    assert projected.moves == 300
-    assert subject.scores() == scores
-    assert all(len(actions) <= 100 for actions in subject.client.transactions)
 
 
 def test_items_of_no_member_are_passed_over(subject: Subject) -> None:

@@ -13,11 +13,9 @@ from standings.domain.members import Move
 from standings.domain.scoring import Place
 from standings.domain.tiers import ROOT, Path, path, prefixes
 from standings.project.commits import CHANCE, PruneResult, Pruning, _dead, cut
-from standings.read import member_ranks
-from standings.read.reader import Reader, Request
 from standings.stores import MAX_ACTIONS, Lane, Node, StoreRefusedError, StoreUnavailableError
 from tests.support.builders.checks import assert_tiers_count_the_entries, lanes, nodes
-from tests.support.builders.points import BOARDS, NOW
+from tests.support.builders.points import NOW
 from tests.support.builders.stages.cleaners import (
     RANKING,
     Worker,
@@ -173,14 +171,6 @@ def test_a_lane_is_named_patiently_and_learned_from_whoever_named_it(engine: Any
     assert lane.of == 4
 
 
-def test_a_lost_answer_to_a_naming_is_asked_again(engine: Any, worker: Worker) -> None:
-    worker.client.steps.extend([tier_conflict, tier_conflict, faulty_client.lost_answer])
-    worker.move(moved("a", None, 5, 1))
-
-    assert lanes(engine) == {RANKING.key: 2}
-    assert_tiers_count_the_entries(engine)
-
-
 def test_lanes_of_a_period_go_with_it(engine: Any) -> None:
     day = ranking("day")
     for seed in range(4):
@@ -204,29 +194,6 @@ def test_a_transaction_holds_a_lane_and_the_root_that_names_the_shards() -> None
     for chunk in cut(found):
         ways = {way for move in chunk if move.new for way in prefixes(path(move.new.sort_value))}
         assert len(chunk) + len(ways) + 1 <= MAX_ACTIONS
-
-
-def test_a_rank_is_the_sum_over_lanes(engine: Any) -> None:
-    rng = random.Random(1)
-    workers = [Worker(engine, seed) for seed in range(8)]
-    scores: dict[str, int] = {}
-    for number in range(150):
-        other = rng.choice(workers)
-        if rng.random() < 0.3:
-            other.client.steps.extend([tier_conflict] * 2)
-        member, score = f"m{rng.randrange(40)}", rng.randrange(40_000)
-        old = scores.get(member)
-        other.move(moved(member, None if old is None else -old, -score, number + 1))
-        scores[member] = score
-    assert lanes(engine) == {RANKING.key: 4}
-    assert {lane for _, _, lane, _ in nodes(engine)} == {0, 1, 2, 3}
-    assert_tiers_count_the_entries(engine)
-
-    asked = Request(Reader(BOARDS, reading(engine), workers[0].tools)).question("b", "points", "all")
-    for member, score in scores.items():
-        answer = member_ranks.rank(asked, member=member)
-        assert answer["rank"] == 1 + sum(other > score for other in scores.values())
-        assert answer["total"] == len(scores)
 
 
 def test_lanes_that_are_not_known_are_learned_from_the_root_at_any_read(engine: Any, worker: Worker) -> None:

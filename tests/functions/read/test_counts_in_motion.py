@@ -23,8 +23,7 @@ from standings.runtime.clock import Clock
 from standings.stores import RollingRow, RowChange
 from tests.support.builders.points import NOW
 from tests.support.builders.rolling.random_items import rolling_window
-from tests.support.faults.faulty_client import Time
-from tests.support.faults.item_by_item import ItemByItem, Place
+from tests.support.faults.faulty_client import ItemByItem, Place, Time
 from tests.support.thoroughness import seeds
 
 SORT_VALUES: Final = (-130, -150, -250, -400, -30_000)
@@ -266,15 +265,6 @@ def test_a_request_that_has_read_logs_sees_nodes_that_were_folded_since(engine: 
         counted = positive({path: next(iter(found.values())).counters for path, found in nodes.items()})
         assert counted[ROOT] in [moment[ROOT] for moment in window.moments(since)]
         assert counted == window.counts(window.lengths())
-
-
-def test_each_request_reads_the_logs_anew_and_so_does_a_call_outside_requests(engine: Any) -> None:
-    window = MovingWindow(engine, members=0)
-    reader = RankingsReader(engine, "Rankings", "Scores", window.clock)
-    for number in range(1, 4):
-        window.move(f"m{number}", SORT_VALUES[number])
-        for reads in (reader, reader.for_request()):
-            assert sum(reads.nodes([(window.ranking, ROOT)])[window.ranking, ROOT].counters.values()) == number
 
 
 def test_what_nodes_lack_is_worked_out_once_for_all_of_a_period(engine: Any) -> None:

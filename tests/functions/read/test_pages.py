@@ -85,20 +85,6 @@ def test_an_emptied_ranking_has_no_previous_page(stack: Stack) -> None:
     assert (page["total"], page["entries"], page["next"], page["previous"]) == (0, [], None, None)
 
 
-def test_a_window_that_came_after_the_first_event_is_not_built(engine: Any) -> None:
-    clock = ManualClock(population.NOW)
-    with running(engine, clock, BOARDS) as before:
-        post(before, {"a": 1})
-    with running(engine, clock, BOARDS.replace('"hour"', '"hour", "month"')) as after:
-        post(after, {"b": 1}, board="new")
-        assert after.get(ALL)[0] == 200
-        assert after.get("/boards/new/points/month")[0] == 200
-        for path in ("month", "month/history"):
-            status, problem = after.get(f"/boards/b/points/{path}", **({"member": "a"} if "history" in path else {}))
-            assert (status, problem["type"]) == (404, "urn:standings:not-built")
-            assert "it can be read once the board has been rebuilt" in problem["detail"]
-
-
 def test_altered_and_foreign_cursors(stack: Stack) -> None:
     post(stack, {f"m{n}": n for n in range(5)})
     post(stack, {f"m{n}": n for n in range(5)}, board="c")

@@ -72,26 +72,6 @@ def test_a_merge_is_the_sorted_list(seed: int) -> None:
             assert shards.rounds <= 2 + (shards.named < count)
 
 
-@pytest.mark.parametrize("seed", seeds(3, 20))
-def test_the_top_1000_of_10_shards_reads_at_most_1300_entries(seed: int) -> None:
-    print(f"seed {seed}")
-    rng = Random(seed)
-    keys = [f"{number:06}" for number in range(20_000)]
-    homes = [rng.randrange(10) for _ in keys]
-    shards = Shards([[key for key, home in zip(keys, homes, strict=True) if home == shard] for shard in range(10)])
-
-    assert merged(shards, None, 1_000, forward=True) == keys[:1_000]
-    assert shards.read.total() <= 1_300
-    assert shards.rounds <= 2
-
-
-def test_one_shard_is_read_once() -> None:
-    shards = Shards([[f"{number:03}" for number in range(500)]])
-
-    assert len(merged(shards, None, 101, forward=True)) == 101
-    assert (shards.read.total(), shards.rounds) == (101, 1)
-
-
 def test_a_member_found_in_two_shards_is_returned_once() -> None:
     shards = Shards([["a", "b", "c"], ["b", "d"]])
 

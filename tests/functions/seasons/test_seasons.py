@@ -12,7 +12,7 @@ from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries, rows
-from tests.support.builders.failures.maintenance import finish
+from tests.support.builders.maintenance import finish
 from tests.support.builders.seasons import AUTUMN, FOUR, LIST, SUMMER, WINTER, at, boards, milliseconds, post
 from tests.support.builders.stages.streaming import apply
 

@@ -18,7 +18,7 @@ from standings.aws.dynamodb.tables import member_key
 from standings.domain.boards_toml import parse_boards
 from standings.domain.events import RefusedEvent, parse_event
 from standings.wiring import building_blocks
-from tests.support.aws.fakes.bucket import Bucket
+from tests.support.aws.fakes import Bucket
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context

@@ -192,27 +192,6 @@ def test_several_updates_are_applied_together_or_not_at_all(subject: Subject) ->
     assert "2" not in subject.receipts()
 
 
-def test_no_total_goes_beyond_its_bounds(subject: Subject) -> None:
-    written = subject.write(*[event(str(n), LARGE) for n in range(12)])
-
-    assert written.applied == 10
-    assert rules(written) == [("message-10", "bounds"), ("message-11", "bounds")]
-    assert subject.total() == 10 * LARGE
-    assert subject.write(event("back", -LARGE)).applied == 1
-    assert subject.write(event("again", LARGE)).applied == 1
-    assert subject.total() == 10 * LARGE
-
-
-def test_a_duplicate_near_the_bounds_is_still_a_duplicate(subject: Subject) -> None:
-    events = [event(str(n), LARGE) for n in range(10)]
-    subject.write(*events)
-    again = subject.write(*events)
-
-    assert (again.duplicates, again.refused, subject.total()) == (10, [], 10 * LARGE)
-    other = subject.write(event("3", LARGE, at="2026-11-21T10:14:00Z"))
-    assert rules(other) == [("message-0", "id")]
-
-
 def test_nothing_is_refused_by_an_image_from_before(subject: Subject, engine: Any) -> None:
     subject.write(*[event(str(n), LARGE) for n in range(10)])
     pk, sk = member_key("b", "m")

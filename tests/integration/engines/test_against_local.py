@@ -8,16 +8,21 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.support.dynamodb.comparison import (
+from tests.support.dynamodb.engine import Engine
+from tests.support.dynamodb.tables import delete_tables
+from tests.support.dynamodb.things import (
+    THINGS,
     contents,
     engine_changes,
     index_contents,
+    key,
     local_changes,
+    numbers,
     outcome,
+    put,
+    texts,
+    update,
 )
-from tests.support.dynamodb.engine import Engine
-from tests.support.dynamodb.tables import delete_tables
-from tests.support.dynamodb.things import THINGS, key, numbers, put, texts, update
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

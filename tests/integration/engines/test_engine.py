@@ -8,9 +8,8 @@ import pytest
 from botocore.exceptions import ClientError, ParamValidationError
 
 from tests.support.aws.manual_clock import ManualClock
-from tests.support.dynamodb.comparison import index_contents, refusal, stored
 from tests.support.dynamodb.engine import Engine
-from tests.support.dynamodb.things import THINGS, key, numbers, put, texts, update
+from tests.support.dynamodb.things import THINGS, index_contents, key, numbers, put, refusal, stored, texts, update
 
 BOTH = [update("a", "SET n = :n", numbers(n=2)), put("b", n={"N": "2"}, r={"S": "R"}, s={"S": "2"})]
 BAD = {"TableName": "Things", "Key": key("bad")}

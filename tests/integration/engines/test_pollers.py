@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, replace
+from dataclasses import replace
 from random import Random
 from typing import Any
 
 import pytest
 
 from tests.support.awslambda.failure_records import OUT_OF_TRIES
-from tests.support.awslambda.pollers import RETENTION, Killed, LocalStream, Queue, SqsPoller, StreamPoller
-from tests.support.awslambda.settings import QUEUE, STREAM, timeout
+from tests.support.awslambda.pollers import Killed, Queue, SqsPoller, StreamPoller
+from tests.support.awslambda.settings import STREAM
 from tests.support.dynamodb.engine import Engine
-from tests.support.dynamodb.tables import create_tables
 from tests.support.dynamodb.things import THINGS, key
 
 Event = dict[str, Any]
 Answer = dict[str, Any]
-HOUR = 3600
 
 
 def _failures(*identifiers: Any) -> Answer:
@@ -137,34 +135,4 @@ def test_any_split_into_batches_keeps_each_item_in_order_and_loses_nothing(seed:
     assert max(times.values()) > 1
 
 
-@pytest.mark.thorough
-def test_the_stream_of_dynamodb_local_has_the_same_form(local_client: Any) -> None:
-    engine = Engine()
-    events: list[Event] = []
-    for client in (engine, local_client):
-        create_tables(client)
-        client.put_item(TableName="Scores", Item={**key("b#0", "m"), "raw": {"B": b"\x00\xff"}, "v": {"N": "1"}})
-        client.delete_item(TableName="Scores", Key=key("b#0", "m"))
-    for shards in (engine.stream("Scores"), LocalStream(local_client, "Scores")):
-        StreamPoller(lambda event, _: events.append(event), shards).drain()
-
-    engine_records, local_records = (event["Records"] for event in events)
-    for one, other in zip(engine_records, local_records, strict=True):
-        assert one.keys() == other.keys()
-        assert one["dynamodb"].keys() == other["dynamodb"].keys()
-        instants = [each["dynamodb"].pop("ApproximateCreationDateTime") for each in (one, other)]
-        assert type(instants[0]) is type(instants[1])
-        for name in ("Keys", "NewImage", "OldImage", "SizeBytes", "StreamViewType"):
-            assert one["dynamodb"].get(name) == other["dynamodb"].get(name)
-
-
 # The settings of template.yaml
-
-
-def test_the_simulated_queue_and_mapping_have_the_settings_of_the_template_and_outlive_a_day() -> None:
-    assert all(type(value) in (int, bool) for value in (*astuple(STREAM), *astuple(QUEUE)))
-    # The age of a record binds before the tries, and before the stream drops it.
-    assert STREAM.max_retries == -1
-    assert 12 * HOUR <= STREAM.max_record_age <= RETENTION - timeout("ProjectorFunction")
-    assert (STREAM.bisects, STREAM.reports, STREAM.keeps_failures) == (True, True, True)
-    assert QUEUE.visibility * QUEUE.max_receive_count > 24 * HOUR

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from standings_cli.post.outbox import MAX_WAITING
-from tests.support.aws.fakes.queues import check_batch
+from tests.support.aws.fakes import check_batch
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import running
 from tests.support.awslambda.pollers import Queue, SqsPoller, StreamPoller

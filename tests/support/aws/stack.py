@@ -20,9 +20,7 @@ from standings.domain.boards_toml import parse_boards
 from standings.runtime.environment import BOARDS_FILE
 from standings.wiring import building_blocks
 from tests.support.aws.environment import ENVIRONMENT
-from tests.support.aws.fakes.bucket import Bucket
-from tests.support.aws.fakes.bus import Bus
-from tests.support.aws.fakes.queues import ActivityQueue, DeadLetterQueue, LooksQueue, Sqs
+from tests.support.aws.fakes import ActivityQueue, Bucket, Bus, DeadLetterQueue, LooksQueue, Sqs
 from tests.support.aws.manual_clock import ManualClock
 
 FUNCTIONS = Path(__file__).parents[3] / "functions"

@@ -14,7 +14,7 @@ import pytest
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
-from tests.support.builders.failures.maintenance import calls
+from tests.support.builders.maintenance import calls
 from tests.support.builders.stages.streaming import write
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables

@@ -10,7 +10,6 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -75,28 +74,18 @@ def client_for(endpoint: str, service: str = "dynamodb", config: Config | None =
     )
 
 
-@dataclass(frozen=True, slots=True)
-class DynamoDBLocal:
-    """A running server on loopback that keeps everything in memory."""
-
-    endpoint: str
-
-    @classmethod
-    @contextmanager
-    def started(cls) -> Iterator[DynamoDBLocal]:
-        """Start a server, and stop it when the block ends. Check ``unavailable`` first."""
-        jar = find_jar()
-        if jar is None or unavailable():
-            raise RuntimeError(unavailable())
-        java = ["java", f"-Djava.library.path={jar.parent / 'DynamoDBLocal_lib'}", "-jar", str(jar)]
-        options = {"cwd": jar.parent, "env": {**os.environ, "DDB_LOCAL_TELEMETRY": "0"}}
-        with servers.started(
-            lambda port: [*java, "-inMemory", "-sharedDb", "-port", str(port)], _answers, **options
-        ) as port:
-            yield cls(f"http://127.0.0.1:{port}")
-
-    def client(self) -> Any:
-        return client_for(self.endpoint)
+@contextmanager
+def started() -> Iterator[str]:
+    """Start a server that keeps everything in memory, and yield its address. Check ``unavailable`` first."""
+    jar = find_jar()
+    if jar is None or unavailable():
+        raise RuntimeError(unavailable())
+    java = ["java", f"-Djava.library.path={jar.parent / 'DynamoDBLocal_lib'}", "-jar", str(jar)]
+    options = {"cwd": jar.parent, "env": {**os.environ, "DDB_LOCAL_TELEMETRY": "0"}}
+    with servers.started(
+        lambda port: [*java, "-inMemory", "-sharedDb", "-port", str(port)], _answers, **options
+    ) as port:
+        yield f"http://127.0.0.1:{port}"
 
 
 # ---- streams

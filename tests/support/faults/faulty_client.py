@@ -1,13 +1,17 @@
-"""A DynamoDB client whose transactions fail as a test says, and a clock that moves only when code sleeps."""
+"""DynamoDB clients whose calls fail as a test says, and a clock that moves only when code sleeps.
+
+A `Faulty` one fails, a `Mortal` one dies, and of an `ItemByItem` no batch of reads is of one moment.
+"""
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from botocore.exceptions import ClientError, ReadTimeoutError
 
 from standings.runtime.clock import Clock
+from tests.support.awslambda.context import Killed
 
 Step = Callable[["Faulty", dict[str, Any]], Any]
 
@@ -89,3 +93,87 @@ class Time:
 
     def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
+
+
+Place = tuple[int, int]
+"""A batch of reads, and an item of it; both are counted from 0."""
+
+
+@dataclass
+class ItemByItem:
+    """Forwards all calls to `client`, but reads the items of a BatchGetItem one after the other.
+
+    `before` is called before each item with its place.
+    """
+
+    client: Any
+    before: Callable[[Place], None] = lambda _: None
+    batches: list[list[str]] = field(default_factory=list)
+    """The partition keys of each batch so far."""
+
+    def batch_get_item(self, RequestItems: Mapping[str, Any]) -> Any:  # noqa: N803 - as in boto3
+        ((table, request),) = RequestItems.items()
+        assert request["ConsistentRead"]
+        batch = len(self.batches)
+        self.batches.append([key["pk"]["S"] for key in request["Keys"]])
+        items = []
+        for number, key in enumerate(request["Keys"]):
+            self.before((batch, number))
+            answer = self.client.get_item(TableName=table, Key=key, ConsistentRead=True)
+            items += [answer["Item"]] if "Item" in answer else []
+        return {"Responses": {table: items}, "UnprocessedKeys": {}}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.client, name)
+
+
+Fault = Literal["before", "after", "fails"]
+"""The process dies before the call or after it was done, or the call fails and the process goes on."""
+
+
+@dataclass
+class Fate:
+    """Counts the calls of all clients of a process. At call number `at`, counted from 0, there is a fault."""
+
+    at: int | None = None
+    fault: Fault = "before"
+    calls: list[str] = field(default_factory=list)
+    is_dead: bool = False
+
+    def begin(self, at: int | None = None, fault: Fault = "before") -> None:
+        """Bring the process back to life, and choose the next fault."""
+        self.at, self.fault, self.is_dead = at, fault, False
+        self.calls.clear()
+
+    def governing(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+        """A method of a client, whose calls go by this fate."""
+        return lambda *args, **kwargs: self.do(name, lambda: method(*args, **kwargs))
+
+    def do(self, name: str, call: Callable[[], Any]) -> Any:
+        if self.is_dead:
+            raise Killed
+        number = len(self.calls)
+        self.calls.append(name)
+        if number != self.at:
+            return call()
+        if self.fault == "fails":
+            raise ClientError({"Error": {"Code": "InternalError", "Message": "failed by the test"}}, name)
+        if self.fault == "after":
+            call()
+        self.is_dead = True
+        raise Killed
+
+
+@dataclass
+class Mortal:
+    """A client whose operations go by a fate."""
+
+    client: Any
+    fate: Fate
+    operations: frozenset[str]
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.client, name)
+        if name not in self.operations:
+            return found
+        return self.fate.governing(name, found)

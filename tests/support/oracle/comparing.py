@@ -7,6 +7,7 @@ request, the answer of the judge and the answer of the product.
 """
 
 import random
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,7 +19,6 @@ from typing import Any, Final
 from tests.support.aws.stack import Stack
 from tests.support.dynamodb.requests import Requests
 from tests.support.oracle.model import MAX_UNITS, METHODS, BoardModel, Line, Listing, Metric
-from tests.support.oracle.work import excess
 
 SAMPLE: Final = 3
 """How many members, positions or scores each comparison tries."""
@@ -570,3 +570,42 @@ READS: Final[tuple[Read, ...]] = (
     compare_distribution,
     compare_gone,
 )
+
+
+LIST: Final = 100
+"""The entries of a page that does not say how many."""
+BEYOND: Final = 12
+"""Items that a page may read of each list beyond twice its entries."""
+REQUESTS: Final = 24
+"""Requests of a call beside those of lists: for nodes and rows of up to a hundred members or periods."""
+ROLLING: Final = re.compile(r"last-([0-9]+)-(?:hours|days)")
+
+
+def lists_of(window: str) -> int:
+    """The lists that a page of a window may merge."""
+    rolling = ROLLING.fullmatch(window)
+    return 1 if rolling is None else 5 if int(rolling[1]) <= 10 else 9
+
+
+def excess(window: str, arguments: dict[str, Any], requests: Requests, *, skipped: int) -> str:
+    """Say what of a read's work is too much; nothing if it is within the bound.
+
+    A page at a position may also read so many equals that it skips.
+    """
+    radius = arguments.get("radius")
+    shown = int(arguments.get("limit") or LIST) if radius is None else 2 * int(radius) + 1
+    listed = requests.listed
+    most = 2 * shown + BEYOND + skipped
+    stretches = 1 + ("around" in arguments) + ("me" in arguments)
+    # An ordinal rank also counts the equals ahead, with a query for each list and shard. Their limit is the product's.
+    other = requests.counts.total() - requests.counts["query", "places"]
+    if arguments.get("method") == "dense":
+        return "" if other <= REQUESTS else f"{other} requests"  # Its limits are those of `docs/reference/http.md`
+    if len({key.partition("/")[0] for key in listed}) > lists_of(window):
+        return f"the lists {sorted(listed)}"
+    if max(listed.values(), default=0) > most:
+        return f"more than {most} items of a list: {dict(listed)}"
+    # Each stretch takes two rounds, and one more where a root names shards that were not known.
+    if requests.spans > len(listed) * (2 * stretches + 1):
+        return f"{requests.spans} queries of {len(listed)} partitions"
+    return "" if other <= REQUESTS else f"{other} requests beside the lists: {dict(requests.counts)}"

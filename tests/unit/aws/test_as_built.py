@@ -19,7 +19,7 @@ from standings.domain.members import Image, Move
 from standings.domain.scoring import Place
 from standings.stores import Addition, Rewrite, StoreRefusedError
 from tests.support.aws.manual_clock import ManualClock
-from tests.support.builders.failures.maintenance import clock_of
+from tests.support.builders.maintenance import clock_of
 
 NOW = population.NOW
 CREDENTIALS: dict[str, Any] = {"aws_access_key_id": "none", "aws_secret_access_key": "none"}

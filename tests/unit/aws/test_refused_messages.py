@@ -10,8 +10,7 @@ from botocore.exceptions import ClientError
 from standings.aws.s3 import FailureBucket
 from standings.aws.sqs import MAX_BYTES, DeadLetters, Sender
 from tests.support.aws.environment import ENVIRONMENT
-from tests.support.aws.fakes.bucket import Bucket
-from tests.support.aws.fakes.queues import ActivityQueue
+from tests.support.aws.fakes import ActivityQueue, Bucket
 
 
 class Queue(ActivityQueue):
@@ -149,13 +148,6 @@ def test_a_body_that_sqs_does_not_take_is_stored_in_the_bucket(
     assert kept == ["half \ud800", "nul \x00"]
     assert queue.reasons[0] == "an ? odd reason"
     assert queue.messages[0]["MessageAttributes"]["kept_in"]["StringValue"] == "refused/id-1.json"
-
-
-def test_a_producer_cannot_name_an_object_of_another_message(letters: DeadLetters, queue: Queue) -> None:
-    attributes = {"kept_in": {"stringValue": "refused/another.json", "dataType": "String"}}
-    letters.send([(record(1, "b", attributes), "why")])
-
-    assert queue.messages[0]["MessageAttributes"].keys() == {"reason"}
 
 
 def test_a_message_still_names_its_object_after_a_redrive_by_sqs(letters: DeadLetters, queue: Queue) -> None:

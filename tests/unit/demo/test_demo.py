@@ -2,18 +2,11 @@
 
 from fractions import Fraction
 
-import pytest
-
 from demo import people
 from demo.model import Standing, percentile
 from standings.domain.profiles import changes_of
 
 MEMBERS = [f"member-{number}" for number in range(300)]
-
-
-@pytest.mark.parametrize(("rank", "total", "expected"), [(32, 32, 3.13), (28, 32, 15.63), (1, 32, 100), (2, 3, 66.67)])
-def test_a_percentile_is_rounded_half_up(rank: int, total: int, expected: float) -> None:
-    assert percentile(Standing(rank, "m", 0), total) == expected
 
 
 def test_no_percentile_is_off_by_more_than_half_a_hundredth() -> None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import orjson
 
 from tests.support.aws.stack import Stack
-from tests.support.builders.failures.maintenance import call, finish
+from tests.support.builders.maintenance import call, finish
 from tests.support.builders.stages.streaming import apply
 
 BOARDS: Final = """

@@ -1,9 +1,14 @@
-"""SQS for tests: the queue of events and the dead-letter queue, in memory."""
+"""AWS services in memory: the queues of SQS, the two buckets of S3, and the default bus of EventBridge."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from io import BytesIO
 from typing import Any
+
+import orjson
+from botocore.exceptions import ClientError
 
 from standings.aws.sqs import MAX_BYTES, size
 from tests.support.aws.environment import ENVIRONMENT
@@ -192,3 +197,69 @@ class Sqs:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.dead_letters, name)
+
+
+@dataclass
+class Bucket:
+    """The failure bucket in memory. `results` are the objects of the bucket of results."""
+
+    clock: Callable[[], int] = lambda: 0
+    objects: dict[str, bytes] = field(default_factory=dict)
+    written: dict[str, int] = field(default_factory=dict)
+    results: dict[str, bytes] = field(default_factory=dict)
+
+    def put_object(self, Bucket: str, Key: str, Body: bytes, ContentType: str, **condition: str) -> None:  # noqa: N803
+        objects = self._objects(Bucket)
+        if Bucket == ENVIRONMENT["FAILURE_BUCKET"]:
+            assert ContentType == "application/json"
+        if condition == {"IfNoneMatch": "*"} and Key in objects:
+            raise ClientError({"Error": {"Code": "PreconditionFailed", "Message": "there is one"}}, "PutObject")
+        objects[Key] = Body
+        self.written[Key] = self.clock()
+
+    def list_objects_v2(self, Bucket: str, Prefix: str, StartAfter: str, MaxKeys: int) -> dict[str, Any]:  # noqa: N803
+        objects = self._objects(Bucket)
+        keys = sorted(key for key in objects if key.startswith(Prefix) and key > StartAfter)[:MaxKeys]
+        times = {key: datetime.fromtimestamp(self.written.get(key, 0) / 1000, UTC) for key in keys}
+        return {"Contents": [{"Key": key, "LastModified": times[key]} for key in keys]} if keys else {}
+
+    def get_object(self, Bucket: str, Key: str) -> dict[str, Any]:  # noqa: N803
+        objects = self._objects(Bucket)
+        if Key not in objects:
+            raise ClientError({"Error": {"Code": "NoSuchKey", "Message": "no such key"}}, "GetObject")
+        return {"Body": BytesIO(objects[Key])}
+
+    def delete_object(self, Bucket: str, Key: str) -> None:  # noqa: N803
+        self._objects(Bucket).pop(Key, None)
+
+    def _objects(self, bucket: str) -> dict[str, bytes]:
+        if bucket == ENVIRONMENT["RESULTS_BUCKET"]:
+            return self.results
+        assert bucket == ENVIRONMENT["FAILURE_BUCKET"]
+        return self.objects
+
+
+@dataclass
+class Bus:
+    """The default bus. `fails` says why it does not take an event, by the event's detail; None: it does."""
+
+    events: list[dict[str, Any]] = field(default_factory=list)
+    fails: Callable[[dict[str, Any]], str | None] = lambda _: None
+
+    def put_events(self, Entries: Sequence[Mapping[str, str]]) -> dict[str, Any]:  # noqa: N803
+        assert 1 <= len(Entries) <= 10
+        # https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-putevent-size.html
+        assert sum(len(text.encode()) for entry in Entries for text in entry.values()) <= 256 * 1024
+        results: list[dict[str, str]] = []
+        for entry in Entries:
+            detail = orjson.loads(entry["Detail"])
+            if (why := self.fails(detail)) is not None:
+                results.append({"ErrorCode": why, "ErrorMessage": "as a test says"})
+                continue
+            results.append({"EventId": str(len(self.events))})
+            self.events.append({"source": entry["Source"], "type": entry["DetailType"], **detail})
+        return {"FailedEntryCount": sum("ErrorCode" in result for result in results), "Entries": results}
+
+    def ids(self, kind: str) -> list[str]:
+        """The ids of the events of a type, in the order in which they came."""
+        return [event["id"] for event in self.events if event["type"] == kind]

@@ -1,1 +1,0 @@
-"""AWS services in memory."""

@@ -1,1 +1,0 @@
-"""Boards that are damaged while an audit looks."""

@@ -1,1 +1,0 @@
-"""Refused messages and parked records."""
