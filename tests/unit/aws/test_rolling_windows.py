@@ -33,8 +33,8 @@ from standings.domain.rolling import (
     encode_entry,
     lists_of,
 )
-from standings.domain.scoring import Place, sort_key
-from standings.domain.tiers import ROOT, Path, deltas, nodes_for, path
+from standings.domain.scoring import Place
+from standings.domain.tiers import ROOT, Path, deltas, nodes_for
 from standings.stores import (
     CancelReason,
     ListItem,
@@ -48,12 +48,47 @@ from standings.stores import (
 from standings.stores import Entry as Listed
 from tests.support.builders.points import NOW
 from tests.support.builders.rolling.random_items import rolling_window
-from tests.support.faults.faulty_client import Faulty, Time, conflict, conflict_at_end, refused_at_end
+from tests.support.dynamodb.engine import Engine
+from tests.support.dynamodb.tables import create_tables
+from tests.support.faults.faulty_client import Faulty, Time, conflict, conflict_at_end
 
 WINDOW = rolling_window("last-7-days")
 TODAY = WINDOW.metric.timetable.index("d", NOW)
 SHORT = LogEntry(NOW, [CountChange(TODAY, TODAY + 7, None, -5)])
 TWO = [(None, -5), (None, -300)]  # the moves of two_members
+
+
+@pytest.fixture
+def client() -> Any:
+    engine = Engine(shards=4)
+    create_tables(engine)
+    return engine
+
+
+@pytest.fixture
+def time() -> Time:
+    return Time(NOW)
+
+
+@pytest.fixture
+def windows(client: Any, time: Time) -> RollingWindows:
+    return RollingWindows(client, "Rankings", time.clock())
+
+
+@pytest.fixture
+def reader(client: Any, time: Time) -> RankingsReader:
+    return RankingsReader(client, "Rankings", "Scores", time.clock())
+
+
+@pytest.fixture
+def faulty(client: Any) -> Faulty:
+    return Faulty(client)
+
+
+@pytest.fixture
+def other(faulty: Faulty, time: Time) -> RollingWindows:
+    """Another process, whose transactions fail as a test says."""
+    return RollingWindows(faulty, "Rankings", time.clock())  # type: ignore[arg-type]
 
 
 def steps(*places: tuple[int, int, int]) -> Steps:
@@ -131,77 +166,6 @@ def listed(reader: RankingsReader, period: int) -> list[str]:
     return [entry.member for entry in sorted(chain(*parts(reader, period)))]
 
 
-def test_rows_come_back_with_their_versions(windows: RollingWindows) -> None:
-    assert windows.rows(WINDOW, ["m", "n"]) == {}
-    assert commit(windows, MEMBERS, version=7) == []
-    rows = windows.rows(WINDOW, ["m", "n", "gone", "nobody"])
-
-    assert rows == {member: RollingRow(7, of) for member, of in MEMBERS.items()}
-    assert commit(windows, {"m": steps((0, 1, 5))}, version=8) == []
-    assert windows.rows(WINDOW, ["m"]) == {"m": RollingRow(8, steps((0, 1, 5)))}
-
-
-def test_entries_and_counts_are_those_of_each_period(windows: RollingWindows, reader: RankingsReader) -> None:
-    assert commit(windows, MEMBERS) == []
-    values = {TODAY - 3: [], TODAY: [-300, -10], TODAY + 4: [-100, -10], TODAY + 6: [-100], TODAY + 7: []}
-    for folded in (False, True):
-        for period, expected in values.items():
-            assert counts(reader, -300, -100, -10, period=period) == deltas((None, value) for value in expected)
-            entries = reader.for_request().entries([(WINDOW.at(period), member) for member in (*MEMBERS, "nobody")])
-            assert [entry.place.sort_value for entry in entries.values()] == expected
-        if not folded:
-            windows.fold(WINDOW, 0)
-    entries = reader.entries([(WINDOW.at(TODAY), "m"), (WINDOW.at(TODAY + 3), "m")])
-    assert entries[WINDOW.at(TODAY), "m"] == Listed(sort_key(Place(-300), "m"), Place(-300), "m", NOW)
-    assert entries[WINDOW.at(TODAY + 3), "m"].place == Place(-100)
-
-
-def test_a_row_that_changed_since_it_was_read_cancels_everything(windows: RollingWindows, client: Any) -> None:
-    commit(windows, {"m": steps((0, 7, -5)), "n": steps()}, version=7)
-    before = log(client, "Rankings")
-    rows = [
-        RowChange("new", RollingRow(1, steps()), NOW, None),
-        RowChange("m", RollingRow(9, steps()), NOW, 6),  # another attempt has written version 7
-        RowChange("n", RollingRow(9, steps()), NOW, None),  # it is there
-        RowChange("never", RollingRow(9, steps()), NOW, 3),  # it is not there
-    ]
-    conflicts = windows.commit(WINDOW, rows, LogEntry(NOW, []))
-
-    assert [(each.position, each.reason) for each in conflicts] == [(at, CancelReason.CONDITION) for at in (1, 2, 3)]
-    assert windows.rows(WINDOW, ["new", "m", "never"]) == {"m": RollingRow(7, steps((0, 7, -5)))}
-    assert log(client, "Rankings") == before
-
-
-def test_a_list_has_a_step_in_its_periods(windows: RollingWindows, reader: RankingsReader) -> None:
-    list_items(windows, MEMBERS)
-
-    assert listed(reader, TODAY - 3) == []
-    assert listed(reader, TODAY - 1) == ["n"]
-    assert listed(reader, TODAY) == ["m", "n"]
-    assert listed(reader, TODAY + 6) == ["m"]
-    assert listed(reader, TODAY + 7) == []
-    first, last = sorted(chain(*parts(reader, TODAY + 4)))
-    assert first == Listed(sort_key(Place(-100), "m"), Place(-100), "m", NOW)
-    assert [*chain(*parts(reader, TODAY + 4, beyond=first.key))] == [last]
-    assert [*chain(*parts(reader, TODAY + 4, beyond=last.key, forward=False))] == [first]
-
-
-def test_a_newer_list_item_stays(windows: RollingWindows, reader: RankingsReader) -> None:
-    def write(version: int, value: int | None) -> list[str]:
-        place = None if value is None else Place(value)
-        windows.list(WINDOW, [ListItem("m", Block(TODAY, 2), place, version, NOW)])
-        return [str(entry.place.sort_value) for entry in chain(*parts(reader, TODAY))]
-
-    assert write(5, -1) == ["-1"]
-    assert write(4, -2) == ["-1"]
-    assert write(4, None) == ["-1"]
-    assert write(5, -3) == ["-3"]
-    assert write(6, None) == []
-    # A late attempt does not bring a step back.
-    assert write(5, -3) == []
-    assert write(7, -4) == ["-4"]
-
-
 def test_a_member_is_in_its_new_list_before_it_leaves_the_old_one(
     client: Any, time: Time, reader: RankingsReader
 ) -> None:
@@ -220,25 +184,6 @@ def test_a_member_is_in_its_new_list_before_it_leaves_the_old_one(
     assert seen == [[], ["m"], ["m"], ["m", "m"]]
 
 
-def test_a_list_in_shards_and_every_number_of_them(
-    client: Any, windows: RollingWindows, reader: RankingsReader
-) -> None:
-    members = {f"m{number}": steps((0, 7, number)) for number in range(30)}
-    for version, shards in enumerate((1, 3, 2), start=1):
-        rankings = rolling_window("last-7-days", calendar=f"shards = {shards}")
-        assert rankings.key == WINDOW.key
-        list_items(windows, members, version, rankings)
-        assert commit(windows, members, version, rankings) == []
-        node = reader.for_request().nodes([(rankings.at(TODAY), ROOT)])[rankings.at(TODAY), ROOT]
-        assert node.shards == max(shards, 3 if shards == 2 else 1)
-        found = parts(reader, TODAY, shards)
-        assert sorted(entry.member for part in found for entry in part) == sorted(members)
-        assert sum(len(part) > 2 for part in found) == shards
-    first = log(client, "Rankings")
-    assert first is not None
-    assert set(first["n"]["NS"]) == {"1", "2", "3"}
-
-
 @pytest.mark.parametrize("damage", ["x", "[]", "[1,[2]]"])
 def test_a_damaged_row_says_so(client: Any, windows: RollingWindows, reader: RankingsReader, damage: str) -> None:
     commit(windows, {"m": steps((0, 7, -5)), "n": steps((0, 7, -6))})
@@ -253,41 +198,6 @@ def test_a_damaged_row_says_so(client: Any, windows: RollingWindows, reader: Ran
     with pytest.raises(StoreRefusedError, match="is damaged"):
         reader.entries([(WINDOW.at(TODAY), "m")])
     assert len(reader.entries([(WINDOW.at(TODAY), "n")])) == 1
-
-
-def test_what_is_below_zero_in_one_log_counts_only_in_sum(windows: RollingWindows, reader: RankingsReader) -> None:
-    commit(windows, {"m": steps((0, 7, -5))})
-    windows.fold(WINDOW, 0)
-    # One counter falls in the log and has its member in the node.
-    commit(windows, {"m": steps((0, 7, -6)), "n": steps((0, 7, -5))}, version=2)
-    commit(windows, {"n": steps((0, 7, -6))}, version=3)
-
-    assert counts(reader, -5, -6) == deltas([(None, -6), (None, -6)])
-    assert counts(reader, -5) == {ROOT: {path(-5)[0]: 2}, path(-5)[:1]: {path(-6)[1]: 2}}
-
-
-def test_steps_of_no_place_are_a_row_and_no_entry(client: Any, windows: RollingWindows) -> None:
-    assert commit(windows, {"m": Steps(TODAY)}) == []
-    windows.list(WINDOW, [ListItem("m", Block(TODAY, 1), None, 1, NOW)])
-
-    assert log(client, "Rankings") is None
-    assert windows.rows(WINDOW, ["m"]) == {"m": RollingRow(1, Steps(TODAY))}
-
-
-def test_a_fold_takes_the_entries_into_the_nodes(client: Any, windows: RollingWindows, reader: RankingsReader) -> None:
-    two_members(windows)
-    before = stored_log(client, "Rankings")
-    assert int(before["z"]["N"]) == sum(len(entry["S"]) for entry in before["l"]["L"]) > 0
-    windows.fold(WINDOW, 10_000)
-    assert stored_log(client, "Rankings") == before
-    for _ in range(2):
-        windows.fold(WINDOW, 0)
-        after = stored_log(client, "Rankings")
-        assert (after["l"], after["z"]) == ({"L": []}, {"N": "0"})
-        assert int(after["b"]["N"]) == int(before["b"]["N"]) + 2
-        assert counts(reader, -5, -300) == deltas(TWO)
-    assert commit(windows, {"m": steps((0, 7, -6))}, version=2) == []
-    assert counts(reader, -5, -6, -300) == deltas([(None, -6), (None, -300)])
 
 
 @pytest.mark.parametrize("brought", [0, 1, 2, 5, 40])
@@ -347,16 +257,8 @@ def test_a_purge_leaves_nodes_of_a_damaged_log_to_time(client: Any, windows: Rol
     assert log(client, "Rankings") is None
 
 
-def test_a_fold_takes_so_many_entries_at_once(
-    client: Any,
-    windows: RollingWindows,
-    reader: RankingsReader,
-    request: pytest.FixtureRequest,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    # moto recurses for each action of an update.
-    most = 20 if request.node.callspec.params["client"] == "moto" else rolling.MAX_ENTRIES
-    monkeypatch.setattr(rolling, "MAX_ENTRIES", most)
+def test_a_fold_takes_so_many_entries_at_once(client: Any, windows: RollingWindows, reader: RankingsReader) -> None:
+    most = rolling.MAX_ENTRIES
     two_members(windows)
     texts = [encode_entry(SHORT)] * (most + 3)
     item = {
@@ -372,25 +274,6 @@ def test_a_fold_takes_so_many_entries_at_once(
     assert after["l"]["L"] == item["l"]["L"][most:]
     assert int(after["z"]["N"]) == 3 * len(texts[0])
     assert counts(reader, -5) == deltas([(None, -5)] * (most + 3))
-
-
-def test_a_log_without_entries_or_without_an_item_folds_to_nothing(client: Any) -> None:
-    assert fold_log(client, "Rankings", Time(NOW).clock(), one_after_another, WINDOW, 0) == 0
-    assert commit(RollingWindows(client, "Rankings", Time(NOW).clock()), {"m": steps((0, 7, -5))}) == []
-    assert fold_log(client, "Rankings", Time(NOW).clock(), one_after_another, WINDOW, 0) == 0
-    before = stored_log(client, "Rankings")
-    assert fold_log(client, "Rankings", Time(NOW).clock(), one_after_another, WINDOW, 0) == 0
-    assert stored_log(client, "Rankings") == before
-
-
-def test_periods_that_nobody_can_read_are_not_brought(client: Any, windows: RollingWindows) -> None:
-    past = WINDOW.first_open(NOW) - 1
-    row = RowChange("m", RollingRow(1, steps()), NOW, None)
-    assert windows.commit(WINDOW, [row], LogEntry(NOW, [CountChange(past, past + 2, None, -5)])) == []
-    windows.fold(WINDOW, 0)
-
-    periods = {item["pk"]["S"].split("/")[0] for item in client.scan(TableName="Rankings")["Items"] if "p0" in item}
-    assert periods == {WINDOW.at(past + 1).key}
 
 
 def test_a_long_log_is_folded_first_and_a_full_one_takes_no_more(
@@ -426,12 +309,6 @@ def test_a_log_that_is_gone_is_made_again_above_all_earlier_positions(
     assert int(stored_log(client, "Rankings")["b"]["N"]) > int(before["b"]["N"]) + 2
     assert commit(windows, {"m": steps((0, 7, -7))}, version=3) == []
     assert counts(reader, -5, -6, -7, -300) == deltas([(None, -7), (None, -300)])
-
-
-def test_a_refused_entry_is_an_error(other: RollingWindows, faulty: Faulty) -> None:
-    faulty.steps = deque([refused_at_end])
-    with pytest.raises(StoreRefusedError):
-        commit(other, {"m": steps((0, 7, -5))})
 
 
 @pytest.mark.parametrize("entry", [{"S": "x"}, {"S": "[1,2]"}, {"N": "5"}], ids=str)
