@@ -19,7 +19,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from standings.domain.events import Rule
-from standings.project.commits import Pruning, one_by_one
+from standings.project.commits import Pruning
 from standings.runtime.environment import required
 from standings.runtime.logs import logger, metrics
 from standings.wiring import building_blocks, projector
@@ -403,39 +403,6 @@ def records_of(stack: Stack, points: int, boards: int) -> list[Any]:
     found = shard[stack.projected.get(0, 0) :]
     stack.projected[0] = len(shard)
     return [record for record in found if record["dynamodb"]["Keys"]["pk"]["S"] != "#boards"]
-
-
-@pytest.fixture
-def in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make projectors work on one board after the other."""
-    monkeypatch.setattr(projector, "run_parallel", lambda: one_by_one)
-
-
-@pytest.mark.usefixtures("cleaning", "in_turn")
-def test_tiers_that_a_call_removed_count_in_no_other(
-    stack: Stack, engine: Any, capsys: pytest.CaptureFixture[str], emitted: Emitted
-) -> None:
-    """The call fails at the second board, after it has removed the first board's tiers."""
-    removals = []
-
-    def breaks(operation: str, request: dict[str, Any]) -> None:
-        if operation == "TransactWriteItems":
-            removals.append(any("Delete" in action for action in request["TransactItems"]))
-            if "b01" in str(request):
-                raise MemoryError
-
-    stack.projector({"Records": records_of(stack, 300, 2)}, Context())
-    moved = records_of(stack, 20_000, 2)
-    engine.before.append(breaks)
-    with pytest.raises(MemoryError):
-        stack.projector({"Records": moved}, Context())
-    engine.before.clear()
-    capsys.readouterr()
-    stack.projector({"Records": moved[:1]}, Context())
-
-    assert removals == [False, True, False]
-    found, _ = emitted()
-    assert (found["MovesKnown"], found["TiersRemoved"]) == (1, 0)
 
 
 @pytest.mark.usefixtures("cleaning")

@@ -119,25 +119,6 @@ def test_a_large_batch_is_gone_on_with(stack: Stack, monkeypatch: pytest.MonkeyP
     assert len(scores(stack)["all 0"]) == 60
 
 
-def test_whoever_has_gone_leaves_every_ranking(stack: Stack) -> None:
-    """Removed, hidden, or deleted by hand: a replay of the lost records removes the entries."""
-    for number, member in enumerate("abc"):
-        write(stack, str(number), member, number + 1)
-    project(stack)
-    assert stack.delete("/boards/b/member", id="a")[0] == 204
-    assert stack.put("/boards/b/member", {"hidden": True}, id="b")[0] == 200
-    stack.dynamodb.delete_item(TableName="Scores", Key=member_item_key("b", "c"))
-    park(stack, *unprojected(stack))
-    stack.clock.milliseconds += DAY
-    assert set(scores(stack)["all 0"]) == {"a", "b", "c"}
-    assert replay(stack)["removed"] == 3
-
-    assert scores(stack) == {}
-    write(stack, "back", "c", 4)
-    project(stack)
-    assert scores(stack)["all 0"] == {"c": 4}
-
-
 def test_what_is_too_old_is_left(stack: Stack) -> None:
     write(stack, "1", "m", 10)
     (record,) = unprojected(stack)

@@ -38,7 +38,6 @@ def problem(stack: Stack, path: str = LIST, **arguments: Any) -> tuple[int, str]
 
 BOARDS = FOUR
 BAD = (400, "bad-argument")
-NOT_BUILT = (404, "not-built")
 GONE = (404, "period-gone")
 
 
@@ -105,18 +104,6 @@ def test_a_season_that_is_added_later_lets_the_one_before_be_read_again(engine: 
         mine = [row for row in rows(engine, "Rankings") if row["pk"]["S"].endswith("#a") and "e" in row]
         (expiry,) = {int(row["e"]["N"]) for row in mine}
         assert expiry * 1000 >= milliseconds("2026-10-31T23:00") + SEASON_KEPT
-
-
-def test_the_window_itself_is_added_by_a_rebuild_and_shows_what_has_not_begun(engine: Any, clock: ManualClock) -> None:
-    with running(engine, clock, '[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all"] }') as stack:
-        post(stack, "2026-10-20T09:00", a=5)
-    with running(engine, clock, FOUR) as stack:
-        assert problem(stack) == NOT_BUILT
-        finish(stack, "rebuild", board="b")
-        assert problem(stack) == NOT_BUILT
-        at(stack, "2026-11-20T10:00")
-        post(stack, "2026-11-20T09:00", a=7)
-        assert scores(stack) == {"a": 7}
 
 
 def test_a_record_of_a_board_is_written_once_on_a_day(stack: Stack, engine: Any) -> None:

@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError, ParamValidationError
 
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.dynamodb.engine import Engine
-from tests.support.dynamodb.things import THINGS, index_contents, key, numbers, put, refusal, stored, texts, update
+from tests.support.dynamodb.things import THINGS, key, numbers, put, refusal, stored, texts, update
 
 BOTH = [update("a", "SET n = :n", numbers(n=2)), put("b", n={"N": "2"}, r={"S": "R"}, s={"S": "2"})]
 BAD = {"TableName": "Things", "Key": key("bad")}
@@ -32,22 +32,6 @@ def engine(clock: ManualClock) -> Engine:
 
 def _numbers(items: list[Any]) -> dict[str, str]:
     return {item["pk"]["S"]: item["n"]["N"] for item in items}
-
-
-def _places(engine: Engine) -> list[str]:
-    return [item["s"]["S"] for item in index_contents(engine, "places")]
-
-
-def _plain(engine: Engine) -> list[dict[str, str]]:
-    """What each kind of plain read sees."""
-    single = [stored(engine, "Things", key(pk)) for pk in "ab"]
-    keys = {"Keys": [key("a"), key("b")], "ConsistentRead": True}
-    batch = engine.batch_get_item(RequestItems={"Things": keys})["Responses"]["Things"]
-    request = {"KeyConditionExpression": "pk = :p", "ConsistentRead": True}
-    queries = [
-        engine.query(TableName="Things", ExpressionAttributeValues=texts(p=pk), **request)["Items"][0] for pk in "ab"
-    ]
-    return [_numbers(items) for items in (single, batch, queries, engine.scan(TableName="Things")["Items"])]
 
 
 def test_a_hook_before_a_call_prevents_it_and_one_after_it_loses_the_answer(engine: Engine) -> None:
@@ -88,32 +72,6 @@ def test_the_service_deletes_expired_items_that_no_transaction_holds(engine: Eng
     assert gone["userIdentity"] == {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
     transaction.finish()
     assert engine.expire("Things", now=5.0) == 1
-
-
-@pytest.mark.parametrize(("first", "seen"), [(0, {"a": "2", "b": "1"}), (1, {"a": "1", "b": "2"})])
-def test_in_the_middle_of_a_transaction_a_plain_read_sees_half_and_a_write_meets_a_conflict(
-    engine: Engine, first: int, seen: dict[str, str]
-) -> None:
-    check = {"TableName": "Things", "Key": key("checked"), "ConditionExpression": "attribute_not_exists(pk)"}
-    transaction = engine.begin(TransactItems=[*BOTH, {"ConditionCheck": check}])
-    assert _plain(engine) == [{"a": "1", "b": "1"}] * 4
-    transaction.write(first)
-    assert _plain(engine) == [seen] * 4
-    assert _places(engine) == (["1a", "1b"] if first == 0 else ["1a", "2"])
-
-    for thing in (key("a"), key("b"), key("checked")):
-        for write in (
-            lambda thing=thing: engine.put_item(TableName="Things", Item=thing, ConditionExpression="n = n2"),
-            lambda thing=thing: engine.update_item(TableName="Things", Key=thing, UpdateExpression="REMOVE n"),
-            lambda thing=thing: engine.delete_item(TableName="Things", Key=thing),
-        ):
-            assert refusal(write).response["Error"]["Code"] == "TransactionConflictException"
-    batch = {"Things": [{"DeleteRequest": {"Key": key("a")}}, {"PutRequest": {"Item": key("c")}}]}
-    assert engine.batch_write_item(RequestItems=batch)["UnprocessedItems"] == {"Things": batch["Things"][:1]}
-    transaction.finish()
-    assert _numbers([stored(engine, "Things", key(pk)) for pk in "ab"]) == {"a": "2", "b": "2"}
-    assert _places(engine) == ["1a", "2"]
-    engine.delete_item(TableName="Things", Key=key("a"))
 
 
 def test_a_token_applies_its_transaction_once_in_ten_minutes(engine: Engine, clock: ManualClock) -> None:

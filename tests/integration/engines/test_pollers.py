@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from random import Random
 from typing import Any
 
 import pytest
@@ -110,29 +109,6 @@ def test_a_failing_batch_is_halved_and_one_record_given_up_and_progress_resets_t
     assert [attempt[0] for attempt in attempts if 5 not in attempt] == [each for each in range(16) if each != 5]
     assert attempts.count([5]) == 3
     assert given_up == [([5], OUT_OF_TRIES)]
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_any_split_into_batches_keeps_each_item_in_order_and_loses_nothing(seed: int) -> None:
-    rng = Random(seed)
-    newest: dict[str, int] = {}
-    times: dict[tuple[str, int], int] = {}
-
-    def function(event: Event, _: Any) -> Answer:
-        for record, version in zip(event["Records"], _versions(event["Records"]), strict=True):
-            if rng.random() < 0.02:
-                return _failures(_number(record))
-            if rng.random() < 0.02:
-                raise Killed
-            member = record["dynamodb"]["Keys"]["pk"]["S"]
-            assert version <= newest.get(member, -1) + 1  # an earlier version or the next one: none is skipped
-            newest[member] = max(version, newest.get(member, -1))
-            times[member, version] = times.get((member, version), 0) + 1
-        return _failures()
-
-    StreamPoller(function, _changed(30, members=7, shards=3).stream("Things"), batch_size=20, rng=rng).drain()
-    assert len(times) == 7 * 30
-    assert max(times.values()) > 1
 
 
 # The settings of template.yaml

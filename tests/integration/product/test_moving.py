@@ -184,15 +184,3 @@ def test_a_leaderboard_of_playfab_lands_in_all_alone(stack: Stack) -> None:
     assert scores(stack) == {f"PF{n}": 1_000 - n for n in range(150)}
     for window in OTHERS:
         assert scores(stack, window) == {}
-
-
-@pytest.mark.parametrize("at", ["0001-01-01T00:00:00Z", "1970-01-01T00:00:00+14:00", "2024-02-29T23:59:60Z"])
-def test_any_old_instant_will_do(stack: Stack, at: str) -> None:
-    Path("totals.csv").write_text("member,points\na,5\n", encoding="utf-8")
-    _, command = commands("totals.csv")
-    command[command.index("--at") + 1] = at
-    post(stack, command)
-    assert stack.dead_letters.reasons() == []
-    assert scores(stack) == {"a": 5}
-    for window in OTHERS:
-        assert scores(stack, window) == {}

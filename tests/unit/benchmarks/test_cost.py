@@ -34,25 +34,6 @@ def test_an_event_is_a_receipt_an_item_an_entry_a_place_and_its_tiers() -> None:
     assert usage(ALL, replace(ALONE, batch=100)).rankings < one.rankings - 1
 
 
-def test_a_member_and_a_best_that_does_not_improve_share_what_they_can() -> None:
-    one_member = usage(ALL, replace(ALONE, batch=50, active=1))
-    no_better = usage(replace(ALL, aggregate="max"), replace(BATCH, improving=0.0))
-
-    assert one_member.receipts == 2
-    assert one_member.records == pytest.approx(1 / 50)
-    assert (no_better.write_units, no_better.read_units, no_better.moves) == (4, 0.5, 0)
-
-
-def test_longer_windows_change_and_store_more_and_a_first_event_of_a_day_costs_less() -> None:
-    short, long = (usage(Settings(windows=(name,)), BATCH) for name in ("last-3-days", "last-7-days"))
-    rare, often = (usage(Settings(windows=("day",)), replace(BATCH, daily=daily)) for daily in (0.01, 1_000.0))
-
-    assert 2 + 1 < short.rankings < long.rankings
-    assert short.entries_bytes < long.entries_bytes
-    assert rare.places == pytest.approx(1, abs=0.05)
-    assert often.places == 2
-
-
 def test_a_month_is_its_parts_and_reads_go_to_every_window() -> None:
     month = of_month(LOAD, READS)
 

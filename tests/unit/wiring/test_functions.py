@@ -1,8 +1,9 @@
-"""The assembled functions: their imports, connections and time limits, and what `sam local` needs, without Docker."""
+"""The assembled functions: imports, connections, time limits, the runtime that they are built for, and `sam local`."""
 
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -16,6 +17,7 @@ from standings.aws.dynamodb.ranking_reads import SIDE_BY_SIDE
 from standings.aws.dynamodb.tables import UNPROCESSED_TIMEOUT_S
 from standings.read.reader import LAST_READ_S
 from standings.runtime.clock import RETRIED_FOR_S
+from standings.runtime.environment import running
 from standings.wiring import building_blocks, projector
 from tests.support.aws.stack import FUNCTIONS
 from tests.template.expansion import expanded, source
@@ -93,3 +95,51 @@ def test_containers_are_told_an_address_that_they_reach(monkeypatch: pytest.Monk
     monkeypatch.setattr(emulator, "HOST", "172.17.0.1")
     bridged = {"WriterFunction": {"AWS_ENDPOINT_URL": "http://172.17.0.1:4566"}}
     assert serve.for_containers(bridged, "linux") == bridged
+
+
+PACKAGE = FUNCTIONS.parent / "layers" / "standings" / "standings"
+
+
+@pytest.fixture
+def layer(tmp_path: Path) -> Path:
+    """A layer whose orjson was compiled for another runtime."""
+    (tmp_path / "standings").symlink_to(PACKAGE)
+    (tmp_path / "orjson.py").write_text("raise ImportError(\"No module named 'orjson.orjson'\")\n", encoding="utf-8")
+    return tmp_path
+
+
+def start(layer: Path, function: str) -> str:
+    """Import a function over a layer, and return the last line of its error."""
+    done = subprocess.run(
+        [sys.executable, "-c", "import app"],
+        cwd=FUNCTIONS / function,
+        env=os.environ | {"PYTHONPATH": str(layer), "PYTHONDONTWRITEBYTECODE": "1"},
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    return done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("function", ["writer", "projector", "query", "command", "maintenance"])
+def test_a_layer_for_another_runtime_is_named_with_what_to_do(layer: Path, function: str) -> None:
+    (layer / "built-for.txt").write_text("python3.10 riscv\n", encoding="utf-8")
+    runtime, processor = running().split()
+
+    assert start(layer, function) == (
+        f"ImportError: the layer was built for python3.10 on riscv, but the function runs {runtime} on {processor}: "
+        f"run `sam build --parameter-overrides PythonRuntime={runtime} Architecture={processor}`, then `sam deploy` "
+        "with the same values"
+    )
+
+
+def test_a_layer_that_fits_and_a_run_from_source_go_on(layer: Path) -> None:
+    assert start(layer, "writer") == "ImportError: No module named 'orjson.orjson'"
+    (layer / "built-for.txt").write_text(f"{running()}\n", encoding="utf-8")
+    assert start(layer, "writer") == "ImportError: No module named 'orjson.orjson'"
+
+
+def test_the_runtime_and_processor_are_named_as_the_parameters_do() -> None:
+    built = (PACKAGE.parent / "targets" / running().replace(" ", "-")).is_dir()
+    assert built, f"no makefile for {running()}"

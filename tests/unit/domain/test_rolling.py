@@ -1,0 +1,243 @@
+"""Rolling windows: a member's steps, the blocks of its lists, and the log that any nodes have taken in."""
+
+import itertools
+from itertools import pairwise
+from random import Random
+
+import pytest
+
+from standings.domain import members
+from standings.domain.members import AHEAD_MARGIN, SKIP_MARGIN
+from standings.domain.rolling import (
+    Block,
+    CountChange,
+    Log,
+    LogEntry,
+    RollingRankings,
+    Steps,
+    blocks_of,
+    blocks_to_write,
+    blocks_within,
+    count_changes,
+    decode_entry,
+    encode_entry,
+    fold_deltas,
+    joined,
+    lists_of,
+    node_deltas,
+    steps_of,
+)
+from standings.domain.windows import DAY, HOUR, MAX_SLAB, parse_window
+from tests.support.builders.rolling.random_items import (
+    random_image,
+    random_now,
+    random_steps,
+    random_window,
+    rolling_window,
+    without_expired,
+)
+from tests.support.thoroughness import seeds
+
+WINDOW = parse_window("last-7-days")
+
+
+def drawn(seed: int) -> tuple[Random, RollingRankings, int]:
+    print(f"seed {seed}")
+    rng = Random(seed)
+    rankings = random_window(rng)
+    return rng, rankings, random_now(rng, rankings)
+
+
+@pytest.mark.parametrize("seed", seeds(60, 150))
+def test_steps_are_the_place_in_every_period_that_can_be_read(seed: int) -> None:
+    rng, rankings, now = drawn(seed)
+    image, slab_of = random_image(rng, rankings, now), rankings.window.slab_of
+    low, listed = steps = steps_of(image, rankings, now)
+
+    # They are complete from the slab of the first period that can still be read, or could an hour ago.
+    first = next(period for period in range(low, low + 1000) if now - SKIP_MARGIN < rankings.readable_until(period))
+    assert (rankings.first_open(now), slab_of(first).start) == (first, low)
+    assert all(rankings.readable_until(period) <= now - SKIP_MARGIN for period in range(low - 50, first))
+    # All periods from there on, and some in which nothing can count yet.
+    newest = rankings.metric.timetable.index(rankings.unit, now + AHEAD_MARGIN)
+    for period in range(low, newest + rankings.window.size + 2 * MAX_SLAB):
+        assert steps.place(period) == members.place(image, rankings.at(period)), period
+    # They are in order, and as long as they can be.
+    assert all(low <= step.first < step.until for step in listed)
+    assert all(one.until <= following.first for one, following in pairwise(listed))
+    assert not any((one.until, one.place) == (following.first, following.place) for one, following in pairwise(listed))
+
+
+@pytest.mark.parametrize("seed", seeds(40, 100))
+def test_steps_follow_from_the_item_whenever_it_is_read_and_whatever_has_expired(seed: int) -> None:
+    rng, rankings, now = drawn(seed)
+    image = random_image(rng, rankings, now)
+    earlier = steps_of(image, rankings, now)
+    length = HOUR if rankings.unit == "h" else DAY
+    for _ in range(10):
+        now += rng.choice([1, length // 2, length, 5 * length, 20 * length])
+        swept = without_expired(image, rankings.metric, rankings.unit, now)
+        later = steps_of(swept, rankings, now)
+
+        assert later.low >= earlier.low
+        assert earlier.by_block(rankings.window, later.low) == later.by_block(rankings.window, later.low)
+        image, earlier = rng.choice([(image, earlier), (swept, later)])
+
+
+# A row's steps are replaced: the counts and the list items that change, and the steps to store.
+
+
+def replaced(seed: int) -> tuple[Random, Steps | None, Steps]:
+    """The steps of the row that was read, if there is one, and those to store, if it is complete enough."""
+    print(f"seed {seed}")
+    rng = Random(seed)
+    before = random_steps(rng, rng.choice([94, 100, 100, 104]), ties=True)
+    after = random_steps(rng, 100, ties=True)
+    return rng, rng.choice([before, before, before, None]), after
+
+
+@pytest.mark.parametrize("seed", seeds(60, 200))
+def test_the_lists_are_right_whatever_attempts_that_died_had_written(seed: int) -> None:
+    rng, seen, after = replaced(seed)
+    others = [random_steps(rng, rng.choice([94, 100]), ties=True) for _ in range(rng.randrange(4))]
+    written = blocks_to_write(WINDOW, 100, seen, others, after)
+
+    right = after.by_block(WINDOW, 100)
+    versions = [*(steps.by_block(WINDOW, 100) for steps in (seen or Steps(100), *others)), right]
+    for _ in range(20):
+        # Any item may be of any attempt.
+        known = {block for version in versions for block in version}
+        found = {block: place for block in known if (place := rng.choice(versions).get(block)) is not None}
+        for block in written:
+            found.pop(block, None)
+            if block in right:
+                found[block] = right[block]
+        assert found == right
+    # Items that are the same in all versions are left as they are.
+    assert all(len({version.get(block) for version in versions}) > 1 for block in written)
+    assert written == sorted(set(written))
+
+
+SLAB = 20_784
+"""The first period of a slab of 8, and of one of 16."""
+
+
+@pytest.mark.parametrize(
+    ("name", "slab", "lists"),
+    [("last-1-days", 8, 1), ("last-2-hours", 8, 2), ("last-3-days", 8, 4), ("last-7-days", 8, 5),
+     ("last-10-days", 8, 5), ("last-11-days", 16, 8), ("last-24-hours", 16, 9), ("last-90-days", 16, 9)],
+)  # fmt: skip
+def test_a_page_merges_few_lists_and_each_step_is_in_one_of_them(name: str, slab: int, lists: int) -> None:
+    window = parse_window(name)
+    periods = range(SLAB, SLAB + slab)
+    assert window.slab_of(SLAB + slab - 1) == periods
+    containing = {period: set(blocks_within(window, period, period + 1)) for period in periods}
+    assert max(map(len, containing.values())) == lists
+    for first, last in itertools.combinations_with_replacement(periods, 2):
+        blocks = list(blocks_of(window, first, last + 1))
+        assert [period for block in blocks for period in range(block.first, block.until)] == [*range(first, last + 1)]
+        assert all(len(containing[period] & set(blocks)) == (first <= period <= last) for period in periods)
+        assert len(blocks) <= (last + 1 - first if window.longest_block == 1 else 8)
+
+
+def test_blocks_within_some_periods_are_those_of_each() -> None:
+    window = parse_window("last-30-days")
+    expected = {block for period in range(SLAB - 5, SLAB + 40) for block in blocks_within(window, period, period + 1)}
+
+    assert sorted(blocks_within(window, SLAB - 5, SLAB + 40)) == sorted(expected)
+
+
+def test_the_keys_of_lists_name_the_block() -> None:
+    rankings = rolling_window("last-7-days")._replace(generation=2)
+    keys = lists_of(rankings.at(SLAB + 1))
+
+    ends = ["85", "84x2", "84x4", "84x3", "85x3"]
+    assert [key.removeprefix(f"{rankings.key.removesuffix('~2')}207").removesuffix("~2") for key in keys] == ends
+    assert all(key.endswith("~2") for key in keys)
+    assert Block(SLAB, 1).code == "20784"
+
+
+PERIODS = range(90, 200)
+
+
+def random_entry(rng: Random) -> LogEntry:
+    moves = [(random_steps(rng, 100), random_steps(rng, 100)) for _ in range(rng.randint(1, 4))]
+    changes = [change for before, after in moves for change in count_changes(before, after)]
+    return LogEntry(rng.randrange(10**13), rng.sample(changes, len(changes)))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_an_entry_comes_back_from_its_text(seed: int) -> None:
+    entry = random_entry(Random(seed))
+
+    assert decode_entry(encode_entry(entry)) == entry
+
+
+@pytest.mark.parametrize(
+    ("entry", "text"),
+    [
+        (LogEntry(0, []), "[0]"),
+        # One activity is a short entry.
+        (LogEntry(1_795_256_100_000, [CountChange(20_778, 20_785, None, -150)]), "[1795256100000,20778,7,null,-150]"),
+        (LogEntry(9, [CountChange(4, 6, 1, 3), CountChange(6, 7, 2, None)]), "[9,4,2,1,2,0,1,2,null]"),
+        (LogEntry(0, [CountChange(7, 9, 0, 2**53), CountChange(3, 4, 1, -1)]), f"[0,7,2,0,{2**53},-6,1,1,-2]"),
+        (
+            LogEntry(0, [CountChange(0, 90, None, -(2**53)), CountChange(90, 91, 5, None)]),
+            f"[0,0,90,null,{-(2**53)},0,1,5,null]",
+        ),
+    ],
+)
+def test_an_entry_is_json_of_the_differences(entry: LogEntry, text: str) -> None:
+    assert encode_entry(entry) == text
+    assert decode_entry(text) == entry
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "x", "5", "null", "[]", '"text"', "{}", "[null]", "[1.5]", "[true]"),
+        *("[1,2]", "[1,2,3,4]", "[1,2,3,4,5,6]", "[1,null,3,4,5]", "[1,2,null,4,5]", "[1,2,3.5,4,5]"),
+        *('[1,2,3,"x","y"]', "[1,2,3,4.5,5]", "[1,2,3,4,5.5]", "[1,2,3,null,false]", "[1,2,3,[4],null]"),
+        *("[1,2,-3,4,5]", "[1,2,0,4,5]"),
+    ],
+)
+def test_any_other_text_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        decode_entry(text)
+
+
+@pytest.mark.parametrize("seed", seeds(20, 40))
+def test_a_fold_brings_every_node_that_any_part_of_the_entries_changes(seed: int) -> None:
+    rng = Random(seed)
+    entries = [random_entry(rng) for _ in range(rng.randrange(8))]
+    # Some entries are taken back.
+    entries += [
+        LogEntry(1, [CountChange(first, until, new, old) for first, until, old, new in entry.changes])
+        for entry in rng.sample(entries, len(entries) // 2)
+    ]
+    folded = fold_deltas(entries, PERIODS)
+
+    assert {node: counters for node, counters in folded.items() if counters} == node_deltas(entries, PERIODS)
+    for start in range(len(entries) + 1):
+        for stop in range(start, len(entries) + 1):
+            assert node_deltas(entries[start:stop], PERIODS).keys() <= folded.keys()
+
+
+def test_entries_since_a_position() -> None:
+    entries = tuple(LogEntry(n, []) for n in range(3))
+    log = Log(10, entries)
+
+    assert log.end == 13
+    assert log.since(11) == entries[1:]
+    assert log.since(13) == log.since(20) == ()
+    # A node that is behind the log's beginning has nothing to take from what was cut.
+    assert log.since(10) == log.since(4) == entries
+
+
+@pytest.mark.parametrize("base", range(5))
+def test_two_readings_are_one_if_nothing_between_them_is_missing(base: int) -> None:
+    every = tuple(LogEntry(n, []) for n in range(6))
+    earlier, later = {0: Log(0, every[:3])}, {0: Log(base, every[base:])}
+
+    assert joined(earlier, later) == ({0: Log(0, every)} if base <= 3 else None)
+    assert joined({}, later) is None
