@@ -9,15 +9,12 @@ import pytest
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.builders.querying import BOARDS
-from tests.support.dynamodb.engine import Engine
-from tests.support.dynamodb.tables import create_tables
+from tests.support.dynamodb.tables import engine_with_tables
 
 
 @pytest.fixture
 def engine() -> Any:
-    client = Engine()
-    create_tables(client)
-    return client
+    return engine_with_tables()
 
 
 @pytest.fixture

@@ -15,8 +15,7 @@ from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.stages.streaming import project
-from tests.support.dynamodb.engine import Engine
-from tests.support.dynamodb.tables import create_tables
+from tests.support.dynamodb.tables import engine_with_tables
 
 PROJECT: Final = Path(__file__).parents[2]
 BOARDS: Final = '[boards."*"]\nmetrics.points = { aggregate = "sum", windows = WINDOWS }\n'
@@ -46,8 +45,7 @@ def files_of(do: Callable[[], object]) -> int:
     ("window", "of_event", "of_record", "of_read"), [("all", 12, 16, 13), ("last-7-days", 12, 21, 17)]
 )
 def test_one_thing_is_followed_through_few_files(window: str, of_event: int, of_record: int, of_read: int) -> None:
-    engine = Engine()
-    create_tables(engine)
+    engine = engine_with_tables()
     event = {"id": "1", "board": "b", "member": "m", "at": "2026-11-21T10:00:00Z", "metrics": {"points": 3}}
     batch = {"Records": [{"messageId": "1", "body": orjson.dumps(event).decode(), "messageAttributes": {}}]}
     path = f"/boards/b/points/{window}"

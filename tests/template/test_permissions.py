@@ -16,8 +16,7 @@ from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import running
 from tests.support.builders.maintenance import finish
 from tests.support.builders.stages.streaming import project
-from tests.support.dynamodb.engine import Engine
-from tests.support.dynamodb.tables import create_tables
+from tests.support.dynamodb.tables import engine_with_tables
 from tests.template.exercise import BOARDS, everything
 from tests.template.expansion import Expanded, deployed
 from tests.template.rules import listed, statements
@@ -139,8 +138,7 @@ BY_OTHERS: Final[dict[str, set[Permission]]] = {
 @pytest.fixture(scope="module")
 def watch() -> Watch:
     seen = Watch()
-    engine: Any = Engine()
-    create_tables(engine)
+    engine = engine_with_tables()
     clock = ManualClock(int(datetime(2026, 11, 21, 10, 15, tzinfo=UTC).timestamp() * 1000))
 
     def sleep(seconds: float) -> None:

@@ -19,8 +19,7 @@ from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context, Killed
 from tests.support.builders.checks import rows
 from tests.support.builders.stages.streaming import write
-from tests.support.dynamodb.engine import Engine
-from tests.support.dynamodb.tables import create_tables
+from tests.support.dynamodb.tables import engine_with_tables
 from tests.support.thoroughness import seeds
 
 MEMBERS: Final = [f"m{number}" for number in range(12)]
@@ -234,8 +233,7 @@ def announced(engine: Any, clock: ManualClock, seed: int, top: int, ties: str, s
 
 def _engine_of(items: list[dict[str, Any]]) -> Any:
     """An engine with these items of Rankings."""
-    engine = Engine()
-    create_tables(engine)
+    engine = engine_with_tables()
     for item in items:
         engine.put_item(TableName="Rankings", Item=item)
     return engine

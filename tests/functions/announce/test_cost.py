@@ -17,7 +17,7 @@ from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import running
 from tests.support.builders.stages.streaming import apply, event
 from tests.support.dynamodb.engine import Engine
-from tests.support.dynamodb.tables import create_tables
+from tests.support.dynamodb.tables import engine_with_tables
 
 QUIET = '[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all", "day", "last-7-days"] }\n'
 ANNOUNCING = f"{QUIET}announce.all = {{ top = 3 }}\nannounce.day = {{ top = 3 }}\n"
@@ -26,8 +26,7 @@ WITHOUT = {name: value for name, value in ENVIRONMENT.items() if name != "LOOKS_
 
 def cost(boards: str, environment: Mapping[str, str]) -> tuple[dict[str, Units], int, list[str]]:
     """What events and reads cost, by request; how many looks were asked for; and what was written down."""
-    engine = Engine()
-    create_tables(engine)
+    engine = engine_with_tables()
     meter = Meter(engine)
     with (
         mock.patch.dict("tests.support.aws.stack.ENVIRONMENT", environment, clear=True),

@@ -17,8 +17,7 @@ from tests.support.browser.chromium import chromium_or_skip
 from tests.support.browser.live_page import Opener, opener
 from tests.support.builders.page_boards import DEFINITIONS, fill
 from tests.support.builders.stages.streaming import apply
-from tests.support.dynamodb.engine import Engine
-from tests.support.dynamodb.tables import create_tables
+from tests.support.dynamodb.tables import engine_with_tables
 
 BOARDS: Final = f"""
 {DEFINITIONS}
@@ -49,8 +48,7 @@ def browser() -> Iterator[Browser]:
 
 @contextmanager
 def _stack(boards: str) -> Iterator[Stack]:
-    engine = Engine()
-    create_tables(engine)
+    engine = engine_with_tables()
     clock = ManualClock(int(NOW.timestamp() * 1000))
     with mock.patch.dict(ENVIRONMENT, OPEN), running(engine, clock, boards) as started:
         yield started

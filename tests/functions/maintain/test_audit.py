@@ -33,8 +33,7 @@ from tests.support.builders.auditing import (
     traffic,
 )
 from tests.support.builders.maintenance import before, finish
-from tests.support.dynamodb.engine import Engine
-from tests.support.dynamodb.tables import create_tables
+from tests.support.dynamodb.tables import engine_with_tables
 from tests.support.faults.faulty_client import cancelled
 from tests.support.thoroughness import seeds
 
@@ -49,8 +48,7 @@ def board(seed: int, members: int = 25, events: int = 80) -> Iterator[Audited]:
     Answers have all examples. The seed decides everything: calls run one after the other, on the stack's clock.
     """
     print(f"seed {seed}")
-    engine = Engine(shards=2)
-    create_tables(engine)
+    engine = engine_with_tables(shards=2)
     clock = ManualClock(NOW)
     rng = random.Random(seed)
     text = FAMILY.format(shards=rng.choice([1, 3]), ties=rng.choice(["member", "first"]))

@@ -24,8 +24,7 @@ from tests.support.builders.stages.cleaners import (
     reading,
     tier_conflict,
 )
-from tests.support.dynamodb.engine import Engine
-from tests.support.dynamodb.tables import create_tables
+from tests.support.dynamodb.tables import engine_with_tables
 from tests.support.faults import faulty_client
 
 
@@ -123,8 +122,7 @@ def test_a_board_whose_scores_only_rise_keeps_a_tree_in_proportion(engine: Any) 
     assert not any(look.unexpected for look in looks)
     assert_tiers_count_the_entries(engine)
 
-    never = Engine()
-    create_tables(never)
+    never = engine_with_tables()
     needed, _ = rising.rise(never, STEPS, 0, ROUNDS)
     assert rising.nodes(never) > 2 * needed
 

@@ -12,9 +12,8 @@ from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.builders.querying import NOW, deployed
 from tests.support.builders.stages.streaming import apply, project
-from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.requests import Requests
-from tests.support.dynamodb.tables import create_tables
+from tests.support.dynamodb.tables import engine_with_tables
 from tests.support.machine.boards import BOARDS, Board, Sent
 from tests.support.oracle.comparing import compare_every_read
 from tests.support.oracle.model import BoardModel, Metric
@@ -111,8 +110,7 @@ def test_pages_skip_nobody(life: str, seed: int) -> None:
         for day, amount in LIVES[life](rng, member, size).items():
             name, at = f"m{member:03}", last + day * DAY
             sent.append(Sent(f"e{member}-{day}", at, (("b", name, (("points", amount),), None),)))
-    engine = Engine()
-    create_tables(engine)
+    engine = engine_with_tables()
     clock = ManualClock(round(last.timestamp() * 1000))
     with running(Requests(engine), clock, board.toml("b", shards)) as stack:
         for day in range(-2 * size, 1):

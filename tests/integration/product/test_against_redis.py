@@ -17,8 +17,7 @@ import pytest
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.builders.stages.streaming import apply, project
-from tests.support.dynamodb.engine import Engine
-from tests.support.dynamodb.tables import create_tables
+from tests.support.dynamodb.tables import engine_with_tables
 
 NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 WINDOWS = {"all": None, "day": 1, "last-3-days": 3}
@@ -128,8 +127,7 @@ def mirror(request: pytest.FixtureRequest, redis: Any) -> Iterator[Mirror]:
     """A board with 200 events, in a stack and in Redis."""
     text, board, seed = request.param
     print(f"seed {seed}")
-    engine = Engine(shards=2)
-    create_tables(engine, expire=False)
+    engine = engine_with_tables(shards=2, expire=False)
     with running(engine, ManualClock(int(NOW.timestamp() * 1000)), text) as stack:
         mirror = Mirror(stack, redis, board, seed, best=text == BESTS)
         mirror.live(200)

@@ -22,8 +22,7 @@ from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.stages.streaming import apply, project
-from tests.support.dynamodb.engine import Engine
-from tests.support.dynamodb.tables import create_tables
+from tests.support.dynamodb.tables import engine_with_tables
 
 PAGE = (Path(__file__).parents[3] / "docs" / "how-to" / "move-from-redis.md").read_text(encoding="utf-8")
 BOARD = "berlin-2026"
@@ -39,8 +38,7 @@ HOSTILE = ("a,b", 'a"b', "a\nb", " m", "用户", "=1+1", "m" * 256)
 
 @pytest.fixture
 def stack(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Stack]:
-    engine: Any = Engine(shards=2)
-    create_tables(engine, expire=False)
+    engine = engine_with_tables(shards=2, expire=False)
     clock = ManualClock(int(NOW.timestamp() * 1000))
     monkeypatch.setattr("time.time_ns", lambda: clock() * 1_000_000)
     monkeypatch.chdir(tmp_path)

@@ -14,7 +14,7 @@ from tests.support.aws.stack import Stack, running
 from tests.support.awslambda.pollers import LocalStream, Queue, SqsPoller, StreamPoller
 from tests.support.builders.checks import assert_tiers_count_the_entries
 from tests.support.dynamodb.engine import Engine
-from tests.support.dynamodb.tables import create_tables
+from tests.support.dynamodb.tables import create_tables, engine_with_tables
 from tests.support.machine.boards import BERLIN, Board
 from tests.support.oracle.comparing import compare_list, compare_members, rankings
 from tests.support.oracle.model import CALENDAR, METHODS, Calendar, Metric
@@ -119,8 +119,7 @@ def test_every_rank_is_exact_while_time_passes(
 
 
 def test_time_alone_changes_ranks_and_writes_nothing() -> None:
-    engine = Engine(shards=2)
-    create_tables(engine)
+    engine = engine_with_tables(shards=2)
     clock = ManualClock(int(datetime(2026, 11, 21, 10, 15, tzinfo=UTC).timestamp() * 1000))
     writes: list[str] = []
     with running(engine, clock, TEXT) as stack:

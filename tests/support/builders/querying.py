@@ -9,8 +9,7 @@ from zlib import crc32
 from tests.support.aws.manual_clock import ManualClock
 from tests.support.aws.stack import Stack, running
 from tests.support.builders.stages.streaming import apply
-from tests.support.dynamodb.engine import Engine
-from tests.support.dynamodb.tables import create_tables
+from tests.support.dynamodb.tables import engine_with_tables
 
 NOW: Final = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 BOARDS: Final = """
@@ -30,8 +29,7 @@ MEMBER: Final = "/boards/b/member"
 @contextmanager
 def deployed(boards: str | None = BOARDS) -> Iterator[Stack]:
     """The functions over boards, on an engine of their own: for a module whose tests change nothing."""
-    engine = Engine()
-    create_tables(engine)
+    engine = engine_with_tables()
     with running(engine, ManualClock(round(NOW.timestamp() * 1000)), boards) as stack:
         yield stack
 

@@ -8,6 +8,8 @@ from typing import Any, Final
 
 import yaml  # type: ignore[import-untyped]  # no type stubs
 
+from tests.support.dynamodb.engine import Engine
+
 TEMPLATE: Final = Path(__file__).parents[3] / "template.yaml"
 _COPIED: Final = ("AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes")
 _SUFFIX: Final = "Table"
@@ -83,6 +85,13 @@ def create_tables(client: Any, *, expire: bool = True) -> dict[str, str]:
         if expiry and expire:
             client.update_time_to_live(TableName=name, TimeToLiveSpecification=expiry)
     return names
+
+
+def engine_with_tables(*, shards: int = 1, expire: bool = True) -> Any:
+    """Return an engine with every table of the template. ``shards`` are those of the stream."""
+    engine = Engine(shards=shards)
+    create_tables(engine, expire=expire)
+    return engine
 
 
 def delete_tables(client: Any) -> None:

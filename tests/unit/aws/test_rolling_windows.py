@@ -48,8 +48,7 @@ from standings.stores import (
 from standings.stores import Entry as Listed
 from tests.support.builders.points import NOW
 from tests.support.builders.rolling.random_items import rolling_window
-from tests.support.dynamodb.engine import Engine
-from tests.support.dynamodb.tables import create_tables
+from tests.support.dynamodb.tables import engine_with_tables
 from tests.support.faults.faulty_client import Faulty, Time, conflict, conflict_at_end
 
 WINDOW = rolling_window("last-7-days")
@@ -60,9 +59,7 @@ TWO = [(None, -5), (None, -300)]  # the moves of two_members
 
 @pytest.fixture
 def client() -> Any:
-    engine = Engine(shards=4)
-    create_tables(engine)
-    return engine
+    return engine_with_tables(shards=4)
 
 
 @pytest.fixture

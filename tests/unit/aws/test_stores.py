@@ -18,16 +18,13 @@ from standings.domain.members import Image, Move
 from standings.domain.scoring import Place
 from standings.stores import Addition, Partition, Rewrite, Span
 from tests.support.builders.points import NOW, family
-from tests.support.dynamodb.engine import Engine
-from tests.support.dynamodb.tables import create_tables
+from tests.support.dynamodb.tables import engine_with_tables
 from tests.support.faults.faulty_client import Time
 
 
 @pytest.fixture
 def client() -> Any:
-    engine = Engine(shards=4)
-    create_tables(engine)
-    return engine
+    return engine_with_tables(shards=4)
 
 
 @pytest.fixture
