@@ -19,8 +19,7 @@ from standings.aws.dynamodb.tables import BOARDS, DELETED_BOARDS, board_of, memb
 from standings.wiring import building_blocks
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.fakes import ActivityQueue, Bucket, DeadLetterQueue
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, http_event
+from tests.support.aws.stack import ManualClock, Stack, http_event
 from tests.support.awslambda import settings
 from tests.support.awslambda.failure_records import TOO_OLD, failure_key, failure_record
 from tests.support.dynamodb.items import encode_item

@@ -15,10 +15,8 @@ import pytest
 from standings.aws.dynamodb.rolling import fold_log, one_after_another
 from standings.domain.boards_toml import parse_boards
 from standings.domain.rolling import rolling_windows
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
+from tests.support.aws.stack import ManualClock, Stack, apply, running
 from tests.support.builders.checks import rows
-from tests.support.builders.stages.streaming import apply
 from tests.support.dynamodb.requests import Requests
 from tests.support.faults import faulty_client
 

@@ -11,10 +11,8 @@ from typing import Any, Final
 import orjson
 import pytest
 
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import running
+from tests.support.aws.stack import ManualClock, project, running
 from tests.support.awslambda.pollers import Context
-from tests.support.builders.stages.streaming import project
 from tests.support.dynamodb.tables import engine_with_tables
 
 PROJECT: Final = Path(__file__).parents[2]

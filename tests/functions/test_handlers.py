@@ -23,9 +23,8 @@ from standings.project.commits import Pruning
 from standings.runtime.environment import required
 from standings.runtime.logs import logger, metrics
 from standings.wiring import building_blocks, projector
-from tests.support.aws.stack import Stack, http_event
+from tests.support.aws.stack import Stack, http_event, project
 from tests.support.awslambda.pollers import Context
-from tests.support.builders.stages.streaming import project
 from tests.support.faults.faulty_client import cancelled
 
 NOW: Final = int(datetime(2026, 11, 21, 10, 15, tzinfo=UTC).timestamp() * 1000)

@@ -6,10 +6,8 @@ from typing import Any, Final
 import orjson
 
 from tests.e2e.test_lambda_runtime import EVENTS, invoke_all
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import running
+from tests.support.aws.stack import ManualClock, project, running
 from tests.support.awslambda.pollers import Context
-from tests.support.builders.stages.streaming import project
 
 NOON: Final = int(datetime(2026, 11, 20, 12, tzinfo=UTC).timestamp() * 1000)
 

@@ -25,10 +25,8 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
+from tests.support.aws.stack import ManualClock, Stack, project, running
 from tests.support.awslambda.pollers import Context
-from tests.support.builders.stages.streaming import project
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.requests import Requests
 from tests.support.dynamodb.tables import create_tables

@@ -6,8 +6,8 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
+from tests.support.aws.stack import project
 from tests.support.builders.redefining import Deployments, live, one_clock
-from tests.support.builders.stages.streaming import project
 from tests.support.oracle.model import BoardModel, Calendar, Metric, Season
 from tests.support.thoroughness import seeds
 

@@ -6,11 +6,10 @@ from typing import Any, Final
 
 from standings.domain.windows import DAY
 from tests.support.aws.fakes import delivered
-from tests.support.aws.stack import Stack
+from tests.support.aws.stack import Stack, deliver, project
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import rows
 from tests.support.builders.maintenance import call, finish
-from tests.support.builders.stages.streaming import deliver, project
 
 BOARDS: Final = """
 [boards."*"]

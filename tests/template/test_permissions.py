@@ -12,10 +12,8 @@ import pytest
 from standings.wiring import building_blocks
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.fakes import Sqs
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import running
+from tests.support.aws.stack import ManualClock, project, running
 from tests.support.builders.maintenance import finish
-from tests.support.builders.stages.streaming import project
 from tests.support.dynamodb.tables import engine_with_tables
 from tests.template.exercise import BOARDS, everything
 from tests.template.expansion import Expanded, deployed

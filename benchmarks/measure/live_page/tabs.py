@@ -23,10 +23,8 @@ from benchmarks.harness.results_file import REPOSITORY, Output
 from benchmarks.measure.live_page.tab import Tab
 from benchmarks.pages.tables import Result, Table
 from standings.http import document
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
+from tests.support.aws.stack import ManualClock, Stack, apply, running
 from tests.support.browser.chromium import chromium, unavailable
-from tests.support.builders.stages.streaming import apply
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 

@@ -13,8 +13,7 @@ from unittest import mock
 
 from standings.domain.windows import DAY, parse_window
 from standings.wiring import projector
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
+from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables

@@ -15,7 +15,7 @@ from standings.domain.rolling import LogEntry, Shift, Steps, node_deltas
 from standings.domain.windows import DAY, HOUR, MINUTE, SECOND
 from standings.stores import StoreUnavailableError
 from standings.wiring import building_blocks
-from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import ManualClock
 from tests.support.faults.faulty_client import Faulty, cancelled
 
 from .replacing import Change, Safeguard, becomes, unconditional, unconditionally

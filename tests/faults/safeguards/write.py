@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from standings.aws.dynamodb.tables import member_item_key
 from standings.domain.windows import DAY, SECOND
-from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import ManualClock
 from tests.support.faults.faulty_client import Faulty, passes
 
 from .replacing import Change, Safeguard, becomes, returns, unconditional, unconditionally

@@ -13,10 +13,8 @@ from standings.domain.boards import Ranking
 from standings.domain.boards_toml import parse_boards
 from standings.stores import AnnouncedTop, Standing
 from standings.wiring import building_blocks
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
+from tests.support.aws.stack import ManualClock, Stack, announce, apply, event, running, write
 from tests.support.awslambda.pollers import Context
-from tests.support.builders.stages.streaming import announce, apply, event, write
 
 BOARDS = """
 [boards."*"]

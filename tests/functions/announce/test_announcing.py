@@ -14,11 +14,9 @@ from standings.aws.dynamodb.rolling import one_after_another
 from standings.project.commits import one_by_one
 from standings.wiring import projector
 from standings.wiring.building_blocks import REPORTING_RESERVE
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
+from tests.support.aws.stack import ManualClock, Stack, running, write
 from tests.support.awslambda.pollers import Context, Killed
 from tests.support.builders.checks import rows
-from tests.support.builders.stages.streaming import write
 from tests.support.dynamodb.tables import engine_with_tables
 from tests.support.thoroughness import seeds
 

@@ -13,9 +13,7 @@ from standings.aws.dynamodb.rolling import one_after_another
 from standings.project.commits import one_by_one
 from standings.wiring import projector
 from tests.support.aws.environment import ENVIRONMENT
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import running
-from tests.support.builders.stages.streaming import apply, event
+from tests.support.aws.stack import ManualClock, apply, event, running
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import engine_with_tables
 

@@ -8,12 +8,10 @@ import pytest
 
 from standings.aws.dynamodb.purge import Purging
 from tests.support.aws.environment import ENVIRONMENT
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
+from tests.support.aws.stack import ManualClock, Stack, announce, apply, event, project, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import rows
 from tests.support.builders.maintenance import call, calls, finish, park, unprojected, write
-from tests.support.builders.stages.streaming import announce, apply, event, project
 
 BOARDS = """
 [boards."b"]

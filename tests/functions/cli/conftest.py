@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
+from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.builders.querying import BOARDS
 from tests.support.cli.command_line import Run, connected, runner
 

@@ -16,7 +16,6 @@ from standings_cli.doctor.exercise import Tools
 from tests.support.aws.stack import Stack
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import rows
-from tests.support.builders.stages.streaming import BATCH, apply, event, project
 from tests.support.cli.command_line import connected
 
 BOARD = "doctor-1"

@@ -19,9 +19,7 @@ import pytest
 from standings_cli.stack.api import Api, Transport
 from standings_cli.terminal import DIFFERS, INTERRUPTED, OK, WRONG
 from tests.support.aws.gateway import serving
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack
-from tests.support.builders.stages.streaming import apply, event
+from tests.support.aws.stack import ManualClock, Stack, apply, event
 from tests.support.cli.command_line import Run
 from tests.support.thoroughness import seeds
 

@@ -21,7 +21,6 @@ from tests.support.aws.stack import Stack, running
 from tests.support.builders.checks import rows
 from tests.support.builders.settling import leagues
 from tests.support.builders.settling.leagues import DAY, FINAL, lose_a_row, play, winners, won
-from tests.support.builders.stages.streaming import apply, event
 from tests.support.cli.command_line import Run
 
 BOARDS = leagues.BOARDS

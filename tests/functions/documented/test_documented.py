@@ -17,11 +17,9 @@ from standings.aws.dynamodb.tables import Cancellation, transact
 from standings.stores import CancelReason, StoreUnavailableError
 from tests.support.aws.documented import FOLDER, documented, page, shape
 from tests.support.aws.fakes import delivered
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, http_event, running
+from tests.support.aws.stack import ManualClock, Stack, http_event, project, running
 from tests.support.awslambda.failure_records import OUT_OF_TRIES, failure_key, failure_record
 from tests.support.awslambda.pollers import Context, Queue, record_of
-from tests.support.builders.stages.streaming import project
 
 NOON: Final = datetime(2026, 11, 20, 12, tzinfo=UTC)
 SHARD: Final = "shardId-00000001573689847184-864758bb"

@@ -13,7 +13,6 @@ import schemathesis
 
 from tests.support.aws.stack import Stack, http_event
 from tests.support.builders.querying import DAY, MEMBER, NOW, deployed
-from tests.support.builders.stages.streaming import apply
 from tests.support.documents.openapi import DESCRIPTION, OPERATIONS, assert_valid, described, resolved
 
 BOARDS = """

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from standings.aws.sqs import MAX_BYTES
 from standings.domain.errors import RequestError
 from standings.ingest import parse_documents
-from tests.support.aws.stack import Stack
+from tests.support.aws.stack import Stack, project
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.querying import ALL
-from tests.support.builders.stages.streaming import project
 
 BOARDS = """
 [boards."*"]

@@ -7,10 +7,9 @@ from typing import Any, Final
 import orjson
 import pytest
 
-from tests.support.aws.stack import Stack, http_event
+from tests.support.aws.stack import Stack, http_event, project
 from tests.support.builders.checks import rows
 from tests.support.builders.querying import ALL, DAY, MEMBER, deployed, post
-from tests.support.builders.stages.streaming import project
 from tests.support.documents.openapi import OPERATIONS, assert_valid, resolved
 
 RANK, HISTORY, RANKS = f"{ALL}/rank", f"{DAY}/history", f"{ALL}/ranks"

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.support.aws.gateway import serving
+from tests.support.aws.stack import apply
 from tests.support.builders.querying import deployed
-from tests.support.builders.stages.streaming import apply
 from tests.support.thoroughness import TIMES
 
 ROOT = Path(__file__).parents[3]

@@ -11,12 +11,10 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.support.aws.environment import ENVIRONMENT
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
+from tests.support.aws.stack import ManualClock, Stack, apply, running
 from tests.support.browser.chromium import chromium_or_skip
 from tests.support.browser.live_page import Opener, opener
 from tests.support.builders.page_boards import DEFINITIONS, fill
-from tests.support.builders.stages.streaming import apply
 from tests.support.dynamodb.tables import engine_with_tables
 
 BOARDS: Final = f"""

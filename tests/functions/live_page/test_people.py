@@ -10,9 +10,8 @@ import pytest
 from playwright.sync_api import Route, expect
 
 from tests.functions.live_page.conftest import Score
-from tests.support.aws.stack import Stack
+from tests.support.aws.stack import Stack, apply
 from tests.support.browser.live_page import Opener, View
-from tests.support.builders.stages.streaming import apply
 
 pytestmark = [pytest.mark.thorough]
 

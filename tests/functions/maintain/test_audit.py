@@ -17,8 +17,7 @@ from standings.maintain import audited_rankings
 from standings.maintain.audit import GRACE
 from standings.project.commits import one_by_one
 from standings.wiring import projector
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import running
+from tests.support.aws.stack import ManualClock, running
 from tests.support.builders.auditing import (
     BOARD,
     FAMILY,

@@ -12,12 +12,10 @@ from botocore.exceptions import ClientError
 from standings.aws.sqs import MAX_BYTES
 from standings.domain.windows import DAY
 from standings.maintain.failures import RECEIVED_TOO_OFTEN
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
+from tests.support.aws.stack import ManualClock, Stack, project, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import assert_tiers_count_the_entries
 from tests.support.builders.maintenance import call
-from tests.support.builders.stages.streaming import project
 from tests.support.oracle.model import BoardModel, Metric
 
 NOW: Final = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)

@@ -13,13 +13,11 @@ from standings.domain.windows import DAY
 from standings.maintain import erase as erasing
 from standings.runtime.logs import logger
 from standings.stores import StoreUnavailableError
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
+from tests.support.aws.stack import ManualClock, Stack, project, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries, rows
 from tests.support.builders.maintenance import before, call, calls, throttle
 from tests.support.builders.querying import BOARDS, NOW, post
-from tests.support.builders.stages.streaming import project
 from tests.support.faults.faulty_client import Faulty, conflict, error, lost_answer, passes
 
 CLUB: Final = '[boards."club"]\nmembers = "registered"\nmetrics.points = { aggregate = "sum", windows = ["all"] }\n'

@@ -14,11 +14,10 @@ from standings.domain.boards_toml import parse_boards
 from standings.domain.members import open_rankings
 from standings.domain.windows import DAY
 from standings.maintain.failures import ParkedRecords
-from tests.support.aws.stack import Stack
+from tests.support.aws.stack import Stack, project
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries, rows
 from tests.support.builders.maintenance import before, call, calls, give_up, park, throttle, unprojected, write
-from tests.support.builders.stages.streaming import project
 
 NOW: Final = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 BOARDS: Final = """

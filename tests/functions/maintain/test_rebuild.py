@@ -16,12 +16,10 @@ from standings.domain.members import Image, rewritten
 from standings.domain.windows import DAY
 from standings.maintain.rebuild import PROPAGATION_WAIT
 from standings.stores import Rewrite, StoreUnavailableError
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
+from tests.support.aws.stack import ManualClock, Stack, apply, deliver, event, project, running, write
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries, rows
 from tests.support.builders.maintenance import before, call, calls, clock_of, finish, throttle
-from tests.support.builders.stages.streaming import apply, deliver, event, project, write
 from tests.support.faults.faulty_client import cancelled
 
 ALL: Final = '[boards."b"]\nmetrics.points = { aggregate = "sum", windows = ["all"] }\n'

@@ -12,13 +12,11 @@ from standings.aws.dynamodb.tables import AUDIT
 from standings.maintain.turns import LEASE_MARGIN
 from standings.runtime.logs import metrics
 from tests.support.aws.environment import ENVIRONMENT
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
+from tests.support.aws.stack import ManualClock, Stack, apply, event, project, running, write
 from tests.support.awslambda.pollers import Context, Killed
 from tests.support.builders.maintenance import call, finish
 from tests.support.builders.settling import leagues
 from tests.support.builders.settling.leagues import FINAL, lines_in, lose_a_row, play, sorted_lines
-from tests.support.builders.stages.streaming import apply, event, project, write
 from tests.support.thoroughness import seeds
 
 BOARDS: Final = """

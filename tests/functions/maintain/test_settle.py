@@ -18,7 +18,7 @@ from standings.domain.errors import InvalidArgumentError
 from standings.maintain import settlement
 from standings.maintain.settlement import Files
 from standings.stores import StoreUnavailableError
-from tests.support.aws.stack import Stack
+from tests.support.aws.stack import Stack, project
 from tests.support.builders.maintenance import call, calls, finish
 from tests.support.builders.settling import leagues
 from tests.support.builders.settling.leagues import (
@@ -36,7 +36,6 @@ from tests.support.builders.settling.leagues import (
     winners,
     won,
 )
-from tests.support.builders.stages.streaming import project
 
 BOARDS: Final = leagues.BOARDS
 GONE: Final = FINAL + 39 * 86_400_000 - 5 * 60_000

@@ -12,8 +12,7 @@ import pytest
 from standings.maintain import settlement
 from standings.maintain.turns import LEASE_MARGIN
 from standings.stores import StoreUnavailableError
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
+from tests.support.aws.stack import ManualClock, Stack, apply, project, running
 from tests.support.awslambda.context import Killed
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.seasons import milliseconds
@@ -31,7 +30,6 @@ from tests.support.builders.settling.leagues import (
     winners,
     won,
 )
-from tests.support.builders.stages.streaming import apply, project
 from tests.support.faults.faulty_client import Fate, Mortal
 from tests.support.thoroughness import seeds
 

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from benchmarks.harness.meter import Meter
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
+from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.builders.querying import BOARDS
 from tests.support.dynamodb.requests import Requests
 

@@ -8,10 +8,9 @@ import pytest
 from benchmarks.harness.meter import Meter
 from standings.read.profiles import STEP
 from tests.support.aws.environment import ENVIRONMENT
-from tests.support.aws.stack import Stack, running
+from tests.support.aws.stack import Stack, project, running
 from tests.support.builders.checks import rows
 from tests.support.builders.querying import ALL, BOARDS, MEMBER, post
-from tests.support.builders.stages.streaming import project
 from tests.support.dynamodb.requests import Requests
 
 ADA = {"name": "Ada", "picture": "https://pictures.example/ada.png", "country": "DE", "data": {"team": ["red", 7]}}

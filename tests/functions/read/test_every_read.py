@@ -8,10 +8,8 @@ from typing import Final
 import orjson
 import pytest
 
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
+from tests.support.aws.stack import ManualClock, Stack, apply, project, running
 from tests.support.builders.querying import NOW, deployed
-from tests.support.builders.stages.streaming import apply, project
 from tests.support.dynamodb.requests import Requests
 from tests.support.dynamodb.tables import engine_with_tables
 from tests.support.machine.boards import BOARDS, Board, Sent

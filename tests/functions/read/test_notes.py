@@ -7,11 +7,9 @@ import pytest
 
 from benchmarks.harness.capacity_units import Units
 from benchmarks.harness.meter import Meter
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
+from tests.support.aws.stack import ManualClock, Stack, project, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import rows
-from tests.support.builders.stages.streaming import project
 from tests.support.dynamodb.items import item_size
 
 NOW = 1_795_256_100_000

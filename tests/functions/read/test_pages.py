@@ -14,10 +14,8 @@ from standings.domain.boards import Ranking
 from standings.domain.boards_toml import parse_boards
 from standings.domain.windows import DAY as A_DAY
 from standings.read import pages
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
+from tests.support.aws.stack import ManualClock, Stack, project, running
 from tests.support.builders.querying import ALL, BOARDS, DAY, MEMBER, post
-from tests.support.builders.stages.streaming import project
 
 
 def members(page: Mapping[str, Any]) -> list[str]:

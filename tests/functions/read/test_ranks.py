@@ -13,10 +13,8 @@ from standings.domain.boards_toml import parse_boards
 from standings.read import member_ranks
 from standings.read.reader import PRIVATE_LIMITS, PUBLIC_LIMITS, Limits
 from tests.support.aws.environment import ENVIRONMENT
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
+from tests.support.aws.stack import ManualClock, Stack, project, running
 from tests.support.builders.querying import ALL, BOARDS, DAY, MEMBER, post
-from tests.support.builders.stages.streaming import project
 from tests.support.thoroughness import seeds
 
 ANOTHER: Final = "ask for another method"

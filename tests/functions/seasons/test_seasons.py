@@ -8,13 +8,11 @@ from standings.domain.boards import Ranking
 from standings.domain.boards_toml import parse_boards
 from standings.domain.windows import SEASON_KEPT
 from standings.read import pages
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
+from tests.support.aws.stack import ManualClock, Stack, apply, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries, rows
 from tests.support.builders.maintenance import finish
 from tests.support.builders.seasons import AUTUMN, FOUR, LIST, SUMMER, WINTER, at, boards, milliseconds, post
-from tests.support.builders.stages.streaming import apply
 
 
 @pytest.fixture

@@ -9,10 +9,8 @@ from standings.domain.boards import MAX_UNITS
 from standings.domain.boards_toml import most_bytes, parse_boards
 from standings.domain.windows import instant
 from standings.write import writer
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
+from tests.support.aws.stack import ManualClock, Stack, deliver, project, running
 from tests.support.builders.querying import BOARDS
-from tests.support.builders.stages.streaming import deliver, project
 from tests.support.dynamodb.items import item_size
 from tests.support.dynamodb.requests import Requests
 

@@ -5,11 +5,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
+from tests.support.aws.stack import ManualClock, Stack, deliver, event, project, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.maintenance import finish
-from tests.support.builders.stages.streaming import deliver, event, project
 
 BOARDS = '[boards."*"]\nmetrics.points = { aggregate = "AGGREGATE", windows = ["all", "day", "last-7-days"] }\n'
 DAMAGES = {

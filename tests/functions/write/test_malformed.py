@@ -19,11 +19,9 @@ from standings.domain.boards_toml import parse_boards
 from standings.domain.events import RefusedEvent, parse_event
 from standings.wiring import building_blocks
 from tests.support.aws.fakes import Bucket
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
+from tests.support.aws.stack import ManualClock, Stack, deliver, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import assert_tiers_count_the_entries, rows
-from tests.support.builders.stages.streaming import deliver
 from tests.support.fuzz import mutations
 
 NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, ParamValidationError
 
-from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import ManualClock
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.things import THINGS, key, numbers, put, refusal, stored, texts, update
 

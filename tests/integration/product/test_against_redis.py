@@ -14,9 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
-from tests.support.builders.stages.streaming import apply, project
+from tests.support.aws.stack import ManualClock, Stack, apply, project, running
 from tests.support.dynamodb.tables import engine_with_tables
 
 NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)

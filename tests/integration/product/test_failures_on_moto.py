@@ -14,7 +14,7 @@ from standings.aws.s3 import FailureBucket
 from standings.aws.sqs import MAX_BYTES, DeadLetterQueue, DeadLetters, Sender
 from standings.maintain.failures import RECEIVED_TOO_OFTEN, DeadLetterTasks, Selection
 from standings.stores import StoreUnavailableError
-from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import ManualClock
 from tests.support.builders.maintenance import clock_of, soon
 
 

@@ -18,10 +18,8 @@ import pytest
 from standings_cli.__main__ import main
 from standings_cli.terminal import OK
 from tests.support.aws.environment import ENVIRONMENT
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
+from tests.support.aws.stack import ManualClock, Stack, apply, project, running
 from tests.support.awslambda.pollers import Context
-from tests.support.builders.stages.streaming import apply, project
 from tests.support.dynamodb.tables import engine_with_tables
 
 PAGE = (Path(__file__).parents[3] / "docs" / "how-to" / "move-from-redis.md").read_text(encoding="utf-8")

@@ -9,8 +9,7 @@ import pytest
 
 from standings.domain.boards_toml import parse_boards
 from standings.domain.rolling import rolling_windows
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
+from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.awslambda.pollers import LocalStream, Queue, SqsPoller, StreamPoller
 from tests.support.builders.checks import assert_tiers_count_the_entries
 from tests.support.dynamodb.engine import Engine

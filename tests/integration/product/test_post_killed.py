@@ -21,8 +21,7 @@ import pytest
 
 from standings_cli.post.outbox import MAX_WAITING
 from tests.support.aws.fakes import check_batch
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import running
+from tests.support.aws.stack import ManualClock, running
 from tests.support.awslambda.pollers import Queue, SqsPoller, StreamPoller
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables

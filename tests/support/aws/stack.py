@@ -1,10 +1,13 @@
-"""Runs the deployed functions in the test process: the real handlers, with a clock that tests set."""
+"""Runs the deployed functions in the test process: the real handlers, with a clock that tests set.
+
+For tests that are about something else, events go through them in order, each once and at once.
+"""
 
 import importlib.util
 import os
 import re
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,12 +24,31 @@ from standings.runtime.environment import BOARDS_FILE
 from standings.wiring import building_blocks
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.fakes import ActivityQueue, Bucket, Bus, DeadLetterQueue, LooksQueue, Sqs
-from tests.support.aws.manual_clock import ManualClock
+from tests.support.awslambda.pollers import Context
 
 FUNCTIONS = Path(__file__).parents[3] / "functions"
 
 # The command function's routes in template.yaml. The query function gets all other requests.
 _ROUTES_TO_COMMAND = re.compile(r"(POST|GET|HEAD) /events|(PUT|DELETE) (/boards/[^/]+/member|/members)")
+
+
+@dataclass
+class ManualClock:
+    """A wall clock in milliseconds, and the same time in seconds as a monotonic clock.
+
+    Time passes only when code sleeps or a test sets the clock.
+    """
+
+    milliseconds: int
+
+    def __call__(self) -> int:
+        return self.milliseconds
+
+    def monotonic(self) -> float:
+        return self.milliseconds / 1000
+
+    def sleep(self, seconds: float) -> None:
+        self.milliseconds += max(1, round(seconds * 1000))
 
 
 Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
@@ -148,3 +170,61 @@ def _load(name: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+# ---- events through the functions
+
+
+BATCH = 100
+
+
+def event(member: str, points: Any) -> dict[str, Any]:
+    """An event of a member of the board `b`, once for each amount."""
+    return {
+        "id": f"{member}-{points}",
+        "board": "b",
+        "member": member,
+        "at": "2026-11-21T10:00:00Z",
+        "metrics": {"points": points},
+    }
+
+
+def deliver(stack: Stack, events: Sequence[dict[str, Any]]) -> None:
+    """Give events to the writer. It may refuse some, but no message may come back."""
+    for start in range(0, len(events), BATCH):
+        records = [
+            {"messageId": str(number), "body": orjson.dumps(event).decode(), "messageAttributes": {}}
+            for number, event in enumerate(events[start : start + BATCH])
+        ]
+        assert stack.writer({"Records": records}, Context()) == {"batchItemFailures": []}
+
+
+def write(stack: Stack, events: Sequence[dict[str, Any]]) -> None:
+    """Write events; every one must be accepted."""
+    deliver(stack, events)
+    assert stack.dead_letters.reasons() == []
+
+
+def apply(stack: Stack, events: Sequence[dict[str, Any]]) -> None:
+    """Write and project events; every one must be accepted."""
+    write(stack, events)
+    project(stack)
+
+
+def project(stack: Stack) -> None:
+    """Project what the engine's stream has that was not projected yet."""
+    for number, shard in enumerate(stack.dynamodb.stream("Scores")):
+        done = stack.projected.get(number, 0)
+        for start in range(done, len(shard), BATCH):
+            batch = shard[start : start + BATCH]
+            assert stack.projector({"Records": batch}, Context()) == {"batchItemFailures": []}
+        stack.projected[number] = len(shard)
+
+
+def announce(stack: Stack) -> list[dict[str, Any]]:
+    """Let the announcer look until nothing is left to look at. Returns what it announced."""
+    before = len(stack.bus.events)
+    while stack.looks.messages:
+        stack.clock.milliseconds = max(stack.clock(), min(at for at, _ in stack.looks.messages))
+        assert stack.announcer({"Records": stack.looks.take()}, Context()) == {"batchItemFailures": []}
+    return stack.bus.events[before:]

@@ -31,12 +31,10 @@ from standings.domain.rolling import (
 )
 from standings.domain.scoring import Place, decode_sort_key, sort_key
 from standings.domain.tiers import ROOT, Path, path, prefixes
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack
+from tests.support.aws.stack import ManualClock, Stack, write
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import rows
 from tests.support.builders.maintenance import calls
-from tests.support.builders.stages.streaming import write
 from tests.support.builders.stored import Counters, Stored
 from tests.support.dynamodb.items import decode_item
 from tests.support.faults import faulty_client

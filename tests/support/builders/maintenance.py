@@ -12,11 +12,10 @@ from botocore.exceptions import ClientError
 
 from standings.runtime.clock import Clock
 from standings.wiring.building_blocks import REPORTING_RESERVE
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack
+from tests.support.aws.stack import ManualClock, Stack
+from tests.support.aws.stack import write as write_events
 from tests.support.awslambda.context import Context
 from tests.support.awslambda.failure_records import OUT_OF_TRIES, failure_key, failure_record
-from tests.support.builders.stages import streaming
 
 
 def soon(clock: ManualClock, seconds: float = 60.0) -> float:
@@ -121,9 +120,7 @@ def throttle() -> None:
 
 def write(stack: Stack, event_id: str, member: str, points: int, board: str = "b") -> None:
     at = datetime.fromtimestamp(stack.clock() / 1000, UTC).isoformat()
-    streaming.write(
-        stack, [{"id": event_id, "board": board, "member": member, "at": at, "metrics": {"points": points}}]
-    )
+    write_events(stack, [{"id": event_id, "board": board, "member": member, "at": at, "metrics": {"points": points}}])
 
 
 def unprojected(stack: Stack) -> list[Any]:

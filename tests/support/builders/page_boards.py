@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from tests.support.aws.stack import Stack
-from tests.support.builders.stages.streaming import apply
+from tests.support.aws.stack import Stack, apply
 
 DEFINITIONS: Final = """
 [boards."run-*"]

@@ -6,9 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 from zlib import crc32
 
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
-from tests.support.builders.stages.streaming import apply
+from tests.support.aws.stack import ManualClock, Stack, apply, running
 from tests.support.dynamodb.tables import engine_with_tables
 
 NOW: Final = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)

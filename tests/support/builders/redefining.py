@@ -11,11 +11,9 @@ from zoneinfo import ZoneInfo
 import orjson
 import pytest
 
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
+from tests.support.aws.stack import ManualClock, Stack, running, write
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.maintenance import calls
-from tests.support.builders.stages.streaming import write
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 from tests.support.machine.boards import WEEKDAYS

@@ -3,8 +3,7 @@
 from datetime import UTC, datetime
 from typing import Final
 
-from tests.support.aws.stack import Stack
-from tests.support.builders.stages.streaming import apply
+from tests.support.aws.stack import Stack, apply
 
 SPRING: Final = '{ name = "spring", starts = "2026-03-01", ends = "2026-06-01" }'
 AUTUMN: Final = '{ name = "autumn", starts = "2026-09-01", ends = "2026-11-01" }'

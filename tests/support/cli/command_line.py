@@ -18,9 +18,8 @@ from standings_cli.stack.api import Api, Transport
 from standings_cli.stack.maintenance import Maintenance
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.gateway import serving
-from tests.support.aws.stack import Stack
+from tests.support.aws.stack import Stack, project
 from tests.support.awslambda.pollers import Context
-from tests.support.builders.stages.streaming import project
 
 _LOGGED = re.compile(r'^\{"(_aws|level)":.*\n', re.MULTILINE)
 """What functions that run in this process log to standard output."""

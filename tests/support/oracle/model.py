@@ -258,10 +258,6 @@ class Listing:
             lines.append((rank, member, score))
         return lines
 
-    def page(self, position: int, limit: int, method: str = "competition") -> list[Line]:
-        """Return `limit` lines from a position on. The first position is 1."""
-        return self.lines(method)[position - 1 : position - 1 + limit]
-
     def line(self, member: str, method: str = "competition") -> Line | None:
         """Return a member's line, or None if it is not ranked."""
         return next((line for line in self.lines(method) if line[1] == member), None)

@@ -18,7 +18,7 @@ from standings.domain.events import Event
 from standings.domain.members import Image, Move
 from standings.domain.scoring import Place
 from standings.stores import Addition, Rewrite, StoreRefusedError
-from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.stack import ManualClock
 from tests.support.builders.maintenance import clock_of
 
 NOW = population.NOW

@@ -8,9 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
-from tests.support.builders.stages.streaming import apply, project
+from tests.support.aws.stack import ManualClock, Stack, apply, project, running
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 from tests.support.machine.boards import BERLIN, Board

@@ -7,9 +7,8 @@ from typing import Any, Final
 
 import orjson
 
-from tests.support.aws.stack import Stack
+from tests.support.aws.stack import Stack, apply
 from tests.support.builders.maintenance import call, finish
-from tests.support.builders.stages.streaming import apply
 
 BOARDS: Final = """
 [boards."league-*"]
