@@ -31,9 +31,8 @@ from tests.support.builders.auditing import (
     populate,
     traffic,
 )
-from tests.support.builders.maintenance import before, finish
+from tests.support.builders.maintenance import finish
 from tests.support.dynamodb.tables import engine_with_tables
-from tests.support.faults.faulty_client import cancelled
 from tests.support.thoroughness import seeds
 
 SOME = 6
@@ -173,24 +172,6 @@ def test_a_node_beyond_the_end_of_the_log_names_the_log() -> None:
         answers = audited.audit()
 
     assert [finding[:2] for finding in findings(answers)] == [("log", window.key)]
-
-
-def test_a_conflict_with_a_write_is_read_again() -> None:
-    with board(2) as audited:
-        damages = damaged(audited, 0)
-        expected = damages.expected | audited.counters_off()
-        conflicts = [cancelled(["TransactionConflict"])] * 3
-
-        def conflict() -> None:
-            if conflicts:
-                raise conflicts.pop()
-
-        with before(audited.engine, conflict, "TransactGetItems"):
-            answers = audited.audit()
-
-    assert conflicts == []
-    assert sorted(findings(answers)) == sorted(expected)
-    assert found(answers, "unsettled") == 0
 
 
 class Died(BaseException):

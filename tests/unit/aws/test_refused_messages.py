@@ -74,14 +74,6 @@ def test_the_body_is_unchanged_and_the_reason_is_an_attribute(letters: DeadLette
     ]
 
 
-def test_the_reason_replaces_the_last_of_ten_attributes(letters: DeadLetters, queue: Queue) -> None:
-    attributes = {f"a{n}": {"stringValue": "x", "dataType": "String"} for n in range(10)}
-    letters.send([(record(1, "b", attributes), "why")])
-
-    assert len(queue.messages[0]["MessageAttributes"]) == 10
-    assert queue.reasons[0] == "why"
-
-
 def test_the_reason_is_cut_if_the_body_leaves_little_room(letters: DeadLetters, queue: Queue, bucket: Bucket) -> None:
     body = "x" * (MAX_BYTES - len("reason") - len("String") - 5)
     letters.send([(record(1, body), "a long reason")])
