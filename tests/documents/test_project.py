@@ -1,4 +1,4 @@
-"""What stands around the code, rules for names and imports of modules, the tree of the layer; what `make docs` refuses."""
+"""What stands around the code, rules for names and imports of modules, the tree of the layer, and what docs may hold."""
 
 import ast
 import os
