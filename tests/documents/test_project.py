@@ -1,4 +1,4 @@
-"""What stands around the code, rules for names and imports of modules, the tree of the layer, and what docs may hold."""
+"""What stands around the code, rules for names and imports, the tree of the layer, and what `make docs` refuses."""
 
 import ast
 import os
