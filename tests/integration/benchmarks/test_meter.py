@@ -113,8 +113,7 @@ PLAIN: list[Request] = [
     *(query(*ALL_Q, **more) for more in ({}, {"ConsistentRead": True}, {"Limit": 3}, {"Select": "COUNT"})),
     query(
         "#p = :p",
-        {**texts(p="Q"), **numbers(n=100)},
-        FilterExpression="n > :n",
+        texts(p="Q"),
         ProjectionExpression="sk",
         ExpressionAttributeNames={"#p": "pk"},
     ),

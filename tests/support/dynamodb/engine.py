@@ -62,7 +62,6 @@ _META: Final = ("ReturnConsumedCapacity", "ReturnItemCollectionMetrics")
 _COUNTED: Final = ("TransactGetItems", "BatchGetItem", "Query")
 _PAGED: Final = (
     "IndexName",
-    "FilterExpression",
     "ProjectionExpression",
     "Select",
     "Limit",
@@ -350,12 +349,12 @@ class Engine:
 
     @_operation("Query", ("TableName",), ("KeyConditionExpression", "ScanIndexForward", *_PAGED))
     def query(self, request: dict[str, Any]) -> Answer:
-        expressions = read_expressions(request, ("KeyConditionExpression", "FilterExpression", "ProjectionExpression"))
+        expressions = read_expressions(request, ("KeyConditionExpression", "ProjectionExpression"))
         return read_page(query_rows, request, self._table(request["TableName"]), expressions)
 
     @_operation("Scan", ("TableName",), _PAGED)
     def scan(self, request: dict[str, Any]) -> Answer:
-        expressions = read_expressions(request, ("FilterExpression", "ProjectionExpression"))
+        expressions = read_expressions(request, ("ProjectionExpression",))
         return read_page(scan_rows, request, self._table(request["TableName"]), expressions)
 
     # Single writes and batches

@@ -1,8 +1,8 @@
 """The expressions of DynamoDB's requests: their text is parsed once, and compiled to functions of an item.
 
-Conditions have no IN, `size` and `attribute_type`. Only key conditions have BETWEEN and `begins_with`, and `contains`
-looks into sets only. Updates have SET, REMOVE and ADD. All are on top-level attributes; REMOVE in lists too. A sum or
-a function has no other one inside, except for `if_not_exists(…) + …`.
+There are no filters. Conditions have no IN, `size` and `attribute_type`. Only key conditions have BETWEEN and
+`begins_with`, and `contains` looks into sets only. Updates have SET, REMOVE and ADD. All are on top-level attributes;
+REMOVE in lists too. A sum or a function has no other one inside, except for `if_not_exists(…) + …`.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.OperatorsAndFunctions.html
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.UpdateExpressions.html
 """

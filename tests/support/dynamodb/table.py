@@ -22,7 +22,7 @@ from tests.support.dynamodb.errors import (
     Invalid,
     InvalidForItem,
 )
-from tests.support.dynamodb.expressions import Expressions, Holds, Junction, Node, Test, Values, read_expressions
+from tests.support.dynamodb.expressions import Expressions, Junction, Node, Test, Values, read_expressions
 from tests.support.dynamodb.items import (
     ITEM_LIMIT,
     Item,
@@ -499,7 +499,7 @@ def read_write(kind: str, table: Table, request: Mapping[str, Any]) -> Write:
 
 # Key conditions -------------------------------------------------------------------------------------------------------
 
-_MIRRORED: Final = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_OPERATORS: Final = frozenset({"=", "<", "<=", ">", ">=", "BETWEEN", "begins_with"})
 
 
 @total_ordering
@@ -555,9 +555,7 @@ def _bounds(operator: str, values: list[Value]) -> tuple[Place | None, Place | N
 def _key_test(test: Test, key: KeySchema, values: Values) -> tuple[str, str, list[Value]]:
     """Return attribute, operator and values of one part of a key condition."""
     operator, (first, *others) = test.operator, test.operands
-    if first.placeholder and operator in _MIRRORED:
-        operator, first, others = _MIRRORED[operator], others[0], [first]
-    if operator not in {*_MIRRORED, "BETWEEN", "begins_with"}:
+    if operator not in _OPERATORS:
         raise Invalid(f"Invalid operator used in KeyConditionExpression: {operator}")
     if first.path[:1] not in {(name,) for name in key.names} or not all(operand.placeholder for operand in others):
         raise Invalid("Query condition missed key schema element")
@@ -597,20 +595,16 @@ class Page:
 
     limit: int | None
     items: list[Item] = field(default_factory=list)
-    scanned: int = 0
     last: Item | None = None
     size: int = 0
 
-    def fill(self, rows: Ordered, places: Iterator[tuple[Value, Place]], keep: Holds | None, values: Values) -> None:
+    def fill(self, rows: Ordered, places: Iterator[tuple[Value, Place]]) -> None:
         for value, place in places:
             stored = rows.row(value, place)
-            item = stored.item
-            self.scanned += 1
+            self.items.append(stored.item)
             self.size += stored.size
-            if keep is None or keep(item, values):
-                self.items.append(item)
-            if self.scanned == self.limit or (self.size > PAGE_BYTES and next(places, None) is not None):
-                self.last = item
+            if len(self.items) == self.limit or (self.size > PAGE_BYTES and next(places, None) is not None):
+                self.last = stored.item
                 return
 
 
@@ -672,12 +666,6 @@ def _check_shown(request: Mapping[str, Any], rows: Ordered, expressions: Express
         raise Invalid(f"The index {request['IndexName']} does not project what is selected")
 
 
-def _names(node: Node) -> set[str]:
-    if isinstance(node, Junction):
-        return {name for part in node.parts for name in _names(part)}
-    return {name for operand in node.operands for name in operand.path}
-
-
 def read_page(kind: Any, request: Mapping[str, Any], table: Table, expressions: Expressions) -> dict[str, Any]:
     rows: Ordered = table
     if "IndexName" in request:
@@ -689,13 +677,10 @@ def read_page(kind: Any, request: Mapping[str, Any], table: Table, expressions: 
     if request.get("Limit", 1) < 1:
         raise Invalid("Limit must be greater than or equal to 1")
     _check_shown(request, rows, expressions)
-    shown, by_filter = expressions.plan.projection, expressions.plan.nodes.get("FilterExpression")
-    if by_filter is not None and kind is query_rows and not _names(by_filter).isdisjoint(rows.key.names):
-        raise Invalid("Filter Expression can only contain non-primary key attributes")
-    keep = expressions.plan.holds.get("FilterExpression")
+    shown = expressions.plan.projection
     page = Page(request.get("Limit"))
-    page.fill(rows, kind(request, table, rows, expressions), keep, expressions.values)
-    answer: dict[str, Any] = {"Count": len(page.items), "ScannedCount": page.scanned}
+    page.fill(rows, kind(request, table, rows, expressions))
+    answer: dict[str, Any] = {"Count": len(page.items), "ScannedCount": len(page.items)}
     if request.get("Select") != "COUNT":
         answer["Items"] = [
             encode_item(item if shown is None else {n: item[n] for n in shown if n in item}) for item in page.items

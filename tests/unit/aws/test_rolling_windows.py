@@ -1,4 +1,4 @@
-"""Rolling windows keep their contract on the engine, on DynamoDB Local and on moto: rows, lists, logs and folds."""
+"""Rolling windows at their bounds, when damaged, when folded, and when purged."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
