@@ -142,6 +142,13 @@ def test_a_body_that_sqs_does_not_take_is_stored_in_the_bucket(
     assert queue.messages[0]["MessageAttributes"]["kept_in"]["StringValue"] == "refused/id-1.json"
 
 
+def test_a_producer_cannot_name_an_object_of_another_message(letters: DeadLetters, queue: Queue) -> None:
+    attributes = {"kept_in": {"stringValue": "refused/another.json", "dataType": "String"}}
+    letters.send([(record(1, "b", attributes), "why")])
+
+    assert queue.messages[0]["MessageAttributes"].keys() == {"reason"}
+
+
 def test_a_message_still_names_its_object_after_a_redrive_by_sqs(letters: DeadLetters, queue: Queue) -> None:
     letters.send([(record(1, "x" * MAX_BYTES), "why")])
     (stand_in,) = queue.messages
