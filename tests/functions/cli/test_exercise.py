@@ -13,7 +13,7 @@ from standings.wiring import projector
 from standings_cli.doctor import exercise
 from standings_cli.doctor.checks import Finding, Verdict
 from standings_cli.doctor.exercise import Tools
-from tests.support.aws.stack import Stack
+from tests.support.aws.stack import BATCH, Stack, apply, event, project
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import rows
 from tests.support.cli.command_line import connected

@@ -17,7 +17,7 @@ from standings_cli.__main__ import parser
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import StackError
 from standings_cli.terminal import DIFFERS, OK, UNREACHABLE, WRONG
-from tests.support.aws.stack import Stack, running
+from tests.support.aws.stack import Stack, apply, event, running
 from tests.support.builders.checks import rows
 from tests.support.builders.settling import leagues
 from tests.support.builders.settling.leagues import DAY, FINAL, lose_a_row, play, winners, won

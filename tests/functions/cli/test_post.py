@@ -14,8 +14,8 @@ from botocore.exceptions import ClientError
 from standings.aws.sqs import size
 from standings_cli.post import outbox
 from standings_cli.terminal import DIFFERS, INTERRUPTED, OK, UNREACHABLE, WRONG
-from tests.support.aws.fakes.queues import check_batch
-from tests.support.aws.manual_clock import ManualClock
+from tests.support.aws.fakes import check_batch
+from tests.support.aws.stack import ManualClock
 from tests.support.builders.querying import NOW
 from tests.support.cli.command_line import Run
 

@@ -9,9 +9,7 @@ from typing import Any
 import pytest
 
 from standings_cli.terminal import OK, WRONG
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import running
-from tests.support.builders.stages.streaming import apply
+from tests.support.aws.stack import ManualClock, apply, running
 from tests.support.cli.command_line import Run, connected
 from tests.support.cli.sessions import Step, replay, sessions
 from tests.support.dynamodb.engine import Engine

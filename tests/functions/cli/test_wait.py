@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from standings_cli.terminal import DIFFERS, UNREACHABLE
-from tests.support.aws.stack import Stack
+from tests.support.aws.stack import Stack, project
 from tests.support.awslambda.pollers import Context
-from tests.support.builders.stages.streaming import project
 from tests.support.cli.command_line import Run, connected
 from tests.support.cli.sessions import Step, replay, sessions
 

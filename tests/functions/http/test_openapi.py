@@ -11,7 +11,7 @@ import orjson
 import pytest
 import schemathesis
 
-from tests.support.aws.stack import Stack, http_event
+from tests.support.aws.stack import Stack, apply, http_event
 from tests.support.builders.querying import DAY, MEMBER, NOW, deployed
 from tests.support.documents.openapi import DESCRIPTION, OPERATIONS, assert_valid, described, resolved
 

@@ -12,11 +12,10 @@ from botocore.exceptions import ClientError
 from standings.aws.dynamodb.scores import RECEIPT_LIFETIME, REFUSAL_LIFETIME
 from standings.domain.boards_toml import parse_boards
 from standings.domain.windows import DAY, SECOND, instant
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, http_event, running
+from tests.support.aws.stack import ManualClock, Stack, http_event, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import rows
-from tests.support.builders.failures.maintenance import call
+from tests.support.builders.maintenance import call
 from tests.support.builders.stages.writers import AT, Subject
 from tests.support.builders.stages.writers import event as writers_event
 from tests.support.documents.openapi import OPERATIONS, assert_valid

@@ -9,9 +9,7 @@ from typing import Any, Final
 import pytest
 
 from standings.domain.windows import DAY
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.aws.stack import Stack, running
-from tests.support.builders.stages.streaming import apply, deliver
+from tests.support.aws.stack import ManualClock, Stack, apply, deliver, running
 from tests.support.dynamodb.requests import Requests
 
 BOARDS: Final = """
