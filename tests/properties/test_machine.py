@@ -46,7 +46,7 @@ from tests.support.machine.boards import (
 from tests.support.machine.traps import TRAPS, traps_of
 from tests.support.oracle.comparing import compare_every_read, same
 from tests.support.oracle.model import ENDING, BoardModel
-from tests.support.thoroughness import TIMES
+from tests.support.thoroughness import TIMES, assert_all_met
 
 STARTS: Final = (
     datetime(2026, 10, 23, 20, 30, tzinfo=UTC),  # before the end of daylight saving, of a week and of a month
@@ -426,9 +426,4 @@ def test_many_examples_meet_all_traps(board: str, shared_folder: Path) -> None:
             self.deliver(events)
 
     run_state_machine_as_test(Chosen, settings=settings(SLOW, max_examples=4 * TIMES, stateful_step_count=15))
-    for trap in Chosen.met:
-        (shared_folder / f"trap {TRAPS.index(trap)}").touch()
-    (shared_folder / f"machine {board}").touch()
-    if all((shared_folder / f"machine {name}").exists() for name in BOARDS):
-        missing = [trap for number, trap in enumerate(TRAPS) if not (shared_folder / f"trap {number}").exists()]
-        assert missing == []
+    assert_all_met(shared_folder, "machine", board, BOARDS, Chosen.met, [*TRAPS])

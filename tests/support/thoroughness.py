@@ -4,7 +4,9 @@
 """
 
 import os
-from typing import Final
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
@@ -15,3 +17,14 @@ TIMES: Final = int(os.environ.get("SEEDS", "1"))
 def seeds(some: int, every: int) -> list[object]:
     """Return the seeds from 0 to `every` - 1, or TIMES as many. Seeds from `some` on are marked `thorough`."""
     return [pytest.param(seed, marks=pytest.mark.thorough) if seed >= some else seed for seed in range(every * TIMES)]
+
+
+def assert_all_met(
+    folder: Path, name: str, part: Any, parts: Iterable[Any], met: Collection[str], traps: list[str]
+) -> None:
+    """Remember in a shared folder which traps one part of a test has met. With the last part, all have to be met."""
+    for trap in met:
+        (folder / f"{name} trap {traps.index(trap)}").touch()
+    (folder / f"{name} part {part}").touch()
+    if all((folder / f"{name} part {one}").exists() for one in parts):
+        assert [one for number, one in enumerate(traps) if not (folder / f"{name} trap {number}").exists()] == []

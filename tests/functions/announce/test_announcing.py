@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Final
 from unittest import mock
 
@@ -17,14 +18,21 @@ from standings.wiring.building_blocks import REPORTING_RESERVE
 from tests.support.aws.stack import ManualClock, Stack, running, write
 from tests.support.awslambda.pollers import Context, Killed
 from tests.support.builders.checks import rows
+from tests.support.builders.maintenance import finish
 from tests.support.dynamodb.tables import engine_with_tables
-from tests.support.thoroughness import seeds
+from tests.support.thoroughness import TIMES, assert_all_met, seeds
 
 MEMBERS: Final = [f"m{number}" for number in range(12)]
 READS: Final = ("query", "get_item", "batch_get_item")  # They may see an old state
 STATES: Final = 6  # The index shows one of so many last states
 TROUBLED: Final = {*READS, "transact_get_items", "transact_write_items", "put_item"}
 FULL: Final = 10  # Messages that one call of the announcer gets at most
+SEEDS: Final = 400
+TRAPS: Final = [
+    "a top of more than five",
+    "rebuild beside announcements of a day",
+    "delete beside announcements of a day",
+]
 PATIENCE: Final = 1_000  # Calls after which everything that waits must be done
 
 
@@ -94,8 +102,9 @@ class Trouble:
 class Announced:
     """The board `b`, whose top is announced, with its writer, projector and announcer."""
 
-    def __init__(self, stack: Stack, trouble: Trouble, top: int) -> None:
-        self.stack, self.trouble, self.rng, self.top = stack, trouble, trouble.rng, top
+    def __init__(self, stack: Stack, trouble: Trouble, top: int, window: str) -> None:
+        self.stack, self.trouble, self.rng, self.top, self.window = stack, trouble, trouble.rng, top, window
+        self.met: set[str] = set()
         self._events = 0
         trouble.beside = self._beside
         stack.looks.send_message_batch = trouble.troubled("send", stack.looks.send_message_batch)  # type: ignore[method-assign]
@@ -161,12 +170,26 @@ class Announced:
         for _ in range(steps):
             self.stack.clock.milliseconds += self.rng.choice((0, 1, 30, 400, 2_000))
             action = self.rng.random()
-            if action < 0.4:
+            if action < 0.01:
+                self.maintain(self.rng.choice(("rebuild", "rebuild", "delete")))
+            elif action < 0.4:
                 self.change(self.rng.choice(MEMBERS), None if self.rng.random() < 0.15 else self.rng.randrange(5))
             elif action < 0.7:
                 self.project()
             else:
                 self.announce()
+
+    def maintain(self, task: str) -> None:
+        """Rebuild or delete the board, without any trouble. Looks wait meanwhile."""
+        chance, self.trouble.chance = self.trouble.chance, 0.0
+        while task == "delete" and self.waiting():  # A deletion waits for records that are under way
+            self.project()
+        if self.stack.get("/boards")[1]["boards"]:
+            finish(self.stack, task, board="b")
+        self.trouble.chance = chance
+        announced = [event for event in self.stack.bus.events if event["top"]]
+        if announced and self.window == "day":
+            self.met.add(f"{task} beside announcements of a day")
 
     def catch_up(self) -> None:
         """Let the index catch up, and everything that waits be done, without any trouble."""
@@ -188,7 +211,9 @@ class Announced:
     def assert_last_is_the_top(self) -> None:
         last: dict[str, Any] = max(self.stack.bus.events, key=lambda event: event["seq"], default={"top": []})
         with self.trouble.untroubled(), mock.patch.object(self.trouble, "chance", 0.0):
-            assert last["top"] == self.stack.entries("/boards/b/points/all")[: self.top]
+            assert last["top"] == self.stack.entries(f"/boards/b/points/{self.window}")[: self.top]
+        if len(last["top"]) > 5:
+            self.met.add("a top of more than five")
 
     def assert_the_story_is_whole(self) -> None:
         """Each number comes with one id and one content, none is left out, and each top follows from the one before."""
@@ -213,11 +238,13 @@ class Announced:
 
 
 @contextmanager
-def announced(engine: Any, clock: ManualClock, seed: int, top: int, ties: str, shards: int) -> Iterator[Announced]:
+def announced(
+    engine: Any, clock: ManualClock, seed: int, top: int, ties: str, shards: int, window: str = "all"
+) -> Iterator[Announced]:
     """The seed decides everything: calls run one after the other, on the test's clock."""
     boards = (
-        f'[boards."*"]\nshards = {shards}\nannounce.all = {{ top = {top} }}\n'
-        f'metrics.points = {{ aggregate = "last", ties = "{ties}", windows = ["all"] }}\n'
+        f'[boards."*"]\nshards = {shards}\nannounce.{window} = {{ top = {top} }}\n'
+        f'metrics.points = {{ aggregate = "last", ties = "{ties}", windows = ["{window}"] }}\n'
     )
     trouble = Trouble(engine, random.Random(seed))
     with (
@@ -226,7 +253,7 @@ def announced(engine: Any, clock: ManualClock, seed: int, top: int, ties: str, s
         mock.patch.object(projector, "run_all", return_value=one_after_another),
         running(trouble, clock, boards) as stack,
     ):
-        yield Announced(stack, trouble, top)
+        yield Announced(stack, trouble, top, window)
 
 
 def _engine_of(items: list[dict[str, Any]]) -> Any:
@@ -237,12 +264,12 @@ def _engine_of(items: list[dict[str, Any]]) -> Any:
     return engine
 
 
-@pytest.mark.parametrize("seed", seeds(40, 400))
-def test_the_last_list_announced_is_the_list(engine: Any, clock: ManualClock, seed: int) -> None:
+@pytest.mark.parametrize("seed", seeds(40, SEEDS))
+def test_the_last_list_announced_is_the_list(engine: Any, clock: ManualClock, seed: int, shared_folder: Path) -> None:
     print(f"seed {seed}")
     rng = random.Random(seed)
     top, ties, shards = rng.choice((1, 3, 5, 20)), rng.choice(("member", "first")), rng.choice((1, 3))
-    with announced(engine, clock, seed, top, ties, shards) as board:
+    with announced(engine, clock, seed, top, ties, shards, rng.choice(("all", "day"))) as board:
         board.trouble.chance = rng.choice((0.0, 0.02, 0.1, 0.3))
         for _ in range(rng.randint(1, 4)):
             board.live(rng.randrange(80))
@@ -252,6 +279,7 @@ def test_the_last_list_announced_is_the_list(engine: Any, clock: ManualClock, se
         board.catch_up()
         board.assert_last_is_the_top()
         board.assert_the_story_is_whole()
+    assert_all_met(shared_folder, "announcing", seed, range(SEEDS * TIMES), board.met, TRAPS)
 
 
 def test_a_top_that_changes_back_while_it_is_written_down_is_announced_as_it_is_in_the_end(

@@ -4,6 +4,7 @@ import gzip
 import random
 from collections.abc import Iterator
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, Final
 
 import orjson
@@ -31,12 +32,19 @@ from tests.support.builders.settling.leagues import (
     won,
 )
 from tests.support.faults.faulty_client import Fate, Mortal
-from tests.support.thoroughness import seeds
+from tests.support.thoroughness import TIMES, assert_all_met, seeds
 
 WRITES: Final = frozenset(("put_item", "update_item", "transact_write_items", "delete_item"))
 OTHERS: Final = ("put_object", "get_object", "list_objects_v2", "delete_object", "put_events")
 ATTEMPT: Final = f"{PREFIX}attempt.json"
 CALLERS: Final = ("plain", "again", "schedule")
+SEEDS: Final = 320
+TRAPS: Final = [
+    "two settlers",
+    "a cursor that is older than the seal",
+    "a ban after the seal",
+    "a try without `--again` after one with it has died",
+]
 
 
 @pytest.fixture
@@ -67,6 +75,8 @@ class Callers:
         """The scores of everybody who was not banned, before each ban and after the last one."""
         self.cursors: dict[str, list[tuple[Any, int]]] = {name: [] for name in CALLERS}
         """Where each caller may go on, and how many bans there were when it began."""
+        self.met: set[str] = set()
+        self.died = ""
 
     def call(self, caller: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """One call, which may die. It begins, or goes on from its last cursor or an older one."""
@@ -75,6 +85,7 @@ class Callers:
         self.fate.begin(self.rng.choice([None, self.rng.randrange(12)]), self.rng.choice(["before", "after", "fails"]))
         known = [(None, len(self.histories) - 1), *self.cursors[caller]]
         cursor, began = known[-1] if self.rng.random() < 0.7 else self.rng.choice(known)
+        self.meet(caller, cursor)
         try:
             if caller == "schedule":
                 self.stack.maintenance({"settlements": {"next": {}}}, Context(seconds=seconds))
@@ -85,11 +96,28 @@ class Callers:
                 elif caller == "again" and answer["done"] and answer["rankings"][0]["settled"]:
                     self.check(self.histories[began:])
         except (Killed, StoreUnavailableError):
+            self.died = caller
             self.stack.clock.milliseconds += 900_000 + LEASE_MARGIN
         self.fate.begin()
 
+    def meet(self, caller: str, cursor: Any) -> None:
+        """Note the traps of a call."""
+        if self.is_sealed and cursor is not None:
+            self.met.add("a cursor that is older than the seal")
+        if self.died == "again" != caller:
+            self.met.add("a try without `--again` after one with it has died")
+        if sum(map(bool, self.cursors.values())) > 1:
+            self.met.add("two settlers")
+        self.died = ""
+
+    @property
+    def is_sealed(self) -> bool:
+        return f"{PREFIX}summary.json" in self.stack.bucket.results
+
     def ban(self) -> None:
         """Hide a member. The list follows."""
+        if self.is_sealed:
+            self.met.add("a ban after the seal")
         member = self.rng.choice(sorted(self.histories[-1]))
         self.stack.put(f"/boards/{BOARD}/member", {"hidden": True}, id=member)
         project(self.stack)
@@ -126,9 +154,9 @@ class Callers:
             assert details.setdefault(event["id"], about) == about
 
 
-@pytest.mark.parametrize("seed", seeds(20, 320))
+@pytest.mark.parametrize("seed", seeds(20, SEEDS))
 def test_files_summary_and_prizes_fit_whoever_settles(
-    stack: Stack, fate: Fate, seed: int, monkeypatch: pytest.MonkeyPatch
+    stack: Stack, fate: Fate, seed: int, monkeypatch: pytest.MonkeyPatch, shared_folder: Path
 ) -> None:
     rng = random.Random(seed)
     callers = Callers(stack, fate, rng, play(stack, seed, members=rng.choice([3, 14, 21])))
@@ -144,6 +172,7 @@ def test_files_summary_and_prizes_fit_whoever_settles(
     files = dict(stack.bucket.results)
     callers.end(again=True)
     assert files | stack.bucket.results == files | {ATTEMPT: stack.bucket.results[ATTEMPT]}
+    assert_all_met(shared_folder, "settlers", seed, range(SEEDS * TIMES), callers.met, TRAPS)
 
 
 def test_an_older_call_cannot_settle_what_a_later_one_has_opened_again(
