@@ -24,8 +24,7 @@ from benchmarks.measure.units import MONTH, QUARTER, SHIPPED
 from benchmarks.members.histories import A_POINT_A_DAY, JUST_LEFT, ONE_DAY, TWO_OF_SEVEN
 from benchmarks.members.rolling_board import AROUND, ENDED, NOON, RollingBoard
 from benchmarks.members.rolling_board import SAMPLE as SINGLE
-from benchmarks.pages import peers
-from benchmarks.pages.tables import Lines, Result, Table, crossed
+from benchmarks.pages.tables import Lines, Result, Table, crossed, of_peers
 from standings.aws.dynamodb.profiles import Profiles
 from standings.aws.dynamodb.scores import Scores
 from standings.domain.boards_toml import parse_boards
@@ -615,8 +614,8 @@ BENCHMARK: Final = Benchmark(
     measure,
     {
         "docs/reads.md": TABLES,
-        "docs/comparison.md": {"comparison": peers.table},
-        "README.md": {"peers": partial(peers.table, short=True)},
+        "docs/comparison.md": {"comparison": of_peers},
+        "README.md": {"peers": partial(of_peers, short=True)},
     },
     "make reads",
 )

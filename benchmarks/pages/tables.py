@@ -1,9 +1,11 @@
-"""The two forms of the pages' tables: one line for each row of a result, or cells by line and column."""
+"""The forms of the pages' tables: a line for each row of a result, cells by line and column, and the peers."""
 
+import csv
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 Result = Mapping[str, Any]
 Row = Mapping[str, Any]
@@ -37,3 +39,23 @@ def crossed(corner: str, cells: Iterable[tuple[str, str, str]]) -> Iterator[str]
     yield "|---" * (corner.count(" | ") + 1 + len(columns)) + "|"
     for line in dict.fromkeys(line for line, _ in texts):
         yield f"| {line} | {' | '.join(texts.get((line, column), '') for column in columns)} |"
+
+
+PEERS: Final = Path(__file__).parent / "peers.csv"
+"""What we answer and what the peers do. The column `cost` names a board and a read; `README` marks the short list."""
+_COST: Final = "cost"
+_SHORT: Final = "README"
+
+
+def of_peers(result: Result, *, short: bool = False) -> Iterator[str]:
+    """Return the table of the peers, with our costs on the largest boards; short: of the short list."""
+    rows = sorted(result["reads"], key=lambda row: int(row["members"]))
+    costs = {f"{row['board']}: {row['read']}": f"{row['read_units_most']:g}" for row in rows}
+    with PEERS.open(encoding="utf-8", newline="") as lines:
+        reads = [row for row in csv.DictReader(lines) if row[_SHORT] or not short]
+    columns = [name for name in reads[0] if name not in (_COST, _SHORT)]
+    yield f"| {columns[0]} | {columns[1]} | units | {' | '.join(columns[2:])} |"
+    yield "|---" * (len(columns) + 1) + "|"
+    for row in reads:
+        cost = costs[row[_COST]] if row[_COST] else ""
+        yield f"| {row[columns[0]]} | {row[columns[1]]} | {cost} | {' | '.join(row[name] for name in columns[2:])} |"

@@ -19,8 +19,7 @@ from typing import Any, Final
 import orjson
 
 from benchmarks.harness import population
-from benchmarks.measure.speed import batches
-from benchmarks.measure.speed.handlers import ENVIRONMENT, Transport, load, run
+from benchmarks.measure.speed.handlers import BATCH, ENVIRONMENT, LARGEST, Transport, batches, load, run
 from standings.runtime.environment import BOARDS_FILE
 
 _MEGABYTE: Final = 1_000_000
@@ -32,10 +31,10 @@ def pace(function: str, level: str, members: int, count: int, repeats: int) -> d
     The pace is that of the fastest repeat, the one that other processes disturbed least.
     """
     app = load(function, population.BOARDS, Transport() if level == "botocore" else None)
-    all_batches = batches.batches(function, population.BOARDS, members, batches.BATCH, count * (repeats + 1))
+    all_batches = batches(function, population.BOARDS, members, BATCH, count * (repeats + 1))
     run(app, all_batches[:count])
     best = min(_seconds(app, all_batches[turn * count : (turn + 1) * count]) for turn in range(1, repeats + 1))
-    return {"function": function, "level": level, "records_per_second": round(batches.BATCH * count / best)}
+    return {"function": function, "level": level, "records_per_second": round(BATCH * count / best)}
 
 
 def _seconds(app: ModuleType, part: Iterable[dict[str, Any]]) -> float:
@@ -47,7 +46,7 @@ def _seconds(app: ModuleType, part: Iterable[dict[str, Any]]) -> float:
 def memory(function: str, boards: str) -> dict[str, Any]:
     """Measure the peak memory of the largest batch, from its event to the last request, in megabytes."""
     app = load(function, boards, Transport())
-    made = batches.batches(function, boards, 10 * batches.LARGEST, batches.LARGEST, 2)
+    made = batches(function, boards, 10 * LARGEST, LARGEST, 2)
     first, second = map(orjson.dumps, made)
     run(app, [orjson.loads(first)])
     tracemalloc.start()
@@ -56,7 +55,7 @@ def memory(function: str, boards: str) -> dict[str, Any]:
     tracemalloc.stop()
     return {
         "function": function,
-        "records": batches.LARGEST,
+        "records": LARGEST,
         "event_megabytes": round(len(second) / _MEGABYTE, 2),
         "peak_megabytes": round(peak / _MEGABYTE, 1),
     }

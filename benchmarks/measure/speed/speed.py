@@ -14,7 +14,8 @@ import orjson
 
 from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.results_file import Output
-from benchmarks.measure.speed import batches, starts
+from benchmarks.measure.speed import starts
+from benchmarks.measure.speed.handlers import BATCH
 from benchmarks.pages.tables import Table
 
 FUNCTIONS: Final = ("writer", "projector")
@@ -53,7 +54,7 @@ def measure(out: Output) -> dict[str, Any]:
             paces.append(max(answers, key=lambda answer: answer["records_per_second"]))
     return {
         "members": MEMBERS,
-        "batch": batches.BATCH,
+        "batch": BATCH,
         "starts": functions,
         "commands": commands,
         "paces": paces,
