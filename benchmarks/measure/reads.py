@@ -198,14 +198,13 @@ def statuses() -> Iterator[Answer]:
     """Measure what it costs to ask what became of an event."""
     board = Board(parse_boards(population.BOARDS))
     board.pipeline.write([event("counted", board.name, "m", {"points": 1})])
-    clock = still_clock()
-    scores = Scores(board.trips, "", "Receipts", clock)  # type: ignore[arg-type]
-    refusing = Scores(board.pipeline.meter, "", "Receipts", clock)  # type: ignore[arg-type]
+    clients: tuple[Any, ...] = (board.pipeline.meter, board.trips)
+    refusing, scores = (Scores(client, "", "Receipts", still_clock()) for client in clients)
     refusing.refuse("refused", "metrics: the board has no such metric")
 
-    def status(event_id: str) -> Question:
-        ask = partial(event_status, scores, clock, event_id, with_reason=True)
-        return ask, lambda answer: (answer["id"], answer["status"]) == (event_id, event_id)
+    def status(name: str) -> Question:
+        ask = partial(event_status, scores, still_clock(), name, with_reason=True)
+        return ask, lambda answer: answer["id"] == answer["status"] == name
 
     yield board.row("status of an event", map(status, ("counted", "refused")))
 

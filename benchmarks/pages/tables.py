@@ -43,8 +43,6 @@ def crossed(corner: str, cells: Iterable[tuple[str, str, str]]) -> Iterator[str]
 
 PEERS: Final = Path(__file__).parent / "peers.csv"
 """What we answer and what the peers do. The column `cost` names a board and a read; `README` marks the short list."""
-_COST: Final = "cost"
-_SHORT: Final = "README"
 
 
 def of_peers(result: Result, *, short: bool = False) -> Iterator[str]:
@@ -52,10 +50,10 @@ def of_peers(result: Result, *, short: bool = False) -> Iterator[str]:
     rows = sorted(result["reads"], key=lambda row: int(row["members"]))
     costs = {f"{row['board']}: {row['read']}": f"{row['read_units_most']:g}" for row in rows}
     with PEERS.open(encoding="utf-8", newline="") as lines:
-        reads = [row for row in csv.DictReader(lines) if row[_SHORT] or not short]
-    columns = [name for name in reads[0] if name not in (_COST, _SHORT)]
+        reads = [row for row in csv.DictReader(lines) if row["README"] or not short]
+    columns = [name for name in reads[0] if name not in ("cost", "README")]
     yield f"| {columns[0]} | {columns[1]} | units | {' | '.join(columns[2:])} |"
     yield "|---" * (len(columns) + 1) + "|"
     for row in reads:
-        cost = costs[row[_COST]] if row[_COST] else ""
+        cost = costs[row["cost"]] if row["cost"] else ""
         yield f"| {row[columns[0]]} | {row[columns[1]]} | {cost} | {' | '.join(row[name] for name in columns[2:])} |"

@@ -118,15 +118,12 @@ def run(app: ModuleType, batches: Iterable[dict[str, Any]]) -> None:
             raise AssertionError(f"expected no failed records, got {answer}")
 
 
-# Batches of messages and of stream records in the form in which Lambda passes them to a handler.
-
 BATCH: Final = 500
-LARGEST: Final = 1_000
-"""The largest batch that `template.yaml` allows, of messages and of records."""
+LARGEST: Final = 1_000  # The largest batch that `template.yaml` allows, of messages and of records
 
 
 def batches(function: str, boards: str, members: int, size: int, count: int) -> list[dict[str, Any]]:
-    """Make `count` batches for a function; the members of a batch are all different, their scores log-normal."""
+    """Make `count` batches as Lambda passes them; the members of a batch are all different, their scores log-normal."""
     rng = Random(1)
     scores = population.lognormal(rng, members)
     names = list(scores)
