@@ -281,6 +281,15 @@ def test_what_is_there_only_where_it_is_asked_for(parameters: dict[str, str], ad
     assert template()["Outputs"]["ResultsBucketName"]["Condition"] == "PeriodsAreSettled"
 
 
+def test_a_default_deployment_has_the_listed_resources() -> None:
+    """Whoever adds or takes out a resource changes the list, so that a reader of the change sees what users pay for."""
+    listed = TEMPLATE.parent / "tests" / "template" / "default_deployment.txt"
+    # SAM puts a digest of the layer's properties behind its name.
+    names = {re.sub("^(StandingsLayer).*", r"\1", name): one["Type"] for name, one in deployed().resources.items()}
+
+    assert listed.read_text(encoding="utf-8").splitlines() == sorted(f"{name} {kind}" for name, kind in names.items())
+
+
 def test_sam_alone_transforms_the_template_and_retention_needs_no_transform() -> None:
     """AWS::LanguageExtensions refuses RetainExceptOnCreate: aws-cloudformation/cfn-language-discussion#139 and #124."""
     policies = ("DeletionPolicy", "UpdateReplacePolicy")
