@@ -182,16 +182,18 @@ def sources_that_nobody_polls_have_alarms(template: Expanded) -> Iterator[str]:
 
 @rule
 def failures_have_alarms(template: Expanded) -> Iterator[str]:
-    """Throttles of a table that only people ask for need none of their own: they get 5xx, which has an alarm."""
-    metrics = [
-        ("AWS/Lambda", metric, name)
-        for name, _ in template.of("Lambda::Function")
-        for metric in ("Errors", "Throttles")
-    ]
+    """What a throttle keeps waiting, or fails, has an alarm: the stream's age, 5xx, failed events, failed tasks.
+
+    A throttle has an alarm of its own where no other would tell. SQS leaves out of a queue's age what a throttled
+    function was given three times, and nobody waits for a scheduled task. And writes have one, since they outgrow a
+    table first: it begins with three times as many read units.
+    """
+    functions = {name for name, _ in template.of("Lambda::Function")}
+    metrics = [("AWS/Lambda", "Errors", name) for name in functions]
+    metrics += [("AWS/Lambda", "Throttles", name) for name in functions - _waited_for(template)]
     for name, table in _tables_behind_sources(template):
         indexes = [f"{name}/{index['IndexName']}" for index in table.get("GlobalSecondaryIndexes", [])]
-        for metric in ("ReadThrottleEvents", "WriteThrottleEvents"):
-            metrics += [("AWS/DynamoDB", metric, measured) for measured in (name, *indexes)]
+        metrics += [("AWS/DynamoDB", "WriteThrottleEvents", measured) for measured in (name, *indexes)]
     for _, _, queue in template.mappings("SQS::Queue"):
         metrics.append(("AWS/SQS", "ApproximateAgeOfOldestMessage", queue))
     for _, one in template.of("SQS::Queue"):
@@ -264,6 +266,12 @@ def roles_write_to_log_groups_that_are_there(template: Expanded) -> Iterator[str
     for name, every in policies.items():
         if any("logs:CreateLogGroup" in listed(statement["Action"]) for statement in every):
             yield f"{name}: may create log groups"
+
+
+def _waited_for(template: Expanded) -> set[str]:
+    """Return the functions whose throttles callers get as 5xx, or the stream as its age."""
+    answering = {named(one["IntegrationUri"]) for _, one in template.of("ApiGatewayV2::Integration")}
+    return answering | {named(one["FunctionName"]) for _, one, _ in template.mappings("DynamoDB::Table")}
 
 
 def _tables_behind_sources(template: Expanded) -> Iterator[tuple[str, dict[str, Any]]]:

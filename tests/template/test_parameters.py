@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -401,7 +402,7 @@ def test_parameters_that_do_not_fit_together_are_refused(parameters: dict[str, s
 
 def test_the_dashboard_shows_every_metric_of_ours_and_is_no_larger_than_its_grid() -> None:
     widgets = json.loads(deployed(Announcements="true").properties("Dashboard")["DashboardBody"])["widgets"]
-    metrics = [metric for widget in widgets for metric in widget["properties"]["metrics"]]
+    metrics = [metric for widget in widgets for metric in _written_out(widget["properties"]["metrics"])]
     shown = {(metric[3], metric[1]) for metric in metrics if not metric[0].startswith("AWS/")}
     namespaces = {metric[0] for metric in metrics if not metric[0].startswith("AWS/")}
     places = [(widget["x"], widget["y"]) for widget in widgets]
@@ -410,6 +411,27 @@ def test_the_dashboard_shows_every_metric_of_ours_and_is_no_larger_than_its_grid
     assert shown == {(service, name) for service, names in emitted().items() for name in names}
     assert len(set(places)) == len(places)
     assert all(widget["x"] + widget["width"] <= 24 for widget in widgets)
+
+
+def test_the_dashboard_shows_throttles_that_have_no_alarm_of_their_own() -> None:
+    """Descriptions of other alarms tell people to look there."""
+    stack = deployed(Announcements="true")
+    widgets = json.loads(stack.properties("Dashboard")["DashboardBody"])["widgets"]
+    (throttles,) = (one["properties"]["metrics"] for one in widgets if one["properties"]["title"] == "Throttles")
+    shown = {(metric[1], *map(named, metric[3::2])) for metric in _written_out(throttles)}
+
+    for side in ("Read", "Write"):
+        assert {(f"{side}ThrottleEvents", name) for name, _ in stack.of("DynamoDB::Table")} <= shown
+        assert (f"{side}ThrottleEvents", "RankingsTable", "") in shown  # the index
+    assert {("Throttles", name) for name, _ in stack.of("Lambda::Function") if name != "AnnouncerFunction"} <= shown
+
+
+def _written_out(metrics: list[list[Any]]) -> Iterator[list[Any]]:
+    """Write what the metrics of a widget repeat, `.` in CloudWatch's format, from the metric before."""
+    before: list[Any] = []
+    for metric in metrics:
+        before = [before[place] if part == "." else part for place, part in enumerate(metric)]
+        yield before
 
 
 def test_functions_have_folders_and_outputs_of_their_names() -> None:
