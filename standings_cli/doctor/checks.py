@@ -148,7 +148,7 @@ _EXPIRY: Final = "e"
 _BACKED_UP: Final = ("ScoresTable", "ReceiptsTable", "ProfilesTable")
 _RANKED: Final = tuple(name for name in TABLES if name != "ProfilesTable")  # Profiles neither expire nor are warm
 _INDEX: Final = "places"
-_WARM: Final = {"WarmWriteUnits": "WriteUnitsPerSecond", "WarmReadUnits": "ReadUnitsPerSecond"}
+_WARM: Final = {"WarmWriteUnits": "WriteUnitsPerSecond"}
 
 
 def expiry(deployed: Deployed) -> Iterator[Finding]:
@@ -204,7 +204,7 @@ def warmth(deployed: Deployed) -> Iterator[Finding]:
     about = "warm throughput"
     wanted = {unit: int(deployed.parameter(name) or 0) for name, unit in _WARM.items()}
     if not any(wanted.values()):
-        yield note(about, "left to DynamoDB; before a known rush, set WarmWriteUnits and WarmReadUnits")
+        yield note(about, "left to DynamoDB; before a known rush, set WarmWriteUnits")
         return
     for name in _RANKED:
         table = deployed.tables[name]

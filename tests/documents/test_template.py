@@ -37,6 +37,16 @@ def test_the_pages_name_every_parameter_with_its_default() -> None:
     assert documented == {name: str(parameter["Default"]) for name, parameter in TEMPLATE["Parameters"].items()}
 
 
+def test_the_console_groups_the_parameters_as_their_page_does() -> None:
+    sections = [text.partition("\n") for text in re.split(r"^## ", PARAMETERS, flags=re.MULTILINE)[1:]]
+    cells = {title: re.findall(r"^\| ((?:`[A-Z]\w+`(?:, )?)+) \|", text, re.MULTILINE) for title, _, text in sections}
+    groups = TEMPLATE["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]
+
+    assert {group["Label"]["default"]: group["Parameters"] for group in groups} == {
+        title: re.findall(r"`(\w+)`", " ".join(names)) for title, names in cells.items()
+    }
+
+
 def test_build_and_deploy_read_the_same_runtime_and_processor() -> None:
     """A layer fits one of each, and `sam deploy --guided` asks for them after the build."""
     commands = tomllib.loads((PROJECT / "samconfig.toml").read_text(encoding="utf-8"))["default"]
