@@ -44,6 +44,14 @@ def statements(template: Expanded) -> Iterator[tuple[str, dict[str, Any]]]:
                 yield name, statement
 
 
+def shared(template: Expanded) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the statements of the stack's managed policies, each with every role that has the policy."""
+    policies = {name: policy["PolicyDocument"]["Statement"] for name, policy in template.of("IAM::ManagedPolicy")}
+    for name, role in template.of("IAM::Role"):
+        for policy in role["ManagedPolicyArns"]:
+            yield from ((name, statement) for statement in policies.get(named(policy), []))
+
+
 @rule
 def a_message_stays_hidden_for_six_timeouts(template: Expanded) -> Iterator[str]:
     for name, mapping, queue in template.mappings("SQS::Queue"):
@@ -123,7 +131,8 @@ def events_are_put_in_our_name_alone(template: Expanded) -> Iterator[str]:
 def the_query_function_cannot_write(template: Expanded) -> Iterator[str]:
     own = named(template.properties("QueryFunction")["Role"])
     reads = {"dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Query", "kms:Decrypt"}
-    for role, statement in statements(template):
+    reads |= {"logs:CreateLogStream", "logs:PutLogEvents", "xray:PutTelemetryRecords", "xray:PutTraceSegments"}
+    for role, statement in (*statements(template), *shared(template)):
         if role == own and (more := {str(action) for action in listed(statement["Action"])} - reads):
             yield f"{role}: expected only reads, got {', '.join(sorted(more))}"
 
@@ -138,7 +147,8 @@ def roles_may_use_the_key_and_no_other(template: Expanded) -> Iterator[str]:
     tables = (table.get("SSESpecification", {}) for _, table in template.of("DynamoDB::Table"))
     given = {table["KMSMasterKeyId"] for table in tables if "KMSMasterKeyId" in table}
     for name, function in template.of("Lambda::Function"):
-        own = [statement for role, statement in statements(template) if role == named(function["Role"])]
+        every = (*statements(template), *shared(template))
+        own = [statement for role, statement in every if role == named(function["Role"])]
         actions = {str(action) for one in own for action in listed(one["Action"])}
         makes_keys = actions & {"sqs:SendMessage", "s3:PutObject"}
         wanted = {"kms:Decrypt", *(["kms:GenerateDataKey"] if makes_keys else [])} if given else set()
