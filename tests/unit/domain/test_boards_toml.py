@@ -140,7 +140,7 @@ SPAN = 'expected a span such as "7 days", "36 hours" or "90 minutes", got'
 ZONE = 'timezone: expected an IANA time zone such as "Europe/Berlin", got'
 RANK = 'a: ranks: expected a rank such as "1" or ranks such as "2-3", got'
 PERCENT = "a: percent: expected a whole number from 1 to 100, got"
-TOP = "day: top: expected a whole number from 1 to 100, got"
+TOP = "top: expected a whole number from 1 to 100, got"
 SHARDS = "shards: expected a whole number from 1 to 64, got"
 PRECISION = "precision: expected a whole number from 0 to 9, got"
 NAME = 'name: expected a name such as "winter-2026": a-z, then up to 31 of a-z 0-9 -, got'
@@ -176,7 +176,7 @@ MISTAKES: list[tuple[str, int, str]] = [
     # Metrics.
     (metric('aggregate = "sum"', "Points"), 2, METRIC),
     ('[boards."*"]\nmetrics.points = "sum"', 2, "points: expected a table"),
-    (metric(""), 2, "points: expected an aggregate"),
+    (metric(""), 2, "aggregate: expected one of sum, max, min, last, got none"),
     (metric('aggregate = "sum", colour = 1'), 2, "colour: unknown key, expected one of aggregate, least"),
     (metric('aggregate = "avg"'), 2, "aggregate: expected one of sum, max, min, last, got 'avg'"),
     (total("precision = 10"), 2, f"{PRECISION} 10"),
@@ -204,7 +204,7 @@ MISTAKES: list[tuple[str, int, str]] = [
     (family("announce.month = { top = 10 }"), 3, "month: expected a window that a metric is ranked in"),
     (family("announce.last-7-days = { top = 10 }"), 3, "last-7-days: expected all, a calendar window or season"),
     (family("", "announce.day = { first = 10 }"), 4, "first: unknown key, expected one of top"),
-    (family("announce.day = {}"), 3, f"{TOP} None"),
+    (family("announce.day = {}"), 3, f"{TOP} none"),
     (family("announce.day = { top = 0 }"), 3, f"{TOP} 0"),
     (family("announce.day = { top = 101 }"), 3, f"{TOP} 101"),
     (family("announce.day = { top = true }"), 3, f"{TOP} True"),
@@ -221,9 +221,9 @@ MISTAKES: list[tuple[str, int, str]] = [
     (family('settle = ["day"]', f"prizes.week = [{GOLD}]"), 4, "week: expected a window that settle names (day)"),
     (family(WEEK, "prizes.week = []"), 4, "week: expected a list of 1 to 20 prizes"),
     (family(WEEK, f"prizes.week = [{', '.join([GOLD] * 21)}]"), 4, "week: expected a list of 1 to 20 prizes"),
-    (family(WEEK, "prizes.week = [3]"), 4, "week: expected prizes such as"),
+    (family(WEEK, "prizes.week = [3]"), 4, 'prizes such as [{ ranks = "1", name = "gold" }], got [3]'),
     (family(WEEK, f"prizes.week = [{GOLD}, {GOLD}]"), 4, "expected each name once for a metric"),
-    (family(RUNS, WEEK, f"prizes.week = [{GOLD}]"), 5, "metric: expected one of points, runs, got None"),
+    (family(RUNS, WEEK, f"prizes.week = [{GOLD}]"), 5, "metric: expected one of points, runs, got none"),
     (prize('rank = "1", name = "a"'), 4, "rank: unknown key"),
     (prize('ranks = "1", name = "Gold"'), 4, "name: expected a-z, then up to 31 of a-z 0-9 -, got 'Gold'"),
     (prize('ranks = "1"'), 4, "name: expected a-z"),
