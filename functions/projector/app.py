@@ -12,7 +12,6 @@ from aws_lambda_powertools.metrics import MetricUnit
 from standings.aws.dynamodb.scores import decode_change
 from standings.project.commits import PruneResult
 from standings.project.projector import Record
-from standings.runtime.clock import with_retry
 from standings.runtime.logs import logger, metrics, stack_of
 from standings.stores import RankingName, StoreUnavailableError
 from standings.wiring import building_blocks, projector
@@ -73,7 +72,7 @@ def _tell(moved: list[RankingName], deadline: float) -> str:
         return ""
     queue = _looks
     try:
-        with_retry(lambda: queue.ask_now(moved), _clock.backoff(deadline))
+        _clock.backoff(deadline).retry(queue.ask_now, moved)
     except StoreUnavailableError as error:
         return f"the announcer could not be told: {error}"
     return ""

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from hashlib import sha256
-from itertools import accumulate, chain, takewhile
+from itertools import accumulate, takewhile
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -20,7 +20,7 @@ from standings.domain.scoring import decode_sort_key, encode_sortable
 from standings.domain.tiers import ROOT
 from standings.domain.windows import instant
 from standings.read.reader import period_of, score_at
-from standings.runtime.clock import RETRIED_FOR_S, Clock, retrying
+from standings.runtime.clock import Clock
 from standings.stores import AnnouncedTop, BusEvent, Look, RankingName, Standing, StoreUnavailableError
 
 # What an announcement says: how one top differs from the one before.
@@ -103,13 +103,14 @@ class Top(NamedTuple):
     proof: Proof
 
 
-def read_top(reads: TopReads, ranking: Ranking, length: int) -> Top:
+def read_top(reads: TopReads, clock: Clock, ranking: Ranking, length: int) -> Top:
     """Read the first members of a ranking. May raise StoreUnavailableError."""
-    return _Reading(reads, ranking, reads.shards(ranking)).top(length)
+    return _Reading(reads, clock, ranking, clock.retry(reads.shards, ranking)).top(length)
 
 
 class _Reading(NamedTuple):
     reads: TopReads
+    clock: Clock
     ranking: Ranking
     shards: int
 
@@ -123,7 +124,7 @@ class _Reading(NamedTuple):
         if not self._are_rows(keys):
             proof = Proof.CONTRADICTED
         elif len(keys) < length:
-            counters = self.reads.counters(self.ranking, [ROOT])
+            counters = self.clock.retry(self.reads.counters, self.ranking, [ROOT])
             proof = _proof(is_right=tiers.total(counters.get(ROOT, {})) == len(keys))
         else:
             proof = self._proof_of_last(keys, standings)
@@ -132,7 +133,7 @@ class _Reading(NamedTuple):
     def _proof_of_last(self, keys: Sequence[str], standings: Sequence[Standing]) -> Proof:
         """Compare a whole top with the members ahead of its last score, and with those who share it."""
         last = standings[-1].sort_value
-        counters = self.reads.counters(self.ranking, tiers.nodes_for(last))
+        counters = self.clock.retry(self.reads.counters, self.ranking, tiers.nodes_for(last))
         ahead = sum(standing.sort_value != last for standing in standings)
         equals, listed = tiers.equals(last, counters), keys[ahead:]
         if tiers.ahead(last, counters) != ahead:
@@ -149,11 +150,13 @@ class _Reading(NamedTuple):
     def _are_rows(self, keys: Sequence[str]) -> bool:
         """Whether each member's row has the key that the index shows, and no member is shown twice."""
         shown = {self._standing(key).member: key for key in keys}
-        return len(shown) == len(keys) and self.reads.keys(self.ranking, list(shown)) == shown
+        return len(shown) == len(keys) and self.clock.retry(self.reads.keys, self.ranking, list(shown)) == shown
 
     def _indexed(self, beyond: str, before: str | None, limit: int) -> list[str]:
-        parts = (self.reads.indexed(self.ranking, shard, beyond, before, limit) for shard in range(self.shards))
-        return sorted(chain.from_iterable(parts))[:limit]
+        keys: list[str] = []
+        for shard in range(self.shards):
+            keys += self.clock.retry(self.reads.indexed, self.ranking, shard, beyond, before, limit)
+        return sorted(keys)[:limit]
 
     def _standing(self, key: str) -> Standing:
         place, member = decode_sort_key(key, ties_by_instant=self.ranking.metric.ties_by_instant)
@@ -213,40 +216,36 @@ class Announcer:
         if found is None:
             return None
         ranking, length = found
-        announced, reads = self._patient(self.announced), self._patient(self.reads)
         # This comes before the reads of the top: whoever writes in between makes the condition of `put` fail.
-        last = announced.read(ranking)
+        last = self.clock.retry(self.announced.read, ranking)
         if last is not None and last.unsent is not None:
             self._send(ranking, last.top, last.unsent)
             last = last._replace(version=last.version + 1, announced_at_ms=self.clock.now(), unsent=None)
-            if not announced.put(ranking, last):
+            if not self.clock.retry(self.announced.put, ranking, last):
                 return look, 1
         now = self.clock.now()
         # The clock of the function that announced it may have been ahead.
         if last is not None and abs(now - last.announced_at_ms) < AT_MOST_EVERY_MS:
             return look, 1
-        top = read_top(reads, ranking, length) if length else Top((), Proof.PROVEN)
+        top = read_top(self.reads, self.clock, ranking, length) if length else Top((), Proof.PROVEN)
         differs = list(top.standings) != list(last.top if last is not None else ())
         is_due = differs and (top.proof is not Proof.CONTRADICTED or look.tries >= PATIENCE)
-        if is_due and (not self._announce(announced, ranking, last, top, now) or top.proof is Proof.PROVEN):
+        if is_due and (not self._announce(ranking, last, top, now) or top.proof is Proof.PROVEN):
             return look, 1
         if not is_due and (top.proof is Proof.PROVEN or (top.proof is Proof.OPEN and look.tries >= ENOUGH)):
             return None
         return look._replace(tries=look.tries + 1), self._wait(look.tries)
 
-    def _announce(
-        self, announced: AnnouncedTops, ranking: Ranking, last: AnnouncedTop | None, top: Top, now: int
-    ) -> bool:
+    def _announce(self, ranking: Ranking, last: AnnouncedTop | None, top: Top, now: int) -> bool:
         """Write an announcement down, send it, and note that it was sent. False if another look was faster."""
         version, seq = (last.version, last.seq) if last is not None else (0, 0)
         unsent = self._change(ranking, seq + 1, now, last.top if last is not None else (), top)
         next_ = AnnouncedTop(version + 1, seq + 1, now, top.standings, unsent)
-        if not announced.put(ranking, next_):
+        if not self.clock.retry(self.announced.put, ranking, next_):
             return False
         self._send(ranking, top.standings, unsent)
-        return announced.put(
-            ranking, next_._replace(version=version + 2, announced_at_ms=self.clock.now(), unsent=None)
-        )
+        sent = next_._replace(version=version + 2, announced_at_ms=self.clock.now(), unsent=None)
+        return self.clock.retry(self.announced.put, ranking, sent)
 
     def _change(self, ranking: Ranking, seq: int, now: int, before: Any, top: Top) -> dict[str, Any]:
         """An announcement without the whole top, which is written down beside it."""
@@ -281,7 +280,7 @@ class Announcer:
             return None
         if window.unit is not None and not metric.timetable.has(window.unit, name.period):
             return None  # A season that boards.toml no longer names
-        record = self._patient(self.records).records([name.board]).get(name.board)
+        record = self.clock.retry(self.records.records, [name.board]).get(name.board)
         ranking = Ranking(name.board, metric, window, name.period, record.generation if record is not None else 0)
         until = ranking.readable_until
         if record is None or not record.coverage.holds(ranking) or (until is not None and self.clock.now() >= until):
@@ -291,6 +290,3 @@ class Announcer:
     def _wait(self, tries: int) -> int:
         # At least half of each wait is certain, so that all of them together are.
         return min(MAX_WAIT, 1 + int((1 + self.clock.random()) / 2 * 2 ** min(tries, 10)))
-
-    def _patient(self, store: Any) -> Any:
-        return retrying(store, lambda: self.clock.backoff_for(RETRIED_FOR_S))

@@ -17,7 +17,7 @@ from standings.domain.boards import BOARD_NAME, Boards
 from standings.domain.errors import NotYourMemberError, bad_argument, bad_body, not_found
 from standings.domain.events import MAX_ID_LENGTH, RefusedEvent, no_constant, parse_event, shown
 from standings.domain.windows import instant
-from standings.runtime.clock import RETRIED_FOR_S, Clock, with_retry
+from standings.runtime.clock import Clock
 from standings.stores import Posted
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def event_status(scores: "Scores", clock: Clock, event_id: str, *, with_reason: 
     """
     if not 1 <= len(event_id) <= MAX_ID_LENGTH:
         raise bad_argument("id", f"expected 1 to {MAX_ID_LENGTH} characters, got {len(event_id)}")
-    status = with_retry(lambda: scores.status(event_id), clock.backoff_for(RETRIED_FOR_S))
+    status = clock.retry(scores.status, event_id)
     if status is None:
         detail = (
             f"nothing is known of the event {shown(event_id)}: it is on its way, or it was never sent, or it was "

@@ -11,7 +11,7 @@ from standings.domain.boards import check_member, family_of
 from standings.domain.errors import being_deleted, no_such_member
 from standings.domain.members import Image, new_image, registered, removed, rewritten
 from standings.domain.profiles import changes_of
-from standings.runtime.clock import RETRIED_FOR_S, Backoff, Clock, retrying, with_retry
+from standings.runtime.clock import RETRIED_FOR_S, Backoff, Clock
 from standings.stores import Rewrite, StoreUnavailableError
 
 # Changes and removes profiles. Boards and rankings hold no copy, so nothing else is written.
@@ -21,17 +21,18 @@ class ProfileAdmin:
     """Changes profiles; each change is one write. Raises RequestError."""
 
     def __init__(self, profiles: Profiles, clock: Clock) -> None:
-        self._profiles = retrying(profiles, lambda: clock.backoff_for(RETRIED_FOR_S))
+        self._profiles = profiles
+        self._clock = clock
 
     def put(self, member: str, document: Any) -> dict[str, Any]:
         """Set the fields that a document has, remove those that are null there, and return the profile."""
         check_member("id", member)
-        return self._profiles.change(member, changes_of(document)).fields()
+        return self._clock.retry(self._profiles.change, member, changes_of(document)).fields()
 
     def remove(self, member: str) -> None:
         """Remove a member's profile, if it has one."""
         check_member("id", member)
-        self._profiles.remove(member)
+        self._clock.retry(self._profiles.remove, member)
 
 
 # Registers, hides and removes members. Only their items are written; rankings follow as after an event.
@@ -50,7 +51,7 @@ class MemberAdmin:
         family = family_of(self._catalog.boards, board)
         check_member("id", member)
         backoff = self._clock.backoff_for(RETRIED_FOR_S)
-        records = with_retry(lambda: self._catalog.register([board]), backoff)
+        records = backoff.retry(self._catalog.register, [board])
         if records[board].is_being_deleted:
             raise being_deleted(board)
 
@@ -93,4 +94,4 @@ class MemberAdmin:
                     raise StoreUnavailableError(conflicts[0].message)
             return after
 
-        return with_retry(attempt, backoff)
+        return backoff.retry(attempt)

@@ -9,7 +9,6 @@ from standings.aws.dynamodb.ranking_reads import Trees
 from standings.domain.rolling import Shift
 from standings.domain.windows import DAY, SECOND
 from standings.project.commits import prune
-from standings.runtime.clock import with_retry
 from standings.stores import CancelReason, Lane, Lanes
 from tests.support.builders.checks import assert_tiers_count_the_entries
 from tests.support.builders.stages.cleaners import RANKING, Worker, moved, out_of_reach, tier_conflict
@@ -377,7 +376,7 @@ def _one_generation_alone(original: Callable[..., Any]) -> Callable[..., Any]:
 def _read_eventually(_: Any) -> Callable[..., Any]:
     def image(self: Any, parked: Any, backoff: Any) -> Any:
         key = (parked.board, parked.member)
-        return with_retry(lambda: self.scores.images([key]).get(key), backoff)
+        return backoff.retry(self.scores.images, [key]).get(key)
 
     return image
 

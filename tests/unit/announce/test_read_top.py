@@ -13,7 +13,10 @@ from standings.domain.boards import Ranking
 from standings.domain.boards_toml import parse_boards
 from standings.domain.scoring import Place, sort_key
 from standings.domain.tiers import Counters, Path, deltas
+from tests.support.aws.manual_clock import ManualClock
+from tests.support.builders.failures.maintenance import clock_of
 
+_CLOCK = clock_of(ManualClock(0))
 _BOARDS = parse_boards('[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all"] }')
 
 
@@ -71,7 +74,7 @@ def test_what_is_proven_is_the_top(seed: int) -> None:
             for _ in range(2)
         ]
         length, reads = rng.randint(1, 6), _Reads(scores, shown, rng.choice((1, 3)), rng)
-        top = read_top(reads, _ranking(), length)
+        top = read_top(reads, _CLOCK, _ranking(), length)
         found = [(standing.sort_value, standing.member) for standing in top.standings]
         if top.proof is Proof.PROVEN:
             assert found == _top(scores, length), (seed, scores, shown, length)
@@ -84,18 +87,21 @@ def test_what_is_proven_is_the_top(seed: int) -> None:
 @pytest.mark.parametrize(("equals", "proof"), [(MAX_EQUALS, Proof.PROVEN), (MAX_EQUALS + 1, Proof.OPEN)])
 def test_a_crowd_with_the_last_score_is_not_compared(equals: int, proof: Proof) -> None:
     scores = {f"m{number:03}": 5 for number in range(equals)}
-    assert read_top(_Reads(scores, [scores], 1, random.Random(0)), _ranking(), 10).proof is proof
+    assert read_top(_Reads(scores, [scores], 1, random.Random(0)), _CLOCK, _ranking(), 10).proof is proof
 
 
 def test_a_crowd_within_the_top_is_compared() -> None:
     scores = {f"m{number:03}": number // MAX_EQUALS for number in range(2 * MAX_EQUALS)}
-    assert read_top(_Reads(scores, [scores], 1, random.Random(0)), _ranking(), 2 * MAX_EQUALS).proof is Proof.PROVEN
+    assert (
+        read_top(_Reads(scores, [scores], 1, random.Random(0)), _CLOCK, _ranking(), 2 * MAX_EQUALS).proof
+        is Proof.PROVEN
+    )
 
 
 def test_a_member_that_the_index_shows_twice_is_listed_once() -> None:
     reads = _Reads({"a": -9, "b": -5}, [], 1, random.Random(0))
     keys = [sort_key(Place(score), member) for score, member in ((-9, "a"), (-5, "b"), (-3, "a"))]
     with mock.patch.object(reads, "indexed", return_value=keys):
-        top = read_top(reads, _ranking(), 3)
+        top = read_top(reads, _CLOCK, _ranking(), 3)
     assert top.proof is Proof.CONTRADICTED
     assert [standing.member for standing in top.standings] == ["a", "b"]

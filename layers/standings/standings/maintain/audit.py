@@ -12,7 +12,7 @@ from standings.domain.rolling import rolling_of, rolling_windows
 from standings.domain.windows import MINUTE, SECOND
 from standings.maintain.audited_rankings import ROUNDS, SETTLING, AuditCall, Kind, StepAudit, TierAudit
 from standings.maintain.turns import Lease, Run
-from standings.runtime.clock import Clock, with_retry
+from standings.runtime.clock import Clock
 from standings.stores import SLOTS, AuditPosition, DamagedLog, Listed, Tally
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class BoardAudit:
             if not is_first and self.call.is_over(ROUNDS * SETTLING):
                 return {"stage": "tiers", "ranking": code, "within": within}
             is_first = False
-            self.call.read["rankings"] += within is None
+            self.call.looked_at["rankings"] += within is None
             try:
                 within = self._tiers(ranking, within)
             except DamagedLog as damage:
@@ -118,15 +118,15 @@ class BoardAudit:
     def _members(self, slot: int, after: str | None) -> str | None:
         """Compare the members of a slot: the last one compared if the call was over, None when all are done."""
         while True:
-            page = self.call.reads.members(self.call.board, slot, after, PAGE_SIZE)
+            page = self.call.clock.retry(self.call.store.members, self.call.board, slot, after, PAGE_SIZE)
             images = [image for image in page if isinstance(image, Image)]
             for item in page:
                 if not isinstance(item, Image):
                     self.call.add(Kind.DAMAGED, member=item.member, found=item.why)
             ranked = [(image, ranking) for image in images for ranking in self._ranked(image)]
-            rows = self.call.reads.rows([(ranking, image.member) for image, ranking in ranked])
-            self.call.read["members"] += len(page)
-            self.call.read["rows"] += len(ranked)
+            rows = self.call.clock.retry(self.call.store.rows, [(ranking, image.member) for image, ranking in ranked])
+            self.call.looked_at["members"] += len(page)
+            self.call.looked_at["rows"] += len(ranked)
             for image, ranking in ranked:
                 if self.seen is not None:
                     self.seen(image, ranking)
@@ -155,7 +155,7 @@ class BoardAudit:
         The others are compared member by member (`_members`).
         """
         members = [entry.member for entry in entries]
-        images = self.call.reads.images(self.call.board, members)
+        images = self.call.clock.retry(self.call.store.images, self.call.board, members)
         for member in members:
             image = images.get(member)
             if image is None or ranking not in set(self._ranked(image)):
@@ -209,7 +209,7 @@ class Audits:
 
     def audit_board(self, call: AuditCall, cursor: Mapping[str, Any] | None) -> dict[str, Any] | None:
         """One call of an audit of one board; None if there is no such board any more."""
-        record = with_retry(lambda: self.catalog.current(call.board), self.clock.backoff(call.deadline))
+        record = self.clock.backoff(call.deadline).retry(self.catalog.current, call.board)
         if record is None or record.deleted or (record.job is not None and record.job.task == DELETE):
             return None
         family = self.catalog.boards.family(call.board)

@@ -13,7 +13,7 @@ from standings.domain.members import Image, place
 from standings.domain.rolling import Block, RollingRankings, Steps, list_key, lists_of, steps_of
 from standings.domain.scoring import Place, encode_sortable, sort_key
 from standings.domain.tiers import ROOT, Path, depth, path, span
-from standings.runtime.clock import RETRIED_FOR_S, Clock, retrying, with_retry
+from standings.runtime.clock import RETRIED_FOR_S, Clock
 from standings.stores import (
     SLOTS,
     DamagedItem,
@@ -62,8 +62,8 @@ class AuditCall:
     """One call of an audit of a board. `deadline` is of the monotonic clock, `grace` in milliseconds.
 
     `most_units` are the read units of the store (`store.units`) at which the call ends; None: it has no such end.
-    `read` counts what was compared, `found` the findings by kind. `examples` holds the first differences with their
-    keys.
+    `looked_at` counts what was compared, `found` the findings by kind. `examples` holds the first differences with
+    their keys.
     """
 
     board: str
@@ -72,14 +72,9 @@ class AuditCall:
     deadline: float
     grace: int
     most_units: float | None = None
-    read: Counter[str] = field(default_factory=Counter)
+    looked_at: Counter[str] = field(default_factory=Counter)
     found: Counter[Kind] = field(default_factory=Counter)
     examples: list[dict[str, Any]] = field(default_factory=list)
-
-    @property
-    def reads(self) -> "AuditReads":
-        """The store, for cheap reads: each is retried for up to `RETRIED_FOR_S`."""
-        return retrying(self.store, lambda: self.clock.backoff_for(RETRIED_FOR_S))
 
     def is_over(self, reserve: float = 0.0) -> bool:
         """Whether the call must end: in `reserve` seconds its time is over, or its read units are used up."""
@@ -90,7 +85,7 @@ class AuditCall:
         """Read one moment; None if writes conflict for `RETRIED_FOR_S` or until the deadline."""
         backoff = self.clock.backoff(min(self.deadline, self.clock.monotonic() + RETRIED_FOR_S))
         try:
-            return with_retry(read, backoff)
+            return backoff.retry(read)
         except StoreUnavailableError:
             return None
 
@@ -169,7 +164,7 @@ class AuditCall:
             "drift": sum(count for kind, count in self.found.items() if kind not in NO_DIFFERENCE),
             "found": {kind.value: self.found[kind] for kind in Kind},
             "examples": self.examples,
-            "looked_at": {name: self.read[name] for name in LOOKED_AT},
+            "looked_at": {name: self.looked_at[name] for name in LOOKED_AT},
             "read_units": round(units),
         }
 
@@ -212,7 +207,7 @@ class RankingEntries:
 
     def _partition(self, partition: Partition, beyond: str, before: str | None = None) -> Iterator[Listed]:
         while True:
-            page = self._call.reads.entries(self._ranking, partition, beyond, before, PAGE)
+            page = self._call.clock.retry(self._call.store.entries, self._ranking, partition, beyond, before, PAGE)
             yield from page
             if len(page) < PAGE:
                 return
@@ -367,7 +362,7 @@ class TierAudit:
         self._compare = compare
         self._moving = moving
         self._entries = RankingEntries(call, ranking)
-        self._root = call.reads.root(ranking)
+        self._root = call.clock.retry(call.store.root, ranking)
         self._passed: list[Listed] = []
         self._doubts: list[Path] = []
         self._odd: list[_Odd] = []
@@ -509,8 +504,8 @@ class TierAudit:
         )
 
     def _nodes(self, paths: Sequence[Path]) -> dict[Path, Mapping[int, int]]:
-        nodes = self._call.reads.nodes(self._ranking, paths, self._root.lanes)
-        self._call.read["nodes"] += len(nodes)
+        nodes = self._call.clock.retry(self._call.store.nodes, self._ranking, paths, self._root.lanes)
+        self._call.looked_at["nodes"] += len(nodes)
         return nodes
 
     def _entry_paths(self, beyond: str) -> Iterator[Path]:
@@ -518,7 +513,7 @@ class TierAudit:
         for entry in self._entries.following(beyond, self._root.shards):
             if entry.place is not None:
                 yield path(entry.place.sort_value)
-            self._call.read["entries"] += 1
+            self._call.looked_at["entries"] += 1
             self._passed.append(entry)
             if len(self._passed) >= MAX_PASSED:
                 self._compare_passed()
@@ -551,12 +546,12 @@ class StepAudit:
     def members(self, images: Sequence[Image]) -> None:
         """Compare the rows of members with their items, and the list items that both lead to."""
         call = self._call
-        rows = call.reads.steps(self._rankings, [image.member for image in images])
+        rows = call.clock.retry(call.store.steps, self._rankings, [image.member for image in images])
         members = [self._member(image.member, image, rows.get(image.member)) for image in images]
         keys = [(block, member.member) for member in members for block in sorted(member.blocks)]
-        items = call.reads.listed(self._rankings, keys)
-        call.read["rows"] += len(images)
-        call.read["list_items"] += len(keys)
+        items = call.clock.retry(call.store.listed, self._rankings, keys)
+        call.looked_at["rows"] += len(images)
+        call.looked_at["list_items"] += len(keys)
         doubts: dict[str, list[Block]] = {}
         by_name = {member.member: member for member in members}
         for block, name in keys:
@@ -579,7 +574,7 @@ class StepAudit:
             if entry.block is not None and period == max(entry.block.first, low)
         ]
         names = list(dict.fromkeys(member for _, member in new))
-        images = self._call.reads.images(self._rankings.board, names)
+        images = self._call.clock.retry(self._call.store.images, self._rankings.board, names)
         window = self._rankings.window
         expected = {name: steps_of(images.get(name), self._rankings, now).by_block(window, low) for name in names}
         for block, name in new:
@@ -594,7 +589,7 @@ class StepAudit:
         places: dict[str, Place | None] = {}
         for images in self._recent():
             names = [image.member for image in images]
-            rows = self._call.reads.steps(self._rankings, names)
+            rows = self._call.clock.retry(self._call.store.steps, self._rankings, names)
             found = {name: rows[name].steps if name in rows else NO_STEPS for name in names}
             places |= {name: steps.place(period) for name, steps in found.items() if steps is not None}
             if self._call.clock.monotonic() >= self._call.deadline:
@@ -607,7 +602,7 @@ class StepAudit:
             page: list[Image | DamagedItem] = []
             while not page or len(page) == PAGE_SIZE:
                 after = page[-1].member if page else None
-                page = self._call.reads.members(self._rankings.board, slot, after, PAGE_SIZE)
+                page = self._call.clock.retry(self._call.store.members, self._rankings.board, slot, after, PAGE_SIZE)
                 yield [image for image in page if isinstance(image, Image) and self._call.is_recent(image)]
                 if not page:
                     break

@@ -9,7 +9,6 @@ it are named.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Final
 
 from standings.aws.dynamodb.scores import Scores
@@ -18,7 +17,7 @@ from standings.domain.boards import check_member
 from standings.domain.members import Image, removed
 from standings.maintain.rebuild import RewriteMembers
 from standings.maintain.settlements import Mentions
-from standings.runtime.clock import Backoff, Clock, with_retry
+from standings.runtime.clock import Backoff, Clock
 from standings.stores import MAX_ACTIONS, DamagedItem, StoreUnavailableError
 
 MAX_NAMED: Final = 1_000  # Boards or files after which an answer is given, so that it does not become too long
@@ -87,9 +86,9 @@ class Erase:
         done = False
         try:
             if cursor is None:
-                so_far.profile = with_retry(partial(self.forget, member), backoff)
+                so_far.profile = backoff.retry(self.forget, member)
             while not (done or backoff.expired or so_far.is_long):
-                names = with_retry(partial(self.catalog.records.names, so_far.after, MAX_ACTIONS), backoff)
+                names = backoff.retry(self.catalog.records.names, so_far.after, MAX_ACTIONS)
                 known = self._remove(names, member, deadline, so_far, backoff)
                 is_whole = all(self._look(name, member, name in known, so_far, backoff) for name in names)
                 done = is_whole and len(names) < MAX_ACTIONS
@@ -126,7 +125,7 @@ class Erase:
         """
         keys = [(board, member) for board in boards]
         damaged: list[DamagedItem] = []
-        images = with_retry(lambda: self.scores.images(keys, consistent=True, damaged=damaged), backoff)
+        images = backoff.retry(self.scores.images, keys, consistent=True, damaged=damaged)
         so_far.problems += ({"board": item.board, "why": str(item)} for item in set(damaged))
         there = [image for image in images.values() if not image.removed]
         rewrites = RewriteMembers(self.scores, self.clock, deadline, self._removed)

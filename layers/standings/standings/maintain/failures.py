@@ -4,7 +4,6 @@ import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
@@ -16,7 +15,7 @@ from standings.domain.rolling import Shift, placing_shifts
 from standings.domain.windows import DAY, MINUTE, instant
 from standings.project.commits import placings
 from standings.project.projector import Backfill, announced
-from standings.runtime.clock import Backoff, Clock, retrying, with_retry
+from standings.runtime.clock import Backoff, Clock
 from standings.stores import (
     REPLAYABLE_DAYS,
     DeadLetter,
@@ -77,16 +76,6 @@ class ParkedObject:
     records: int = 0
     members: dict[MemberKey, ParkedMember] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
-
-
-def stored_objects(objects: "FailureBucket", keys: Collection[str] | None, after: str) -> "Iterator[StoredObject]":
-    """The parked objects with these keys (None: all) that follow a key, in order."""
-    for prefix in (LAMBDA_PREFIX, PROJECTOR_PREFIX):
-        last: str | None = max(after, prefix)
-        while last is not None and last.startswith(prefix):
-            page = objects.listed(prefix, last, PAGE)
-            yield from (stored for stored in page if keys is None or stored.key in keys)
-            last = page[-1].key if len(page) >= PAGE else None
 
 
 def read_parked(
@@ -174,12 +163,11 @@ class ParkedRecords:
         """The parked objects, with reason, members and age. `cursor` is that of the previous answer."""
         shown: list[dict[str, Any]] = []
         answer: dict[str, Any] = {"done": True, "cursor": cursor, "why": None, "objects": shown}
-        objects = retrying(self.objects, lambda: self.clock.backoff(deadline))
         try:
-            for stored in stored_objects(objects, chosen.names, cursor):
+            for stored in self.stored(deadline, chosen.names, cursor):
                 if len(shown) >= min(limit, MAX_SHOWN) or self.clock.monotonic() >= deadline:
                     return {**answer, "done": False}
-                parked = self.read(objects, stored, chosen)
+                parked = self.read(deadline, stored, chosen)
                 if parked is not None:
                     shown.append(self._shown(stored, parked))
                 answer["cursor"] = stored.key
@@ -197,9 +185,18 @@ class ParkedRecords:
         """
         return _Replay(self, deadline, chosen, cursor or {}).run()
 
-    def read(self, objects: "FailureBucket", stored: "StoredObject", chosen: Selection) -> ParkedObject | None:
+    def stored(self, deadline: float, keys: Collection[str] | None, after: str) -> "Iterator[StoredObject]":
+        """The parked objects with these keys (None: all) that follow a key, in order."""
+        for prefix in (LAMBDA_PREFIX, PROJECTOR_PREFIX):
+            last: str | None = max(after, prefix)
+            while last is not None and last.startswith(prefix):
+                page = self.clock.backoff(deadline).retry(self.objects.listed, prefix, last, PAGE)
+                yield from (stored for stored in page if keys is None or stored.key in keys)
+                last = page[-1].key if len(page) >= PAGE else None
+
+    def read(self, deadline: float, stored: "StoredObject", chosen: Selection) -> ParkedObject | None:
         """The records of an object; None if it is gone or not chosen."""
-        content = objects.content(stored.key)
+        content = self.clock.backoff(deadline).retry(self.objects.content, stored.key)
         if content is None:
             return None
         parked = read_parked(stored, content, self.decode, self.report)
@@ -225,7 +222,7 @@ class ParkedRecords:
             why = why or outcome.failure
             never.update(((move.ranking.board, move.member), reason) for move, reason in outcome.refused)
         try:
-            with_retry(partial(self.tell, announced(self.boards, outcomes)), backoff)
+            backoff.retry(self.tell, announced(self.boards, outcomes))
         except StoreUnavailableError as error:
             why = why or str(error)
         return never, why
@@ -248,7 +245,7 @@ class ParkedRecords:
             yield from placing_shifts(family, image, generation, now, rewrite_every_item=True)
 
     def _image(self, named: ParkedMember, backoff: Backoff) -> Image | None:
-        return with_retry(partial(self.scores.image, (named.board, named.member)), backoff)
+        return backoff.retry(self.scores.image, (named.board, named.member))
 
     def _problem(self, named: ParkedMember) -> str | None:
         if named.made is not None and self.clock.now() - named.made > REPLAYABLE_MS:
@@ -286,7 +283,6 @@ class _Position:
 class _Replay:
     def __init__(self, care: ParkedRecords, deadline: float, chosen: Selection, cursor: Mapping[str, Any]) -> None:
         self._care = care
-        self._objects = retrying(care.objects, lambda: care.clock.backoff(deadline))
         self._deadline = deadline
         self._chosen = chosen
         self._position = _Position(**cursor)
@@ -295,7 +291,7 @@ class _Replay:
         self._why: str | None = None
 
     def run(self) -> dict[str, Any]:
-        stored = stored_objects(self._objects, self._chosen.names, self._position.after)
+        stored = self._care.stored(self._deadline, self._chosen.names, self._position.after)
         try:
             done = all(map(self._replay, stored))
         except StoreUnavailableError as error:
@@ -314,13 +310,13 @@ class _Replay:
             return False
         if self._position.begun != stored.key:
             self._position = _Position(self._position.after, stored.key)
-        parked = self._care.read(self._objects, stored, self._chosen)
+        parked = self._care.read(self._deadline, stored, self._chosen)
         if parked is not None:
             if not self._place(stored.key, list(parked.members.values())):
                 return False
             self._add_problems(stored.key, parked.problems)
             if not self._position.stays:
-                self._objects.delete(stored.key)
+                self._care.clock.backoff(self._deadline).retry(self._care.objects.delete, stored.key)
             self._tally["left" if self._position.stays else "removed"] += 1
         self._position.after = stored.key
         return True
@@ -452,7 +448,7 @@ class DeadLetterTasks:
         try:
             while empty < EMPTY_ROUNDS and not enough() and not backoff.expired and len(held) < MAX_HELD:
                 hold = int(deadline - self._clock.monotonic()) + HOLD_MARGIN
-                letters = with_retry(partial(self._queue.receive, hold), backoff)
+                letters = backoff.retry(self._queue.receive, hold)
                 empty = 0 if letters else empty + 1
                 seen += len(letters)
                 gone = do(letters)

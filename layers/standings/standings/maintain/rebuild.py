@@ -26,7 +26,7 @@ from standings.domain.rolling import Shift, placing_shifts
 from standings.domain.windows import HOUR, SECOND
 from standings.project.commits import MAX_MOVES, placings
 from standings.project.projector import Backfill
-from standings.runtime.clock import Clock, with_retry
+from standings.runtime.clock import Clock
 from standings.stores import (
     MAX_ACTIONS,
     SLOTS,
@@ -154,7 +154,7 @@ class RewriteMembers:
     def _try(self, chunk: Chunk) -> list[Chunk]:
         """Write members in one transaction. Returns those to try again, in the chunks to try them in."""
         if len(chunk) == 1:  # others may have written the member while its try waited
-            image = with_retry(partial(self._scores.image, (chunk[0].board, chunk[0].member)), self._backoff)
+            image = self._backoff.retry(self._scores.image, (chunk[0].board, chunk[0].member))
             chunk = chunk if image is None else [image]
         before: list[Image] = []
         changes: list[Rewrite] = []
@@ -169,7 +169,7 @@ class RewriteMembers:
             return []
         if self._backoff.expired:
             raise too_busy()
-        conflicts = with_retry(lambda: self._scores.apply([], changes, self._clock.now(), self._fence), self._backoff)
+        conflicts = self._backoff.retry(lambda: self._scores.apply([], changes, self._clock.now(), self._fence))
         if not conflicts:
             self.done += [rewrite.image for rewrite in changes]
             return []
@@ -339,7 +339,7 @@ class _Run:
         tops = self._service.tops
         if job.phase == SWITCHED:
             # No move brought the new generation's top, so no projector has asked for a look at it.
-            with_retry(partial(tops.look, self._family, self._board, self._now()), self._backoff)
+            self._backoff.retry(tops.look, self._family, self._board, self._now())
         if job.phase in AFTER_WAITING:
             return self._save(record, self._enter(AFTER_WAITING[job.phase]))
         if job.phase == REMOVING:
@@ -391,7 +391,7 @@ class _Run:
         slot, after = job.slot, job.after
         while slot < SLOTS and len(images) < _PART:
             limit = _PART - len(images)
-            page = with_retry(partial(self._service.scores.members, self._board, slot, after, limit), self._backoff)
+            page = self._backoff.retry(self._service.scores.members, self._board, slot, after, limit)
             # The audit reports damaged items. Nothing that they hold can be placed.
             images += (image for image in page if isinstance(image, Image))
             slot, after = (slot + 1, None) if len(page) < limit else (slot, page[-1].member)
@@ -431,7 +431,7 @@ class _Run:
         rankings = [ranking for ranking in rankings if not ranking.window.rolling]
         rows = [(ranking._replace(generation=generation), name) for ranking in rankings for name in removed_members]
         entries: dict[str, list[Ranking]] = {}
-        for (ranking, name), row in with_retry(partial(self._service.rows, rows), self._backoff).items():
+        for (ranking, name), row in self._backoff.retry(self._service.rows, rows).items():
             if row.key is not None:
                 entries.setdefault(name, []).append(ranking)
         return entries
@@ -451,7 +451,7 @@ class _Run:
         return RewriteMembers(self._service.scores, self._service.clock, self._deadline, change, fence).run(chunks)
 
     def _record(self) -> BoardRecord:
-        return with_retry(lambda: self._service.catalog.known(self._board), self._backoff)
+        return self._backoff.retry(self._service.catalog.known, self._board)
 
     def _save(self, record: BoardRecord, change: _Change) -> BoardRecord:
         """Write a change of the record, unless another call has moved the job on; returns the record as it is then."""
@@ -460,7 +460,7 @@ class _Run:
             if record.latest != before.latest or (record.job and record.job.token) != (job and job.token):
                 return record
             changed = replace(change(record), version=record.version + 1)
-            if with_retry(partial(self._service.catalog.records.put, changed, record), self._backoff):
+            if self._backoff.retry(self._service.catalog.records.put, changed, record):
                 return changed
             if not self._backoff.wait():
                 raise StoreUnavailableError(f"others keep writing the record of board {self._board!r}: try again later")
@@ -491,7 +491,7 @@ def rebuild_all(rebuild: Rebuild, pattern: str, cursor: int | None, deadline: fl
     backoff = rebuild.clock.backoff(deadline)
     boards, waits, problems = 0, list[float](), list[dict[str, str]]()
     after: str | None = None
-    while names := with_retry(partial(rebuild.catalog.records.names, after, MAX_ACTIONS), backoff):
+    while names := backoff.retry(rebuild.catalog.records.names, after, MAX_ACTIONS):
         after = names[-1]
         for name in names:
             if not fnmatchcase(name, pattern) or rebuild.catalog.boards.family(name) is None:
@@ -515,7 +515,7 @@ def _go_on(rebuild: Rebuild, board: str, since: int, deadline: float) -> Progres
     """Continue the rebuild of a board for at most half of the time that is left; None if it is done."""
     now = rebuild.clock.monotonic()
     deadline = now + (deadline - now) / 2
-    record = with_retry(lambda: rebuild.catalog.current(board), rebuild.clock.backoff(deadline))
+    record = rebuild.clock.backoff(deadline).retry(rebuild.catalog.current, board)
     if record is None or (record.job is None and record.renewed >= since):
         return None
     return rebuild.go_on(board, REBUILD, deadline, begin=record.job is None)

@@ -19,7 +19,7 @@ from standings.domain.windows import final_at, instant, label_of
 from standings.maintain.audit import BoardAudit
 from standings.maintain.audited_rankings import AuditCall, Kind, RankingEntries
 from standings.read.reader import period_of, score_at
-from standings.runtime.clock import RETRIED_FOR_S, Clock, retrying
+from standings.runtime.clock import Clock
 from standings.stores import MAX_EVENTS, MAX_KEYS, BusEvent, StoreUnavailableError
 
 # The lines of settled files, and a checksum of what they say whatever their order.
@@ -128,10 +128,10 @@ _PART: Final = "standings-"
 _SENT: Final = "sent-"
 
 
-def keys_of(results: ResultsBucket, prefix: str, after: str = "") -> Iterator[str]:
+def keys_of(results: ResultsBucket, clock: Clock, prefix: str, after: str) -> Iterator[str]:
     """All keys that begin with a prefix and sort after `after`, in order."""
     while True:
-        keys = results.keys(prefix, after)
+        keys = clock.retry(results.keys, prefix, after)
         yield from keys
         if len(keys) < MAX_KEYS:
             return
@@ -161,32 +161,37 @@ class Files:
     start: str
     end: str
 
-    @property
-    def _store(self) -> ResultsBucket:
-        return retrying(self.results, lambda: self.clock.backoff_for(RETRIED_FOR_S))
+    def _content(self, name: str) -> bytes | None:
+        return self.clock.retry(self.results.content, self.prefix + name)
+
+    def _put(self, name: str, content: bytes) -> None:
+        self.clock.retry(self.results.put, self.prefix + name, content)
+
+    def _keys(self, beginning: str, after: str = "") -> Iterator[str]:
+        return keys_of(self.results, self.clock, self.prefix + beginning, after)
 
     def summary(self) -> dict[str, Any] | None:
         """What makes the settlement; None if the period is not settled."""
-        content = self._store.content(self.prefix + SUMMARY)
+        content = self._content(SUMMARY)
         return None if content is None else orjson.loads(content)
 
     def settle(self, summary: dict[str, Any]) -> None:
         """Write the summary, unless there is one."""
-        self._store.put_new(self.prefix + SUMMARY, as_json(summary))
+        self.clock.retry(self.results.put_new, self.prefix + SUMMARY, as_json(summary))
 
     def begin(self, attempt: str) -> None:
         """Write down that an attempt begins to write files. From now on, older attempts are outdated."""
         about = {"attempt": attempt, "start": self.start, "end": self.end}
-        self._store.put(self.prefix + ATTEMPT, as_json(about))
+        self._put(ATTEMPT, as_json(about))
 
     def is_outdated(self, attempt: str | None) -> bool:
         """Whether another attempt has begun to write files after this one."""
-        content = self._store.content(self.prefix + ATTEMPT)
+        content = self._content(ATTEMPT)
         return content is None or orjson.loads(content)["attempt"] != attempt
 
     def are_of_another_period(self) -> bool:
         """Whether the files that are there belong to a period that shares no time with this one."""
-        content = self._store.content(self.prefix + ATTEMPT) or self._store.content(self.prefix + SUMMARY)
+        content = self._content(ATTEMPT) or self._content(SUMMARY)
         if content is None:
             return False
         about = orjson.loads(content)
@@ -205,45 +210,46 @@ class Files:
 
         The summary goes last. If the call dies in between, the period is still settled.
         """
-        self._store.delete(self.prefix + ALL_SENT)
-        self._store.delete(self.prefix + SUMMARY)
+        self.clock.retry(self.results.delete, self.prefix + ALL_SENT)
+        self.clock.retry(self.results.delete, self.prefix + SUMMARY)
 
     def put_part(self, number: int, lines: list[Line]) -> None:
         """Write some lines, in both formats."""
-        self._store.put(self._part(number), json_part(lines))
-        self._store.put(f"{self.prefix}{_PART}{number:05}.csv.gz", csv_part(lines))
+        self._put(_part(number), json_part(lines))
+        self._put(f"{_PART}{number:05}.csv.gz", csv_part(lines))
 
     def drop_parts_after(self, number: int) -> None:
         """Delete the parts that an earlier try left behind the last one."""
         last = f"{self.prefix}{_PART}{number:05}~"
-        for key in list(keys_of(self._store, self.prefix + _PART, last)):
-            self._store.delete(key)
+        for key in list(self._keys(_PART, last)):
+            self.clock.retry(self.results.delete, key)
 
     def lines(self, parts: int) -> Iterator[Line]:
         """The lines of the first parts, in order. A part that is missing has none."""
         for number in range(1, parts + 1):
-            yield from read_part(self._store.content(self._part(number)) or _EMPTY)
+            yield from read_part(self._content(_part(number)) or _EMPTY)
 
     def sent(self) -> set[str]:
         """The ids of the events that were put."""
-        keys = keys_of(self._store, self.prefix + _SENT)
-        return {sent for key in keys for sent in orjson.loads(self._store.content(key) or b"[]")}
+        contents = (self.clock.retry(self.results.content, key) for key in self._keys(_SENT))
+        return {sent for content in contents for sent in orjson.loads(content or b"[]")}
 
     def add_sent(self, ids: list[str]) -> None:
         """Remember that events were put."""
-        number = sum(1 for _ in keys_of(self._store, self.prefix + _SENT)) + 1
-        self._store.put(f"{self.prefix}{_SENT}{number:05}.json", as_json(ids))
+        number = sum(1 for _ in self._keys(_SENT)) + 1
+        self._put(f"{_SENT}{number:05}.json", as_json(ids))
 
     def all_sent(self) -> bool:
         """Whether all events were put."""
-        return self._store.content(self.prefix + ALL_SENT) is not None
+        return self._content(ALL_SENT) is not None
 
     def mark_all_sent(self, events: int) -> None:
         """Remember that all events were put: so many."""
-        self._store.put(self.prefix + ALL_SENT, as_json({"events": events}))
+        self._put(ALL_SENT, as_json({"events": events}))
 
-    def _part(self, number: int) -> str:
-        return f"{self.prefix}{_PART}{number:05}{_JSON_PART}"
+
+def _part(number: int) -> str:
+    return f"{_PART}{number:05}{_JSON_PART}"
 
 
 _EMPTY: Final = json_part([])
@@ -479,7 +485,8 @@ class Settlement:
     def _write(self, at: Mapping[str, Any]) -> dict[str, Any]:
         """Write the next part of the list."""
         ranking = self.ranking._replace(generation=self.record.generation)
-        following = RankingEntries(self.call, ranking).following(at["after"], self.call.reads.root(ranking).shards)
+        root = self.call.clock.retry(self.call.store.root, ranking)
+        following = RankingEntries(self.call, ranking).following(at["after"], root.shards)
         after, listed, rank, last = at["after"], at["listed"], at["rank"], at["last"]
         lines: list[Line] = []
         for entry in following:

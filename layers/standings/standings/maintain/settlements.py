@@ -29,7 +29,7 @@ from standings.maintain.settlement import (
     keys_of,
 )
 from standings.maintain.turns import Lease, Run
-from standings.runtime.clock import RETRIED_FOR_S, Clock, retrying, with_retry
+from standings.runtime.clock import Clock
 from standings.stores import Position
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Settlements:
         return f"{self.clock.now()}-{position.version}"
 
     def _check_known(self, board: str) -> None:
-        with_retry(lambda: self.catalog.known(board), self.clock.backoff_for(RETRIED_FOR_S))
+        self.clock.retry(self.catalog.known, board)
 
     def _settle(
         self,
@@ -196,8 +196,7 @@ class Settlements:
         final = final_at(timetable, window, ranking.period)
         if final is None or now < final:
             raise NotSettledError(f"the period is final at {instant(final)}: settle it then")
-        backoff = self.clock.backoff_for(RETRIED_FOR_S)
-        record = with_retry(lambda: self.catalog.current(ranking.board), backoff)
+        record = self.clock.retry(self.catalog.current, ranking.board)
         is_gone = record is None or record.deleted or (record.job is not None and record.job.task == DELETE)
         if record is None or (is_gone and not files_are_there):
             raise NotSettledError("there is no such board, or it is being deleted")
@@ -221,12 +220,11 @@ class Settlements:
         ValueError if there are none because the board has had no event.
         """
         place = self.open_place
-        results = retrying(place.results, lambda: self.clock.backoff_for(RETRIED_FOR_S))
         found: list[Any] = []
         prefix = board_prefix(board)
-        for key in keys_of(results, prefix, cursor or ""):
+        for key in keys_of(place.results, self.clock, prefix, cursor or ""):
             if key.endswith(f"/{SUMMARY}"):
-                content = results.content(key)
+                content = self.clock.retry(place.results.content, key)
                 if content is not None:
                     found.append({**orjson.loads(content), "prefix": key.removesuffix(SUMMARY)})
             if len(found) == MAX_LISTED:
@@ -332,8 +330,7 @@ class _Visits:
         What was final before the board's first event has nobody.
         """
         now = self._settlements.clock.now()
-        backoff = self._settlements.clock.backoff_for(RETRIED_FOR_S)
-        record = with_retry(lambda: self._settlements.catalog.current(board), backoff)
+        record = self._settlements.clock.retry(self._settlements.catalog.current, board)
         if record is None or record.deleted:
             return
         for ranking in open_rankings(family, board, now):
@@ -347,15 +344,16 @@ class _Visits:
 
     def _done(self, board: str, paths: Iterable[str]) -> set[str]:
         """The paths of those rankings of a board whose events were all put. It lists no files of earlier periods."""
-        results = retrying(self._place.results, lambda: self._settlements.clock.backoff_for(RETRIED_FOR_S))
         earliest: dict[str, str] = {}
         for path in paths:
             window, _, label = path.rpartition("/")
             earliest[window] = min(label, earliest.get(window, label))
+        folder = board_prefix(board)
+        keys = partial(keys_of, self._place.results, self._settlements.clock)
         return {
-            key.removeprefix(board_prefix(board)).removesuffix(f"/{ALL_SENT}")
+            key.removeprefix(folder).removesuffix(f"/{ALL_SENT}")
             for window, label in earliest.items()
-            for key in keys_of(results, f"{board_prefix(board)}{window}/", f"{board_prefix(board)}{window}/{label}")
+            for key in keys(f"{folder}{window}/", f"{folder}{window}/{label}")
             if key.endswith(f"/{ALL_SENT}")
         }
 
@@ -377,9 +375,8 @@ class Mentions:
 
     def of(self, board: str, member: str, after: str) -> Iterator[tuple[str, bool]]:
         """Each file of JSON lines of a board whose key sorts after `after`, and whether it holds the member."""
-        results = retrying(self.results, partial(self.clock.backoff_for, RETRIED_FOR_S))
         prefix = board_prefix(board)
-        for key in keys_of(results, prefix, after if after.startswith(prefix) else ""):
+        for key in keys_of(self.results, self.clock, prefix, after if after.startswith(prefix) else ""):
             if is_json_part(key):
-                content = results.content(key)
+                content = self.clock.retry(self.results.content, key)
                 yield key, content is not None and holds(content, member)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from standings.domain.windows import MINUTE, SECOND
-from standings.runtime.clock import Clock, with_retry
+from standings.runtime.clock import Clock
 from standings.stores import Position
 
 # Keeps runs apart: one at a time, with a record of where the turn over all boards is.
@@ -38,7 +38,7 @@ class Lease(Generic[P]):
 
     def take(self, deadline: float, *, scheduled: bool) -> P | None:
         """The record, leased to this run; None if another run has it."""
-        stored = with_retry(self.positions.read, self.clock.backoff(deadline))
+        stored = self.clock.backoff(deadline).retry(self.positions.read)
         now = self.clock.now()
         if stored.leased_until is not None and now < stored.leased_until:
             return None
@@ -53,7 +53,7 @@ class Lease(Generic[P]):
     def put(self, position: P, deadline: float) -> P | None:
         """Store a record in the place of the version before; None if there is another version."""
         position = replace(position, version=position.version + 1)
-        return position if with_retry(lambda: self.positions.put(position), self.clock.backoff(deadline)) else None
+        return position if self.clock.backoff(deadline).retry(self.positions.put, position) else None
 
     def end(self, position: P, deadline: float) -> P | None:
         """Store a record that no run has leased; None if there is another version."""
@@ -130,7 +130,7 @@ class Run(Generic[P]):
         return self._next(board), None
 
     def _next(self, board: str | None) -> str | None:
-        return with_retry(lambda: self._next_board(board), self._lease.clock.backoff(self._deadline))
+        return self._lease.clock.backoff(self._deadline).retry(self._next_board, board)
 
     def _visited(self, board: str, at: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
         """Visit a board. An error is stored and raised."""

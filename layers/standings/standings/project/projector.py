@@ -22,7 +22,7 @@ from standings.project.commits import (
     one_by_one,
     shift_in_window,
 )
-from standings.runtime.clock import Backoff, Clock, with_retry
+from standings.runtime.clock import Backoff, Clock
 from standings.stores import MemberKey, RankingName, StoreRefusedError, StoreUnavailableError
 
 # Moves members in many rankings at once: each ranking, and each rolling window, in transactions of its own.
@@ -179,7 +179,7 @@ class _Batch:
         outcomes: list[Outcome] = []
         backoff = self._backoff()
         try:
-            generations = with_retry(lambda: catalog.written(board for board, _ in self._positions), backoff)
+            generations = backoff.retry(catalog.written, [board for board, _ in self._positions])
         except StoreUnavailableError as error:
             self._unfinished.update(*self._positions.values())
             self._result.why = f"the records of the boards could not be read: {error}"

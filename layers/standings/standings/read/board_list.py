@@ -16,7 +16,7 @@ def boards(request: Request, *, prefix: str, limit: int, cursor: str | None) -> 
     if prefix and not BOARD_NAME.fullmatch(prefix):
         raise bad_argument("prefix", f"no name of a board begins with {prefix[:80]!r}")
     after = None if cursor is None else read_name(cursor, prefix)
-    names = request.store.boards(prefix, after, limit + 1)
+    names = request.read(request.store.boards, prefix, after, limit + 1)
     following = encode_name(names[limit - 1], prefix) if len(names) > limit else None
     return {"boards": [{"board": name} for name in names[:limit]], "next": following}
 

@@ -20,7 +20,7 @@ def history(question: Question, *, member: str, periods: int) -> dict[str, Any]:
         rankings.append(before)
     found = read_ranks(question.request, rankings, [member], question.method, shared=len(rankings))
     if not any(ranks.by_member for ranks in found.values()):
-        image = question.request.store.image(newest.board, member)
+        image = question.request.read(question.request.store.image, newest.board, member)
         if image is None or image.removed:
             raise no_such_member(newest.board, member)
     by_member, nodes, total = found[newest]

@@ -254,7 +254,7 @@ def card(request: Request, board: str, member: str, method: Method | None, *, no
     """
     family = request.family(board)
     check_member("id", member)
-    image = request.store.image(board, member)
+    image = request.read(request.store.image, board, member)
     if image is None or image.removed:
         raise no_such_member(board, member)
     metrics = family.metrics.values()
@@ -286,7 +286,7 @@ def card(request: Request, board: str, member: str, method: Method | None, *, no
 def not_ranked(question: Question, member: str) -> NotFoundError:
     """The error of a member without a rank. It says whether the member is hidden, inactive or unknown."""
     ranking = question.reads.ranking
-    image = question.request.store.image(ranking.board, member)
+    image = question.request.read(question.request.store.image, ranking.board, member)
     if image is None or image.removed:
         return no_such_member(ranking.board, member)
     reason = "is hidden" if image.hidden else f"has no event in this period of {ranking.window.name!r}"
@@ -302,7 +302,7 @@ def read_ranks(
     """
     entries: dict[Ranking, list[Entry]] = {ranking: [] for ranking in rankings}
     pairs = [(ranking, member) for ranking in rankings for member in members]
-    for (ranking, _), entry in request.store.entries(pairs).items():
+    for (ranking, _), entry in request.read(request.store.entries, pairs).items():
         entries[ranking].append(entry)
     paths = {
         (ranking, path): None
@@ -310,7 +310,7 @@ def read_ranks(
         for path in (ROOT, *(path for entry in some for path in tiers.nodes_for(entry.place.sort_value)))
     }
     nodes: dict[Ranking, dict[Path, Node]] = {ranking: {} for ranking in rankings}
-    for (ranking, path), node in request.store.nodes(list(paths)).items():
+    for (ranking, path), node in request.read(request.store.nodes, list(paths)).items():
         nodes[ranking][path] = node
     return {
         ranking: _ranks(request.reads(ranking, shared), some, nodes[ranking], method)

@@ -12,7 +12,6 @@ from standings.domain.members import Image, aggregate_in_period
 from standings.domain.scoring import Aggregate
 from standings.read.pages import read_cursor
 from standings.read.reader import Question, Request, decimal_of, note_of
-from standings.runtime.clock import retrying
 
 
 def noted(question: Question, cursor: str | None) -> Ranking:
@@ -38,8 +37,8 @@ class Notes:
         """
         shown = list(_scored(answer))
         members = dict.fromkeys(one["member"] for one in shown if one["score"] is not None)
-        scores = retrying(self._scores, request.backoff)
-        images = scores.images([(ranking.board, member) for member in members]) if members else {}
+        keys = [(ranking.board, member) for member in members]
+        images = request.read(self._scores.images, keys) if keys else {}
         for one in shown:
             image = images.get((ranking.board, one["member"]))
             found = None if image is None else _aggregate(image, ranking)

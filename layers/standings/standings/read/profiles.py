@@ -1,6 +1,7 @@
 """Profiles in answers: the names beside entries, and the search for members by name."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Final
 
 from standings.aws.dynamodb.profiles import Profiles
@@ -9,7 +10,7 @@ from standings.domain.boards import check_member
 from standings.domain.errors import bad_argument, not_found
 from standings.domain.profiles import MAX_LOOKED_AT, MIN_SEARCH_LENGTH, Profile, begins_with, search_form
 from standings.read.reader import Request
-from standings.runtime.clock import Clock, TtlCache, retrying
+from standings.runtime.clock import Clock, TtlCache
 from standings.stores import PROFILE_TTL_S, Match
 
 # Profiles: one by itself, and those of all members in another answer.
@@ -21,17 +22,13 @@ class ProfileCache:
     """The profiles of a stack. Requests share a cache, which only `show` reads."""
 
     def __init__(self, store: Profiles, clock: Clock) -> None:
-        self._store = store
+        self.store = store
         self._cache: TtlCache[str, Profile] = TtlCache(clock, PROFILE_TTL_S)
-
-    def profiles(self, request: Request) -> Profiles:
-        """The store, which retries each read until the request's deadline."""
-        return retrying(self._store, request.backoff)
 
     def profile(self, request: Request, member: str) -> dict[str, Any]:
         """A member's profile, as it is now; NotFoundError if there is none."""
         check_member("id", member)
-        profile = self.profiles(request).profile(member)
+        profile = request.read(self.store.profile, member)
         if profile is None:
             raise not_found("no-such-member", "No such member", f"{member!r} has no profile")
         return profile.fields()
@@ -50,7 +47,7 @@ class ProfileCache:
         unknown = [member for member in members if member not in known]
         if unknown:
             read_at = self._cache.instant()
-            found = self.profiles(request).profiles(unknown)
+            found = request.read(self.store.profiles, unknown)
             for member in unknown:
                 known[member] = found.get(member, _NONE)
                 self._cache.put(member, known[member], read_at)
@@ -75,6 +72,7 @@ STEP: Final = 50
 """Profiles that a search on a board looks at together: mostly there are enough members among the first."""
 
 Keep = Callable[[list[Match]], list[Match]]
+ReadMatches = Callable[[Match | None, int], list[Match]]  # Reads so many matches after one
 
 
 class Search:
@@ -93,14 +91,14 @@ class Search:
         beginning = search_form(name)
         if len(beginning) < MIN_SEARCH_LENGTH:
             raise bad_argument("name", f"expected at least {MIN_SEARCH_LENGTH} letters, got {len(beginning)}")
-        profiles = self._people.profiles(request)
+        matches = partial(self._people.store.matches, beginning)
         if board is not None:
-            found, complete = _search(profiles, beginning, limit, STEP, self._on_board(request, board))
+            found, complete = _search(request, matches, beginning, limit, STEP, self._on_board(request, board))
         elif self._needs_board:
             detail = "is missing: where anyone may read, say on which board (or deploy with OpenSearch=true)"
             raise bad_argument("board", detail)
         else:
-            found, complete = _search(profiles, beginning, limit, limit + 1, lambda matches: matches)
+            found, complete = _search(request, matches, beginning, limit, limit + 1, lambda matches: matches)
         return {
             "members": [{"member": one.member, "profile": one.profile.fields()} for one in found],
             "complete": complete,
@@ -109,22 +107,23 @@ class Search:
     def _on_board(self, request: Request, board: str) -> Keep:
         """Keep members that the board has and does not hide."""
         request.family(board)
-        scores = retrying(self._scores, request.backoff)
 
         def keep(matches: list[Match]) -> list[Match]:
-            images = scores.images([(board, one.member) for one in matches])
+            images = request.read(self._scores.images, [(board, one.member) for one in matches])
             shown = {member for (_, member), image in images.items() if not (image.removed or image.hidden)}
             return [one for one in matches if one.member in shown]
 
         return keep
 
 
-def _search(profiles: Profiles, beginning: str, limit: int, step: int, keep: Keep) -> tuple[list[Match], bool]:
+def _search(
+    request: Request, read: ReadMatches, beginning: str, limit: int, step: int, keep: Keep
+) -> tuple[list[Match], bool]:
     """Up to `limit` matches to keep, and whether there are no others. It looks at `step` matches at a time."""
     found: list[Match] = []
     after: Match | None = None
     for _ in range(0, MAX_LOOKED_AT, step):
-        matches = profiles.matches(beginning, after, step)
+        matches = request.read(read, after, step)
         # The index holds the first characters of a long name.
         found += keep([one for one in matches if begins_with(one.profile.name or "", beginning)])
         if len(found) > limit:
@@ -132,4 +131,4 @@ def _search(profiles: Profiles, beginning: str, limit: int, step: int, keep: Kee
         if len(matches) < step:
             return found, True
         after = matches[-1]
-    return found, not profiles.matches(beginning, after, 1)
+    return found, not request.read(read, after, 1)

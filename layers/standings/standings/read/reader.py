@@ -1,8 +1,9 @@
 """What answers are read through: a `Reader` for each process, a `Request` for each HTTP request, a `Question` in it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, Final, Literal, NamedTuple, cast
+from functools import partial
+from typing import Any, Final, Literal, NamedTuple, ParamSpec, TypeVar, cast
 
 import orjson
 
@@ -15,10 +16,12 @@ from standings.domain.rolling import lists_of
 from standings.domain.scoring import Aggregate, sort_value
 from standings.domain.tiers import ROOT, Path
 from standings.domain.windows import NO_SEASON, Window, instant
-from standings.runtime.clock import RANKING_TTL_S, RETRIED_FOR_S, Backoff, Clock, TtlCache, retrying
+from standings.runtime.clock import RANKING_TTL_S, RETRIED_FOR_S, Backoff, Clock, TtlCache
 from standings.stores import Entry, Node, Part, Partition, Span, StoreUnavailableError
 
 Method = Literal["competition", "ordinal", "dense"]
+P = ParamSpec("P")
+T = TypeVar("T")
 METHODS: Final = ("competition", "ordinal", "dense")
 
 BEYOND: Final = 12
@@ -64,14 +67,14 @@ class Reader:
 
 
 class Request:
-    """One request. `now` is when it began; `store` retries each read until the request's deadline."""
+    """One request. `now` is when it began."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
         self._clock = reader.clock
         self._begun = reader.clock.monotonic()
         self.now = reader.clock.now()
-        self.store = retrying(reader.store.for_request(), self.backoff)
+        self.store = reader.store.for_request()
 
     def backoff(self) -> Backoff:
         """The backoff of one read; StoreUnavailableError if the request has taken too long for another."""
@@ -79,9 +82,13 @@ class Request:
             raise StoreUnavailableError(f"the request took longer than {LAST_READ_S:.0f} seconds: try again later")
         return self._clock.backoff(self._begun + RETRIED_FOR_S)
 
+    def read(self, do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Read from a store, retrying until the request's deadline."""
+        return self.backoff().retry(do, *args, **kwargs)
+
     def record(self, board: str) -> BoardRecord | None:
         """A board's record, up to a minute old; None for a board without events."""
-        return self._reader.records.get_or_read(board, lambda: self.store.record(board))
+        return self._reader.records.get_or_read(board, partial(self.read, self.store.record, board))
 
     def family(self, board: str) -> Family:
         """The family of a board."""
@@ -121,7 +128,7 @@ class Request:
 
     def reads(self, ranking: Ranking, shared: int = 1) -> "RankingReads":
         """Reads of a ranking, in the generation that it has. So many rankings share the limits."""
-        return RankingReads(self.store, ranking, self._reader.shards, self._reader.limits.shared(shared))
+        return RankingReads(self, ranking, self._reader.shards, self._reader.limits.shared(shared))
 
     def readable(self, ranking: Ranking) -> Ranking | None:
         """The ranking in the generation to read; None if it is incomplete or no longer kept."""
@@ -182,11 +189,9 @@ class RankingReads:
     the largest number; it is remembered when the root is read.
     """
 
-    def __init__(
-        self, store: RankingsReader, ranking: Ranking, known_shards: TtlCache[str, int], limits: Limits
-    ) -> None:
+    def __init__(self, request: Request, ranking: Ranking, known_shards: TtlCache[str, int], limits: Limits) -> None:
         self.limits = limits
-        self._store = store
+        self._read, self._store = request.read, request.store
         self.ranking = ranking
         self._lists = lists_of(ranking)
         self._known_shards = known_shards
@@ -194,19 +199,19 @@ class RankingReads:
 
     def entries(self, members: Iterable[str]) -> dict[str, Entry]:
         """The entries of members; a member that is not ranked is left out."""
-        found = self._store.entries([(self.ranking, member) for member in dict.fromkeys(members)])
+        found = self._read(self._store.entries, [(self.ranking, member) for member in dict.fromkeys(members)])
         return {member: entry for (_, member), entry in found.items()}
 
     def nodes(self, paths: Sequence[Path]) -> dict[Path, Node]:
         """Nodes of the tier tree. Empty nodes are left out."""
-        by_ranking = self._store.nodes([(self.ranking, path) for path in paths])
+        by_ranking = self._read(self._store.nodes, [(self.ranking, path) for path in paths])
         nodes = {path: node for (_, path), node in by_ranking.items()}
         self.partitions(nodes)
         return nodes
 
     def spans(self, spans: Sequence[Span], paths: Sequence[Path]) -> tuple[list[list[Entry]], dict[Path, Node]]:
         """Spans of the sorted index and nodes of the tier tree, read in parallel."""
-        return self._store.spans(self.ranking, spans, paths)
+        return self._read(self._store.spans, self.ranking, spans, paths)
 
     def counts(self, ranges: Sequence[tuple[str, str]], most: int) -> list[int] | None:
         """The number of entries in each range of keys, ends included; None if together they are more than `most`.
@@ -220,7 +225,7 @@ class RankingReads:
             share = -(-(most + 1 - sum(found)) // len(left))
             if len(left) > most:
                 return None
-            counted = self._store.counts([part for _, part in left], share)
+            counted = self._read(self._store.counts, [part for _, part in left], share)
             rest: list[tuple[int, Part]] = []
             for (number, part), (count, beyond) in zip(left, counted, strict=True):
                 found[number] += count

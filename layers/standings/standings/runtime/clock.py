@@ -2,9 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from threading import Lock
-from typing import Any, Final, Generic, TypeVar, cast
+from typing import Final, Generic, ParamSpec, TypeVar
 
 from standings.stores import StoreUnavailableError
 
@@ -13,6 +12,7 @@ from standings.stores import StoreUnavailableError
 FIRST_WAIT: Final = 0.02
 MAX_WAIT_S: Final = 2.0
 RETRIED_FOR_S: Final = 5.0  # Seconds for which reads are retried: over HTTP all of a request, elsewhere each read
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -35,6 +35,10 @@ class Clock:
     def backoff_for(self, seconds: float) -> "Backoff":
         """Start a backoff that ends in so many seconds."""
         return Backoff(self, self.monotonic() + seconds)
+
+    def retry(self, do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Call `do`, retrying while the store is unavailable, for up to `RETRIED_FOR_S`."""
+        return self.backoff_for(RETRIED_FOR_S).retry(do, *args, **kwargs)
 
 
 class Backoff:
@@ -62,32 +66,14 @@ class Backoff:
         self._limit = min(2 * self._limit, MAX_WAIT_S)
         return True
 
-
-def with_retry(do: Callable[[], T], backoff: Backoff) -> T:
-    """Call `do`, retrying while the store is unavailable, until the backoff's deadline."""
-    while True:
-        try:
-            return do()
-        except StoreUnavailableError as error:
-            if not backoff.wait(error.wait):
-                raise
-
-
-def retrying(store: T, backoff: Callable[[], Backoff]) -> T:
-    """Wrap a store so that every call of a method is retried, each with a backoff of its own."""
-    return cast("T", _Retrying(store, backoff))
-
-
-class _Retrying:
-    def __init__(self, store: Any, backoff: Callable[[], Backoff]) -> None:
-        self._store = store
-        self._backoff = backoff
-
-    def __getattr__(self, name: str) -> Any:
-        value = getattr(self._store, name)
-        if not callable(value):
-            return value
-        return lambda *args, **kwargs: with_retry(partial(value, *args, **kwargs), self._backoff())
+    def retry(self, do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Call `do`, retrying while the store is unavailable, until the deadline."""
+        while True:
+            try:
+                return do(*args, **kwargs)
+            except StoreUnavailableError as error:
+                if not self.wait(error.wait):
+                    raise
 
 
 # A cache whose entries expire.

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import groupby
 from typing import Final, NamedTuple
 
@@ -23,7 +22,7 @@ from standings.domain.members import (
     rewritten,
 )
 from standings.domain.windows import DAY
-from standings.runtime.clock import Backoff, Clock, with_retry
+from standings.runtime.clock import Backoff, Clock
 from standings.stores import (
     MAX_ACTIONS,
     REPLAYABLE_DAYS,
@@ -273,7 +272,7 @@ class Writer:
                 if event_id is not None and refusal.rule != "id":
                     if backoff.expired:
                         raise StoreUnavailableError("the function ran out of time")
-                    with_retry(partial(self.scores.refuse, event_id, str(refusal)), backoff)
+                    backoff.retry(self.scores.refuse, event_id, str(refusal))
                 result.refused.append((message, refusal))
             except StoreUnavailableError as error:
                 result.failed[message.id] = str(error)
@@ -300,7 +299,7 @@ class _Transaction:
                 if backoff.expired:
                     raise StoreUnavailableError("the function ran out of time")
                 try:
-                    with_retry(lambda: self._attempt(backoff), backoff)
+                    backoff.retry(self._attempt, backoff)
                 except DamagedItemError as damage:
                     self._refuse_all_of(damage.item)
         except StoreUnavailableError as error:

@@ -1,10 +1,9 @@
 """Purges a generation of a board's rankings that nobody reads or writes any more."""
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from itertools import groupby
 from operator import attrgetter
-from typing import Final, TypeVar
+from typing import Final
 
 from standings.aws.dynamodb.rolling import EXPIRY_MARGIN, lates_ever, log_count, log_of
 from standings.aws.dynamodb.tables import (
@@ -29,14 +28,13 @@ from standings.domain.boards import generation_code
 from standings.domain.rolling import LogEntry, blocks_within, fold_deltas
 from standings.domain.tiers import ROOT, Path, depth
 from standings.domain.windows import DAY, Calendar, Window, window_of
-from standings.runtime.clock import RETRIED_FOR_S, Clock, with_retry
+from standings.runtime.clock import Clock
 from standings.stores import StoreRefusedError
 
 CODE_LENGTH: Final = 3
 MAX_DELETES: Final = 25
 DELETE_PAGE_SIZE: Final = 500
 REMEMBERED: Final = 20  # Lists that are purged before that is written down
-T = TypeVar("T")
 # Rankings of older periods have expired: at most 400 days are kept, and a period is at most a year.
 REACH: Final = 1_200 * DAY
 HOURS_REACH: Final = 30 * DAY
@@ -115,7 +113,7 @@ class Purging:
             "Key": {"pk": {"S": log_key(window, 0)}},
             "UpdateExpression": "SET d = :d",
         }
-        self._with_retry(partial(update_if, self._client, request))
+        self._clock.retry(update_if, self._client, request)
 
     def _purge_logs(self, board: str, code: str, generation: int) -> None:
         """Purge the logs of a rolling window, the first one last: it names the others.
@@ -162,7 +160,7 @@ class Purging:
 
     def _placed(self, partition: str) -> list[str]:
         request = self._client, DELETE_PAGE_SIZE, self._rankings, "r = :r", {":r": {"S": partition}}
-        return [item["pk"]["S"] for item in self._with_retry(partial(query_items, *request, IndexName=PLACES))]
+        return [item["pk"]["S"] for item in self._clock.retry(query_items, *request, IndexName=PLACES)]
 
     def _purge_below(self, ranking: str, path: Path, lanes: int, over: Callable[[], bool]) -> bool:
         keys = [node_key(ranking, path, lane) for lane in range(lanes)]
@@ -178,14 +176,11 @@ class Purging:
 
     def _items(self, keys: Sequence[str]) -> list[Item]:
         items: list[Item] = [{"pk": {"S": key}} for key in keys]
-        return self._with_retry(lambda: batch_get(self._client, self._rankings, items, self._clock, consistent=True))
+        return self._clock.retry(batch_get, self._client, self._rankings, items, self._clock, consistent=True)
 
     def _delete(self, keys: Sequence[str]) -> None:
         for start in range(0, len(keys), MAX_DELETES):
-            self._with_retry(partial(batch_delete, self._client, self._rankings, keys[start : start + MAX_DELETES]))
-
-    def _with_retry(self, do: Callable[[], T]) -> T:
-        return with_retry(do, self._clock.backoff_for(RETRIED_FOR_S))
+            self._clock.retry(batch_delete, self._client, self._rankings, keys[start : start + MAX_DELETES])
 
 
 def _window(code: str) -> Window | None:

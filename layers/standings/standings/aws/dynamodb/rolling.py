@@ -44,7 +44,7 @@ from standings.domain.rolling import (
 from standings.domain.scoring import Place, sort_key
 from standings.domain.tiers import Path
 from standings.domain.windows import DAY, MAX_ROLLING_BUCKETS, SECOND
-from standings.runtime.clock import RANKING_TTL_S, RETRIED_FOR_S, Clock, TtlCache, with_retry
+from standings.runtime.clock import RANKING_TTL_S, Clock, TtlCache
 from standings.stores import (
     CancelReason,
     ListItem,
@@ -217,7 +217,7 @@ def write_all(run_all: RunAll, clock: Clock, writes: Sequence[Callable[[], None]
     deadline = clock.monotonic() + WRITES_TIMEOUT_S
 
     def persistent(write: Callable[[], None]) -> None:
-        with_retry(write, clock.backoff(deadline))
+        clock.backoff(deadline).retry(write)
 
     for _ in run_all([partial(persistent, write) for write in writes]):
         pass
@@ -245,7 +245,7 @@ def fold_log(
     nodes = [partial(fold.bring, period, path, changed[period, path]) for period, path in sorted(changed)]
     write_all(run_all, clock, nodes)
     cut = sum(len(encode_entry(entry)) for entry in log.entries)
-    is_cut, stored = with_retry(partial(fold.cut, cut), clock.backoff_for(RETRIED_FOR_S))
+    is_cut, stored = clock.retry(fold.cut, cut)
     if is_cut:
         return log_bytes(item) - cut
     return log_bytes(stored) if stored is not None else 0
