@@ -213,6 +213,11 @@ def open_rankings(family: Family, board: str, now: int) -> Iterator[Ranking]:
                 period = family.timetable.beside(window.unit, period, -1)
 
 
+def calendar_rankings(family: Family, board: str, now: int) -> Iterator[Ranking]:
+    """Those of the open rankings that are not of rolling windows."""
+    return (ranking for ranking in open_rankings(family, board, now) if not ranking.window.rolling)
+
+
 # Count events in a member's item, and find the accumulators of an item that have expired.
 
 REMOVAL_MARGIN: Final = DAY

@@ -362,7 +362,8 @@ class TierAudit:
         self._compare = compare
         self._moving = moving
         self._entries = RankingEntries(call, ranking)
-        self._root = call.clock.retry(call.store.root, ranking)
+        self._tree = call.store.tree(ranking)
+        self._root = call.clock.retry(self._tree.root, ranking)
         self._passed: list[Listed] = []
         self._doubts: list[Path] = []
         self._odd: list[_Odd] = []
@@ -425,7 +426,7 @@ class TierAudit:
             self._doubts.append(leaf)
 
     def _compare_pair(self, node: Path, digit: int) -> None:
-        pair = self._call.moment(lambda: self._call.store.edge(self._ranking, node, digit))
+        pair = self._call.moment(lambda: self._tree.edge(self._ranking, node, digit))
         if pair is not None and pair[0] != pair[1]:
             self._report(node, digit, *pair)
 
@@ -453,7 +454,7 @@ class TierAudit:
         """
         shards = self._root.shards if before is None else before.root.shards
         entries = Counter(digit for _, digit in self._entries.within(leaf, shards))
-        now = self._call.consistent(lambda: self._call.store.picture(self._ranking, leaf))
+        now = self._call.consistent(lambda: self._tree.picture(self._ranking, leaf))
         different = [] if now is None else _different(now.counters, entries)
         if now is None or (different and now != before):
             return now, False
@@ -484,7 +485,7 @@ class TierAudit:
         for member, digit in self._entries.within(odd.leaf, self._root.shards):
             listed[digit] += 1
             rows[digit] += member not in moving
-        now = self._call.consistent(partial(self._call.store.picture, self._ranking, odd.leaf))
+        now = self._call.consistent(lambda: self._tree.picture(self._ranking, odd.leaf))
         for digit, (counted, there) in odd.digits.items():
             if now is None or (now.counters.get(digit, 0), listed[digit]) != (counted, there):
                 self._call.add(Kind.UNSETTLED)
@@ -504,7 +505,7 @@ class TierAudit:
         )
 
     def _nodes(self, paths: Sequence[Path]) -> dict[Path, Mapping[int, int]]:
-        nodes = self._call.clock.retry(self._call.store.nodes, self._ranking, paths, self._root.lanes)
+        nodes = self._call.clock.retry(self._tree.nodes, self._ranking, paths, self._root.lanes)
         self._call.looked_at["nodes"] += len(nodes)
         return nodes
 
@@ -546,10 +547,10 @@ class StepAudit:
     def members(self, images: Sequence[Image]) -> None:
         """Compare the rows of members with their items, and the list items that both lead to."""
         call = self._call
-        rows = call.clock.retry(call.store.steps, self._rankings, [image.member for image in images])
+        rows = call.clock.retry(call.store.rolling.steps, self._rankings, [image.member for image in images])
         members = [self._member(image.member, image, rows.get(image.member)) for image in images]
         keys = [(block, member.member) for member in members for block in sorted(member.blocks)]
-        items = call.clock.retry(call.store.listed, self._rankings, keys)
+        items = call.clock.retry(call.store.rolling.listed, self._rankings, keys)
         call.looked_at["rows"] += len(images)
         call.looked_at["list_items"] += len(keys)
         doubts: dict[str, list[Block]] = {}
@@ -589,7 +590,7 @@ class StepAudit:
         places: dict[str, Place | None] = {}
         for images in self._recent():
             names = [image.member for image in images]
-            rows = self._call.clock.retry(self._call.store.steps, self._rankings, names)
+            rows = self._call.clock.retry(self._call.store.rolling.steps, self._rankings, names)
             found = {name: rows[name].steps if name in rows else NO_STEPS for name in names}
             places |= {name: steps.place(period) for name, steps in found.items() if steps is not None}
             if self._call.clock.monotonic() >= self._call.deadline:
@@ -612,7 +613,7 @@ class StepAudit:
         call = self._call
         for start in range(0, max(1, len(blocks)), MAX_ITEMS):
             some = blocks[start : start + MAX_ITEMS]
-            moment = call.moment(partial(call.store.moment, self._rankings, name, some))
+            moment = call.moment(partial(call.store.rolling.moment, self._rankings, name, some))
             if moment is None:
                 continue
             image, row, items = moment

@@ -10,7 +10,7 @@ import orjson
 
 from standings.aws.dynamodb.scores import Scores
 from standings.domain.boards import MAX_ATTEMPT_S, Boards
-from standings.domain.members import Image, Move, open_rankings
+from standings.domain.members import Image, Move, calendar_rankings
 from standings.domain.rolling import Shift, placing_shifts
 from standings.domain.windows import DAY, MINUTE, instant
 from standings.project.commits import placings
@@ -239,7 +239,7 @@ class ParkedRecords:
         if image is None:
             raise ValueError("the item is gone, and the record does not tell its version")
         now = self.clock.now()
-        rankings = list(open_rankings(family, named.board, now))
+        rankings = list(calendar_rankings(family, named.board, now))
         for generation in self.written(named.board):
             yield from placings(image, [ranking._replace(generation=generation) for ranking in rankings])
             yield from placing_shifts(family, image, generation, now, rewrite_every_item=True)

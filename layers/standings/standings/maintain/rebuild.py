@@ -21,7 +21,16 @@ from standings.domain.boards import (
     coverage_of,
     written_codes,
 )
-from standings.domain.members import Image, Move, open_rankings, readable_rankings, registered, removed, rewritten
+from standings.domain.members import (
+    Image,
+    Move,
+    calendar_rankings,
+    open_rankings,
+    readable_rankings,
+    registered,
+    removed,
+    rewritten,
+)
 from standings.domain.rolling import Shift, placing_shifts
 from standings.domain.windows import HOUR, SECOND
 from standings.project.commits import MAX_MOVES, placings
@@ -427,8 +436,7 @@ class _Run:
         item no longer says in which rankings the member was, so its rows are read.
         """
         removed_members = [image.member for image in images if image.was_removed]
-        rankings = list(open_rankings(self._family, self._board, now)) if removed_members else []
-        rankings = [ranking for ranking in rankings if not ranking.window.rolling]
+        rankings = list(calendar_rankings(self._family, self._board, now)) if removed_members else []
         rows = [(ranking._replace(generation=generation), name) for ranking in rankings for name in removed_members]
         entries: dict[str, list[Ranking]] = {}
         for (ranking, name), row in self._backoff.retry(self._service.rows, rows).items():

@@ -485,7 +485,7 @@ class Settlement:
     def _write(self, at: Mapping[str, Any]) -> dict[str, Any]:
         """Write the next part of the list."""
         ranking = self.ranking._replace(generation=self.record.generation)
-        root = self.call.clock.retry(self.call.store.root, ranking)
+        root = self.call.clock.retry(self.call.store.tree(ranking).root, ranking)
         following = RankingEntries(self.call, ranking).following(at["after"], root.shards)
         after, listed, rank, last = at["after"], at["listed"], at["rank"], at["last"]
         lines: list[Line] = []

@@ -205,12 +205,11 @@ def _nodes(move: Move) -> set[Path]:
 def placings(image: Image, rankings: Iterable[Ranking]) -> list[Move]:
     """The moves that bring a member to its place in each ranking, or out of it, wherever it is counted now.
 
-    Rolling windows have shifts instead (`domain.rolling`).
+    Rolling windows have shifts instead (`domain.rolling.placing_shifts`).
     """
     return [
         Move(ranking, image.member, None, place(image, ranking), image.version, image.written_at_ms)
         for ranking in rankings
-        if not ranking.window.rolling
     ]
 
 

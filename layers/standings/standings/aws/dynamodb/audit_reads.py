@@ -381,8 +381,8 @@ class AuditReads:
     `pair`, `moment`, `edge` and `picture` read one moment; they raise StoreUnavailableError on a conflict with a write.
     The other reads may be a moment old. What reads the tree of a rolling window raises DamagedLog.
 
-    - `steps` are the rows of a rolling window, `listed` are its list items by block and member.
-    - `root`, `nodes`, `edge`, `picture` read a ranking's tree, and `entries` a partition of the sorted index.
+    - `rolling.steps` are the rows of a rolling window, `rolling.listed` are its list items by block and member.
+    - `root`, `nodes`, `edge`, `picture` of `tree` read a ranking's tree, and `entries` a partition of the sorted index.
     """
 
     def __init__(self, client: DynamoDBClient, scores: str, rankings: str, clock: Clock) -> None:
@@ -390,7 +390,7 @@ class AuditReads:
         counted = cast("DynamoDBClient", self._counted)
         self._tables = AuditTables(counted, scores, rankings, clock)
         self._calendar = CalendarAuditReads(self._tables)
-        self._rolling = RollingAuditReads(self._tables)
+        self.rolling = RollingAuditReads(self._tables)
         # It only reads members: no receipts table is needed.
         self._members = Scores(counted, scores, "", clock)
 
@@ -423,40 +423,15 @@ class AuditReads:
         found = stored_row(row, ranking.key, member, shard_counts(root, ranking.metric)) if row else None
         return decode_stored(image) if image else None, found
 
-    def steps(self, rankings: RollingRankings, members: Sequence[str]) -> dict[str, StoredSteps]:
-        return self._rolling.steps(rankings, members)
-
-    def listed(
-        self, rankings: RollingRankings, keys: Sequence[tuple[Block, str]]
-    ) -> dict[tuple[Block, str], StoredRow]:
-        return self._rolling.listed(rankings, keys)
-
-    def moment(
-        self, rankings: RollingRankings, member: str, blocks: Sequence[Block]
-    ) -> tuple[Image | None, StoredSteps | None, dict[Block, StoredRow]]:
-        return self._rolling.moment(rankings, member, blocks)
-
-    def root(self, ranking: Ranking) -> Root:
-        return self._of(ranking).root(ranking)
-
-    def nodes(self, ranking: Ranking, paths: Sequence[Path], lanes: int) -> dict[Path, Mapping[int, int]]:
-        return self._of(ranking).nodes(ranking, paths, lanes)
-
-    def picture(self, ranking: Ranking, path: Path) -> Snapshot:
-        return self._of(ranking).picture(ranking, path)
-
-    def edge(self, ranking: Ranking, path: Path, digit: int) -> tuple[int, int]:
-        return self._of(ranking).edge(ranking, path, digit)
-
     def entries(
         self, ranking: Ranking, partition: Partition, beyond: str, before: str | None, limit: int
     ) -> list[Listed]:
         items = self._tables.placed(index_key(*partition), beyond, before, limit)
-        return [self._of(ranking).entry(ranking, item) for item in items]
+        return [self.tree(ranking).entry(ranking, item) for item in items]
 
-    def _of(self, ranking: Ranking) -> "CalendarAuditReads | RollingAuditReads":
-        """The trees and entries of windows of a ranking's kind."""
-        return self._rolling if ranking.window.rolling else self._calendar
+    def tree(self, ranking: Ranking) -> CalendarAuditReads | RollingAuditReads:
+        """The reads of a ranking's tree and entries."""
+        return self.rolling if ranking.window.rolling else self._calendar
 
 
 # Reads the top of a ranking, for announcements: the sorted index, and what is strongly consistent.

@@ -40,6 +40,7 @@ from standings.stores import CancelReason, Entry, Lanes, Node, Part, Partition, 
 
 NodeId = tuple[Ranking, Path]
 T = TypeVar("T")
+V = TypeVar("V")
 ReadLanes = Callable[
     [dict[str, tuple[NodeId, int]]], dict[tuple[NodeId, int], Item]
 ]  # Reads items by key, gives them by label
@@ -287,10 +288,7 @@ class RankingsReader:
 
     def entries(self, wanted: Sequence[tuple[Ranking, str]]) -> dict[tuple[Ranking, str], Entry]:
         """Read entries of members. A member without a place is left out."""
-        rolling, others = _by_kind(wanted)
-        first = self._pool.submit(self._entries, others) if rolling and others else None
-        entries = self._rolling.entries(rolling) if rolling else {}
-        return entries | (first.result() if first is not None else self._entries(others))
+        return self._of_both_kinds(wanted, self._rolling.entries, self._entries)
 
     def _entries(self, wanted: Sequence[tuple[Ranking, str]]) -> dict[tuple[Ranking, str], Entry]:
         labels = {entry_key(ranking.key, member): (ranking, member) for ranking, member in wanted}
@@ -299,13 +297,23 @@ class RankingsReader:
 
     def nodes(self, wanted: Sequence[tuple[Ranking, Path]]) -> dict[tuple[Ranking, Path], Node]:
         """Read nodes of tier trees. A node that does not exist is left out."""
-        rolling, others = _by_kind(wanted)
-        first = self._pool.submit(self._nodes, others) if rolling and others else None
-        nodes = self._rolling.nodes(rolling) if rolling else {}
-        return nodes | (first.result() if first is not None else self._nodes(others))
+        return self._of_both_kinds(wanted, self._rolling.nodes, self._nodes)
 
     def _nodes(self, wanted: Sequence[tuple[Ranking, Path]]) -> dict[tuple[Ranking, Path], Node]:
         return {node: _node(lanes) for node, lanes in self._lanes.read(wanted, self._items).items()} if wanted else {}
+
+    def _of_both_kinds(
+        self,
+        wanted: Sequence[tuple[Ranking, T]],
+        read_rolling: Callable[[Sequence[tuple[Ranking, T]]], dict[tuple[Ranking, T], V]],
+        read_others: Callable[[Sequence[tuple[Ranking, T]]], dict[tuple[Ranking, T], V]],
+    ) -> dict[tuple[Ranking, T], V]:
+        """Read what is wanted of rolling windows, and of the rest beside it."""
+        rolling = [one for one in wanted if one[0].window.rolling]
+        others = [one for one in wanted if not one[0].window.rolling]
+        first = self._pool.submit(read_others, others) if rolling and others else None
+        found = read_rolling(rolling) if rolling else {}
+        return found | (first.result() if first is not None else read_others(others))
 
     def _items(self, labels: dict[str, T]) -> dict[T, Item]:
         return {labels[key]: item for key, item in self._read(list(labels), consistent=False).items()}
@@ -373,15 +381,6 @@ class RankingsReader:
 def _beyond(key: str) -> str:
     """The next sort key that there can be."""
     return f"{key}\0"
-
-
-def _by_kind(wanted: Iterable[tuple[Ranking, T]]) -> tuple[list[tuple[Ranking, T]], list[tuple[Ranking, T]]]:
-    """What is wanted of rolling windows, and the rest."""
-    rolling: list[tuple[Ranking, T]] = []
-    others: list[tuple[Ranking, T]] = []
-    for one in wanted:
-        (rolling if one[0].window.rolling else others).append(one)
-    return rolling, others
 
 
 def _entry(item: Item, ranking: Ranking) -> Entry:
