@@ -117,7 +117,7 @@ _TASKS: Final[Tasks] = {
         "show": Task(_services.settlements.show, {}),
         "list": Task(_services.settlements.results, {"board": str, "cursor": str}, required="board"),
     },
-    "announcements": {"show": Task(_services.announced.show, {})},
+    "announcements": {"show": Task(_services.announced, {})},
     "runtime": Task(_runtime, {}),
     "dead_letters": {
         "list": _choosing("ids", _services.dead_letters.list, limit=int),

@@ -1,8 +1,8 @@
 """The maintenance function's services."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from standings.aws.dynamodb.audit_reads import AuditReads
 from standings.aws.dynamodb.profiles import Profiles
@@ -12,7 +12,6 @@ from standings.aws.dynamodb.versioned_items import AuditPositions, SettlePositio
 from standings.aws.eventbridge import EventBus
 from standings.aws.s3 import ResultsBucket
 from standings.aws.sqs import DeadLetterQueue, Sender
-from standings.maintain.announced_families import AnnouncedFamilies
 from standings.maintain.audit import Audits, ScheduledAudits
 from standings.maintain.erase import Erase
 from standings.maintain.failures import DeadLetterTasks, ParkedRecords
@@ -38,7 +37,7 @@ class Maintenance(NamedTuple):
     parked: ParkedRecords
     settlements: Settlements
     scheduled_settlements: ScheduledSettlements
-    announced: AnnouncedFamilies
+    announced: Callable[[float], dict[str, Any]]
 
 
 def maintenance(clock: Clock) -> Maintenance:
@@ -71,6 +70,11 @@ def maintenance(clock: Clock) -> Maintenance:
 
     def not_settled(board: str, tries: int) -> None:
         logger.error("board not settled", extra={"board": board, "tries": tries})
+
+    def announced(_: float) -> dict[str, Any]:
+        """The patterns of the families that announce, and whether this stack does."""
+        families = [family.pattern for family in boards.families if family.announce]
+        return {"done": True, "families": families, "announces": looks is not None}
 
     def written(board: str) -> tuple[int, ...]:
         return catalog.written([board])[board]
@@ -105,7 +109,7 @@ def maintenance(clock: Clock) -> Maintenance:
         ),
         settlements,
         ScheduledSettlements(settlements),
-        AnnouncedFamilies(boards, announces=looks is not None),
+        announced,
     )
 
 
