@@ -13,8 +13,8 @@ from standings.domain.boards import Ranking
 from standings.domain.boards_toml import parse_boards
 from standings.domain.scoring import Place, sort_key
 from standings.domain.tiers import Counters, Path, deltas
-from tests.support.aws.manual_clock import ManualClock
-from tests.support.builders.failures.maintenance import clock_of
+from tests.support.aws.stack import ManualClock
+from tests.support.builders.maintenance import clock_of
 
 _CLOCK = clock_of(ManualClock(0))
 _BOARDS = parse_boards('[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all"] }')
