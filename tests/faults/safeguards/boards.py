@@ -16,7 +16,7 @@ from tests.support.builders.maintenance import before
 from tests.support.builders.redefining import live
 from tests.support.faults.faulty_client import Time
 
-from .replacing import Change, Safeguard, returns, unconditional
+from .replacing import Change, Safeguard, returns
 from .rig import NOW, on_a_rig, rig
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ def a_season_that_old_functions_do_not_know(pipeline: Rig) -> None:
 
 
 def _puts_unconditionally(original: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda client, request: original(client, unconditional({"Put": request})["Put"])
+    return lambda client, table, item, *_: original(client, table, item, "attribute_not_exists(nothing)")
 
 
 def _as_if_never_in_use(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -228,7 +228,7 @@ def _counts_by_images(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _puts_unconditionally(_: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda self, item: put_if(self._client, {"TableName": self._table, "Item": item})
+    return lambda self, item: put_if(self._client, self._table, item, "attribute_not_exists(nothing)")
 
 
 def _gone_deleted(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -445,9 +445,8 @@ def _one_shard(_: Callable[..., Any]) -> Callable[..., Any]:
 def _made_anew(_: Callable[..., Any]) -> Callable[..., Any]:
     def make(self: Any, rankings: Any, number: int, more: Any) -> bool:
         begun = {"pk": {"S": log_key(rankings.key, number)}, "b": {"N": str(self._clock.now())}}
-        return put_if(
-            self._client, {"TableName": self._table, "Item": {**begun, "l": {"L": []}, "z": {"N": "0"}, **more}}
-        )
+        item: Any = {**begun, "l": {"L": []}, "z": {"N": "0"}, **more}
+        return put_if(self._client, self._table, item, "attribute_not_exists(nothing)")
 
     return make
 

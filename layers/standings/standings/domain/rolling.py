@@ -203,9 +203,6 @@ class CountChange(NamedTuple):
     new: int | None
 
 
-NO_CHANGE: Final = (None, None)
-
-
 def steps_of(image: Image | None, rankings: RollingRankings, now: int) -> Steps:
     """The steps of an item that was written at `now`; those of a hidden member are none.
 

@@ -239,8 +239,7 @@ def fold_log(
     periods = range(
         rankings.first_open(now), rankings.window.slab_of(rankings.first_open(now)).stop + 10 * MAX_ROLLING_BUCKETS
     )
-    written_at_ms = max(entry.written_at_ms for entry in log.entries)
-    fold = _Fold(client, table, rankings, number, log, periods, written_at_ms)
+    fold = _Fold(client, table, rankings, number, log)
     changed = fold_deltas(log.entries, periods)
     nodes = [partial(fold.bring, period, path, changed[period, path]) for period, path in sorted(changed)]
     write_all(run_all, clock, nodes)
@@ -251,24 +250,13 @@ def fold_log(
     return log_bytes(stored) if stored is not None else 0
 
 
+@dataclass(slots=True)
 class _Fold:
-    def __init__(
-        self,
-        client: DynamoDBClient,
-        table: str,
-        rankings: RollingRankings,
-        number: int,
-        log: Log,
-        periods: range,
-        written_at_ms: int,
-    ) -> None:
-        self._client = client
-        self._table = table
-        self._rankings = rankings
-        self._number = number
-        self._log = log
-        self._periods = periods
-        self._written_at_ms = written_at_ms
+    _client: DynamoDBClient
+    _table: str
+    _rankings: RollingRankings
+    _number: int
+    _log: Log
 
     def bring(self, period: int, path: Path, counters: dict[int, int]) -> None:
         """Bring a node to the end of the entries, from wherever it is."""
@@ -289,35 +277,26 @@ class _Fold:
 
     def _update(self, period: int, path: Path, counters: dict[int, int], condition: str, at: int) -> dict[str, Any]:
         expiry = (self._rankings.readable_until(period) + EXPIRY_MARGIN) // SECOND
-        sets = {f"p{self._number}": self._log.end, "t": self._written_at_ms, "e": expiry}
+        written_at_ms = max(entry.written_at_ms for entry in self._log.entries)
+        sets = {f"p{self._number}": self._log.end, "t": written_at_ms, "e": expiry}
         adds = {COUNTERS[digit]: count for digit, count in counters.items()}
         added = f" ADD {', '.join(f'{name} :{name}' for name in adds)}" if adds else ""
         numbers = {f":{name}": number for name, number in {**sets, **adds}.items()} | {":at": at}
         return {
-            "TableName": self._table,
-            "Key": {"pk": {"S": node_key(self._rankings.at(period).key, path)}},
+            **conditional(self._table, condition, {name: {"N": str(number)} for name, number in numbers.items()}),
+            "Key": _key(node_key(self._rankings.at(period).key, path)),
             "UpdateExpression": f"SET {', '.join(f'{name} = :{name}' for name in sets)}{added}",
-            "ConditionExpression": condition,
-            "ExpressionAttributeValues": {name: {"N": str(number)} for name, number in numbers.items()},
-            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
         }
 
     def cut(self, length: int) -> tuple[bool, Item | None]:
         """Cut the entries off the log, unless another fold has cut some."""
+        # From the last to the first: some emulators remove one after the other.
+        removed = ", ".join(f"l[{index}]" for index in reversed(range(len(self._log.entries))))
+        numbers = {":base": self._log.base, ":end": self._log.end, ":less": -length}
         request = {
-            "TableName": self._table,
-            "Key": {"pk": {"S": log_key(self._rankings.key, self._number)}},
-            "UpdateExpression": "SET b = :end REMOVE "
-            # From the last to the first: some emulators remove one after the other.
-            + ", ".join(f"l[{index}]" for index in reversed(range(len(self._log.entries))))
-            + " ADD z :less",
-            "ConditionExpression": "b = :base",
-            "ExpressionAttributeValues": {
-                ":base": {"N": str(self._log.base)},
-                ":end": {"N": str(self._log.end)},
-                ":less": {"N": str(-length)},
-            },
-            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+            **conditional(self._table, "b = :base", {name: {"N": str(number)} for name, number in numbers.items()}),
+            "Key": _key(log_key(self._rankings.key, self._number)),
+            "UpdateExpression": f"SET b = :end REMOVE {removed} ADD z :less",
         }
         return update_if(self._client, request)
 
@@ -393,16 +372,7 @@ class RollingWindows:
             write_all(self._run_all, self._clock, [partial(self._put, list_item(rankings, item)) for item in part])
 
     def _put(self, item: dict[str, Any]) -> None:
-        condition = "attribute_not_exists(v) OR v <= :v"
-        put_if(
-            self._client,
-            {
-                "TableName": self._table,
-                "Item": item,
-                "ConditionExpression": condition,
-                "ExpressionAttributeValues": {":v": item["v"]},
-            },
-        )
+        put_if(self._client, self._table, item, "attribute_not_exists(v) OR v <= :v", {":v": item["v"]})
 
     def commit(self, rankings: RollingRankings, rows: Sequence[RowChange], entry: LogEntry) -> Sequence[RowConflict]:
         """Write rows and append their changes to a log, in one transaction. No conflict means that it succeeded."""
@@ -505,15 +475,14 @@ class RollingWindows:
 
     def _make(self, rankings: RollingRankings, number: int, more: Item) -> bool:
         """Make a log unless it is there. Its positions begin at the clock: above those of any removed earlier log."""
-        item = {
+        item: Item = {
             "pk": {"S": log_key(rankings.key, number)},
             "b": {"N": str(self._clock.now())},
             "l": {"L": []},
             "z": {"N": "0"},
             **more,
         }
-        request = {"TableName": self._table, "Item": item, "ConditionExpression": "attribute_not_exists(pk)"}
-        return put_if(self._client, request)
+        return put_if(self._client, self._table, item, "attribute_not_exists(pk)")
 
     def _change_log(self, rankings: RollingRankings, log: _LogInUse) -> None:
         """Double the logs and choose one at random. A log is made before it is named, and named before it is used."""

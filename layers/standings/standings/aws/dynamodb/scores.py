@@ -401,7 +401,7 @@ class Scores:
             "t": {"N": str(now)},
             "e": {"N": str((now + REFUSAL_LIFETIME) // SECOND)},
         }
-        put_if(self._client, {"TableName": self._receipts, "Item": item, "ConditionExpression": _NOT_COUNTED})
+        put_if(self._client, self._receipts, item, _NOT_COUNTED)
 
     def status(self, event_id: str) -> EventStatus | None:
         """What became of an event, read strongly consistently; None if nothing is known, or no longer."""

@@ -221,11 +221,14 @@ def query_items(client: DynamoDBClient, limit: int, *request: Any, **options: An
     return [item for answer in query(client, limit, *request, **options) for item in answer["Items"]]
 
 
-def put_if(client: DynamoDBClient, request: Mapping[str, Any]) -> bool:
+def put_if(
+    client: DynamoDBClient, table: str, item: Item, condition: str, values: Mapping[str, Any] | None = None
+) -> bool:
     """Put an item on a condition. Returns False if the condition does not hold."""
+    request: Any = {"ExpressionAttributeValues": values} if values else {}
     with store_errors():
         try:
-            client.put_item(**request)
+            client.put_item(TableName=table, Item=item, ConditionExpression=condition, **request)
         except ClientError as error:
             if error_code(error) != "ConditionalCheckFailedException":
                 raise
@@ -235,10 +238,9 @@ def put_if(client: DynamoDBClient, request: Mapping[str, Any]) -> bool:
 
 def put_version(client: DynamoDBClient, table: str, item: Item, seen: int | None) -> bool:
     """Put an item over its version `seen` (None: no item). Returns False if there is another version."""
-    condition: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(pk)"}
-    if seen is not None:
-        condition = {"ConditionExpression": "v = :v", "ExpressionAttributeValues": {":v": {"N": str(seen)}}}
-    return put_if(client, {"TableName": table, "Item": item, **condition})
+    if seen is None:
+        return put_if(client, table, item, "attribute_not_exists(pk)")
+    return put_if(client, table, item, "v = :v", {":v": {"N": str(seen)}})
 
 
 def update_if(client: DynamoDBClient, request: Mapping[str, Any]) -> tuple[bool, Item | None]:
