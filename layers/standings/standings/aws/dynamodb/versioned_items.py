@@ -1,6 +1,5 @@
 """Items that are replaced as a whole, each over the version that was read (optimistic concurrency)."""
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -10,27 +9,24 @@ from standings.aws.dynamodb.tables import AUDIT, SETTLE, DynamoDBClient, get_ite
 from standings.domain.boards import Ranking
 from standings.stores import AnnouncedTop, AuditPosition, Position, Standing, Tally
 
-# Items that hold one JSON object each, with a version.
 
-
-class VersionedJson:
-    """The items of a table."""
+class _VersionedJson:
+    """The items of a table that hold one JSON object each, with a version."""
 
     def __init__(self, client: DynamoDBClient, table: str) -> None:
         self._client = client
         self._table = table
 
-    def read(self, key: str) -> dict[str, Any] | None:
+    def _content(self, key: str) -> dict[str, Any] | None:
         """An item's object with its `version`, read strongly consistently; None if there is no item."""
         item = get_item(self._client, self._table, {"pk": {"S": key}}, consistent=True)
         return None if item is None else {**orjson.loads(item["d"]["S"]), "version": int(item["v"]["N"])}
 
-    def put(self, key: str, content: Mapping[str, Any], expires_at: int | None = None) -> bool:
+    def _put(self, key: str, content: dict[str, Any], expires_at: int | None = None) -> bool:
         """Replace the item of the version before. False if there is another version.
 
         `expires_at` is in milliseconds.
         """
-        content = dict(content)
         version = content.pop("version")
         item = {"pk": {"S": key}, "v": {"N": str(version)}, "d": {"S": orjson.dumps(content).decode()}}
         if expires_at is not None:
@@ -38,18 +34,15 @@ class VersionedJson:
         return put_version(self._client, self._table, item, version - 1 if version > 1 else None)
 
 
-# Reads and writes what was last announced of each ranking. That is in Rankings, beside the ranking's tiers.
+class AnnouncedTops(_VersionedJson):
+    """The last announcements by ranking: in Rankings, beside the ranking's tiers.
 
-
-class AnnouncedTops:
-    """The last announcements by ranking. Every method may raise StoreUnavailableError."""
-
-    def __init__(self, client: DynamoDBClient, rankings: str) -> None:
-        self._items = VersionedJson(client, rankings)
+    Every method may raise StoreUnavailableError.
+    """
 
     def read(self, ranking: Ranking) -> AnnouncedTop | None:
         """Read what was last announced, strongly consistently; None before the first announcement."""
-        content = self._items.read(_key(ranking))
+        content = self._content(_key(ranking))
         if content is None:
             return None
         top = [Standing(member, value) for member, value in content["top"]]
@@ -68,43 +61,37 @@ class AnnouncedTops:
             "unsent": announced.unsent,
         }
         # A season that can no longer be read may be again, once boards.toml names the next one.
-        return self._items.put(_key(ranking), content, ranking.kept_until)
+        return self._put(_key(ranking), content, ranking.kept_until)
 
 
 def _key(ranking: Ranking) -> str:
     return top_key(ranking._replace(generation=0).key)
 
 
-# Reads and writes where turns over all boards are. That is in Rankings: without it, a turn begins again.
+# Where turns over all boards are. That is in Rankings: without it, a turn begins again.
 
 
-class SettlePositions:
+class SettlePositions(_VersionedJson):
     """The record of settlements."""
-
-    def __init__(self, client: DynamoDBClient, rankings: str) -> None:
-        self._items = VersionedJson(client, rankings)
 
     def read(self) -> Position:
         """The record, read strongly consistently; before the first run, one of version 0."""
-        return Position(**(self._items.read(SETTLE) or {}))
+        return Position(**(self._content(SETTLE) or {}))
 
     def put(self, position: Position) -> bool:
         """Replace the record of the version before. False if there is another version."""
-        return self._items.put(SETTLE, asdict(position))
+        return self._put(SETTLE, asdict(position))
 
 
-class AuditPositions:
+class AuditPositions(_VersionedJson):
     """The record of audits."""
-
-    def __init__(self, client: DynamoDBClient, rankings: str) -> None:
-        self._items = VersionedJson(client, rankings)
 
     def read(self) -> AuditPosition:
         """The record, read strongly consistently; before the first run, one of version 0."""
-        content = self._items.read(AUDIT) or {}
+        content = self._content(AUDIT) or {}
         tallies = {name: Tally(**content[name]) for name in ("turn", "last") if content.get(name) is not None}
         return AuditPosition(**{**content, **tallies})
 
     def put(self, position: AuditPosition) -> bool:
         """Replace the record of the version before. False if there is another version."""
-        return self._items.put(AUDIT, asdict(position))
+        return self._put(AUDIT, asdict(position))
