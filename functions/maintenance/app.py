@@ -61,7 +61,7 @@ def _settle(deadline: float, **arguments: Any) -> dict[str, Any]:
 
 
 def _settle_due(deadline: float) -> dict[str, Any]:
-    return _settled(_services.scheduled_settlements.go_on(deadline))
+    return _settled(_services.settlements.settle_due(deadline))
 
 
 def _settled(answer: dict[str, Any]) -> dict[str, Any]:

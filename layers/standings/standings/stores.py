@@ -34,9 +34,6 @@ class CancelReason(Enum):
     INVALID = auto()  # the store will never do it
 
 
-# A board's record: which rankings the board has, and the job that is running on it.
-
-
 # Scores and Receipts.
 
 REPLAYABLE_DAYS = 29  # Days for which an event or a record may be replayed. Receipts and removed items last longer.

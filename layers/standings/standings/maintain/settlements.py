@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 
@@ -52,6 +52,14 @@ class Place:
     stack: str
 
 
+class Attempt(NamedTuple):
+    """A call that has the lease. `name` is one that no other call has, such as `1795300000000-17`."""
+
+    name: str
+    place: Place
+    deadline: float
+
+
 @dataclass(frozen=True)
 class Settlements:
     """Settles rankings one after the other. `place` is None on a stack that settles nothing."""
@@ -93,38 +101,43 @@ class Settlements:
         if record is None:
             return {"done": False, "cursor": cursor, "running": True, "wait": WAIT_S, "rankings": []}
         try:
-            attempt = self.attempt(record)
-            return self._settle(place, board, window, metrics, period, cursor, deadline, attempt, again=again)
+            attempt = self._attempt(record, place, deadline)
+            at = dict(cursor or {"metric": metrics[0].name, "period": period, "at": None})
+            return self._settle(attempt, board, window, metrics, at, again=again)
         finally:
             self.lease.end(record, deadline)
 
-    def attempt(self, position: Position) -> str:
-        """A name that only one call has: it began now, and with this position it has the lease."""
-        return f"{self.clock.now()}-{position.version}"
+    def settle_due(self, deadline: float) -> dict[str, Any]:
+        """Do one run of the schedule. `rankings` tells of each ranking that was settled, or why not.
+
+        `done` says that all boards were looked at, `running` that another call is at work: then this one has done
+        nothing.
+        """
+        place = self.open_place
+        position = self.lease.take(deadline, scheduled=True)
+        if position is None:
+            return {"done": False, "running": True, "board": None, "rankings": []}
+        visits = _Visits(self, self._attempt(position, place, deadline))
+        run = Run(self.lease, position, deadline, visits, self.catalog.next_board)
+        done = run.go()
+        return {"done": done, "running": False, "board": run.position.board, "rankings": visits.told}
+
+    def _attempt(self, position: Position, place: Place, deadline: float) -> Attempt:
+        """The attempt of a call that began now, and with this position has the lease."""
+        return Attempt(f"{self.clock.now()}-{position.version}", place, deadline)
 
     def _check_known(self, board: str) -> None:
         self.clock.retry(self.catalog.known, board)
 
     def _settle(
-        self,
-        place: Place,
-        board: str,
-        window: str,
-        metrics: list[Metric],
-        period: str | None,
-        cursor: Mapping[str, Any] | None,
-        deadline: float,
-        attempt: str,
-        *,
-        again: bool,
+        self, attempt: Attempt, board: str, window: str, metrics: list[Metric], at: Mapping[str, Any], *, again: bool
     ) -> dict[str, Any]:
         told: list[dict[str, Any]] = []
         names = [metric.name for metric in metrics]
-        at = dict(cursor or {"metric": names[0], "period": period, "at": None})
         for metric in metrics[names.index(at["metric"]) :]:
             here = at if metric.name == at["metric"] else {"metric": metric.name, "period": at["period"], "at": None}
             ranking = self._ranking(board, metric, window, here["period"])
-            report, after = self.settle_ranking(place, ranking, here["at"], deadline, attempt, again=again)
+            report, after = self.settle_ranking(attempt, ranking, here["at"], again=again)
             told.append(report)
             if after is not None:
                 label = report["period"]
@@ -152,17 +165,10 @@ class Settlements:
         return (each for each in open_rankings(family, board, self.clock.now()) if each.metric is metric)
 
     def settle_ranking(
-        self,
-        place: Place,
-        ranking: Ranking,
-        at: Mapping[str, Any] | None,
-        deadline: float,
-        attempt: str,
-        *,
-        again: bool,
+        self, attempt: Attempt, ranking: Ranking, at: Mapping[str, Any] | None, *, again: bool = False
     ) -> tuple[dict[str, Any], dict[str, Any] | None]:
         """Settle one ranking from a cursor on: what to tell of it, and the next cursor (None: there is no more)."""
-        timetable, window = ranking.metric.timetable, ranking.window
+        timetable, window, place = ranking.metric.timetable, ranking.window, attempt.place
         files = files_of(place.results, ranking, self.clock)
         about = {
             "board": ranking.board,
@@ -172,12 +178,12 @@ class Settlements:
             "bucket": place.results.name,
             "prefix": files.prefix,
         }
-        call = AuditCall(ranking.board, self.store, self.clock, deadline, GRACE)
+        call = AuditCall(ranking.board, self.store, self.clock, attempt.deadline, GRACE)
         after = None
         try:
             record = self._record(ranking, files_are_there=at is None and not again and files.summary() is not None)
             family = family_of(self.catalog.boards, ranking.board)
-            settlement = Settlement(call, family, record, ranking, files, attempt, place.bus, place.stack)
+            settlement = Settlement(call, family, record, ranking, files, attempt.name, place.bus, place.stack)
             after = settlement.run(at, again=again)
         except NotSettledError as error:
             report = error.report or {"drift": 0, "found": {}, "examples": []}
@@ -255,35 +261,11 @@ def _metrics(family: Family, window: str, metric: str | None) -> list[Metric]:
 # events were put. A run ends with its time or the last board.
 
 
-@dataclass(frozen=True)
-class ScheduledSettlements:
-    """Runs of the schedule."""
-
-    settlements: Settlements
-
-    def go_on(self, deadline: float) -> dict[str, Any]:
-        """Do one run. `rankings` tells of each that was settled or why not; `done` says that all boards were looked at.
-
-        `running` says that another call is at work: then this one has done nothing.
-        """
-        settlements = self.settlements
-        place = settlements.open_place
-        position = settlements.lease.take(deadline, scheduled=True)
-        if position is None:
-            return {"done": False, "running": True, "board": None, "rankings": []}
-        visits = _Visits(settlements, place, deadline, settlements.attempt(position))
-        run = Run(settlements.lease, position, deadline, visits, settlements.catalog.next_board)
-        done = run.go()
-        return {"done": done, "running": False, "board": run.position.board, "rankings": visits.told}
-
-
 class _Visits:
     """The settlements of one run."""
 
-    def __init__(self, settlements: Settlements, place: Place, deadline: float, attempt: str) -> None:
+    def __init__(self, settlements: Settlements, attempt: Attempt) -> None:
         self._settlements = settlements
-        self._place = place
-        self._deadline = deadline
         self._attempt = attempt
         self.told: list[dict[str, Any]] = []
 
@@ -291,9 +273,7 @@ class _Visits:
         for ranking in self._due(board, at["ranking"] if at is not None else ""):
             key = ranking.ranking_code
             here = at["at"] if at is not None and at["ranking"] == key else None
-            report, after = self._settlements.settle_ranking(
-                self._place, ranking, here, self._deadline, self._attempt, again=False
-            )
+            report, after = self._settlements.settle_ranking(self._attempt, ranking, here)
             self.told.append(report)
             if after is not None:
                 return {"ranking": key, "at": after}
@@ -302,7 +282,7 @@ class _Visits:
         return None
 
     def is_over(self) -> bool:
-        return self._settlements.clock.monotonic() >= self._deadline - RESERVE_S
+        return self._settlements.clock.monotonic() >= self._attempt.deadline - RESERVE_S
 
     def leave_out(self, board: str) -> None:
         """Nothing to do: the failed runs were told of."""
@@ -349,7 +329,7 @@ class _Visits:
             window, _, label = path.rpartition("/")
             earliest[window] = min(label, earliest.get(window, label))
         folder = board_prefix(board)
-        keys = partial(keys_of, self._place.results, self._settlements.clock)
+        keys = partial(keys_of, self._attempt.place.results, self._settlements.clock)
         return {
             key.removeprefix(folder).removesuffix(f"/{ALL_SENT}")
             for window, label in earliest.items()
@@ -359,7 +339,7 @@ class _Visits:
 
     def _path(self, ranking: Ranking) -> str:
         """Where the files of a ranking are, below the board's folder."""
-        files = files_of(self._place.results, ranking, self._settlements.clock)
+        files = files_of(self._attempt.place.results, ranking, self._settlements.clock)
         return files.prefix.removeprefix(board_prefix(ranking.board)).rstrip("/")
 
 

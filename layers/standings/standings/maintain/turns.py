@@ -85,25 +85,18 @@ class Visits(Protocol[P]):
         """The position with what the run notes in it. With `board` None the turn is over."""
 
 
+@dataclass
 class Run(Generic[P]):
     """One run. `position` is as it is stored.
 
     `next_board` names the board after one, or the first after None. It returns None after the last one.
     """
 
-    def __init__(
-        self,
-        lease: Lease[P],
-        position: P,
-        deadline: float,
-        visits: Visits[P],
-        next_board: Callable[[str | None], str | None],
-    ) -> None:
-        self._lease = lease
-        self._deadline = deadline
-        self._visits = visits
-        self._next_board = next_board
-        self.position = position
+    lease: Lease[P]
+    position: P
+    deadline: float
+    visits: Visits[P]
+    next_board: Callable[[str | None], str | None]
 
     def go(self) -> bool:
         """Visit boards until the run or the turn is over. Returns whether the turn is."""
@@ -114,7 +107,7 @@ class Run(Generic[P]):
                 return False
             at = self._visited(board, at)
             board = self._next(board) if at is None else board
-            if board is not None and (at is not None or self._visits.is_over()):
+            if board is not None and (at is not None or self.visits.is_over()):
                 self._end(board, at)
                 return False
         self._end(None, None)
@@ -126,31 +119,31 @@ class Run(Generic[P]):
         if board is not None and self.position.tries < MAX_TRIES:
             return board, self.position.at
         if board is not None:
-            self._visits.leave_out(board)
+            self.visits.leave_out(board)
         return self._next(board), None
 
     def _next(self, board: str | None) -> str | None:
-        return self._lease.clock.backoff(self._deadline).retry(self._next_board, board)
+        return self.lease.clock.backoff(self.deadline).retry(self.next_board, board)
 
     def _visited(self, board: str, at: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
         """Visit a board. An error is stored and raised."""
         try:
-            return self._visits.visit(board, at)
+            return self.visits.visit(board, at)
         except Exception:
             tries = self.position.tries + 1
-            self._lease.failed(board, tries)
+            self.lease.failed(board, tries)
             self._end(board, at, tries)
             raise
 
     def _store(self, board: str) -> bool:
         """Store the board where the run is. False if another run has taken over."""
-        stored = self._lease.put(self._at(board, None, 0), self._deadline)
+        stored = self.lease.put(self._at(board, None, 0), self.deadline)
         self.position = stored or self.position
         return stored is not None
 
     def _end(self, board: str | None, at: Mapping[str, Any] | None, tries: int = 0) -> None:
         """Store where the next run begins, and end the lease."""
-        self.position = self._lease.end(self._at(board, at, tries), self._deadline) or self.position
+        self.position = self.lease.end(self._at(board, at, tries), self.deadline) or self.position
 
     def _at(self, board: str | None, at: Mapping[str, Any] | None, tries: int) -> P:
-        return self._visits.noted(replace(self.position, board=board, at=at, tries=tries))
+        return self.visits.noted(replace(self.position, board=board, at=at, tries=tries))

@@ -16,7 +16,7 @@ from standings.maintain.audit import Audits, ScheduledAudits
 from standings.maintain.erase import Erase
 from standings.maintain.failures import DeadLetterTasks, ParkedRecords
 from standings.maintain.rebuild import Rebuild, RebuiltTops
-from standings.maintain.settlements import Mentions, Place, ScheduledSettlements, Settlements
+from standings.maintain.settlements import Mentions, Place, Settlements
 from standings.maintain.turns import Lease
 from standings.project.projector import Backfill
 from standings.runtime.clock import Clock
@@ -36,7 +36,6 @@ class Maintenance(NamedTuple):
     dead_letters: DeadLetterTasks
     parked: ParkedRecords
     settlements: Settlements
-    scheduled_settlements: ScheduledSettlements
     announced: Callable[[float], dict[str, Any]]
 
 
@@ -108,7 +107,6 @@ def maintenance(clock: Clock) -> Maintenance:
             tell,
         ),
         settlements,
-        ScheduledSettlements(settlements),
         announced,
     )
 
