@@ -177,7 +177,10 @@ class Key(NamedTuple):
 
 
 def _table(path: Path, table: Any, keys: Mapping[str, Key], expected: str = "a table") -> dict[str, Any]:
-    """What is made of a table's values, by key: None of an optional one that is left out. Mistake for the first."""
+    """What is made of a table's values, by key: None of an optional one that is left out.
+
+    Mistake for the first value that is wrong.
+    """
     if not isinstance(table, dict):
         raise Mistake(path, f"expected {expected}, got {table!r}")
     found: dict[str, Any] = {}
@@ -186,7 +189,7 @@ def _table(path: Path, table: Any, keys: Mapping[str, Key], expected: str = "a t
             raise Mistake((*path, name), f"unknown key, expected one of {', '.join(keys)}")
         key, value = keys[name], table.get(name, keys[name].default)
         try:
-            found[name] = None if value is None and key.is_optional else key.make(value)
+            found[name] = key.make(value)
         except ValueError as error:
             raise Mistake((*path, name), str(error)) from error
         if found[name] is None and not (value is None and key.is_optional):
