@@ -11,7 +11,7 @@ from aws_lambda_powertools.event_handler import Response
 
 from standings import http
 from standings.aws.dynamodb.scores import Scores
-from standings.domain.errors import NotYourMemberError, bad_body
+from standings.domain.errors import InvalidBodyError, NotYourMemberError
 from standings.http import check_admin, is_admin, own_member
 from standings.ingest import Posting, event_status
 from standings.members import MemberAdmin, ProfileAdmin
@@ -96,11 +96,11 @@ def _hidden() -> bool | None:
         return None
     document = _api.document()
     if not isinstance(document, dict):
-        raise bad_body('expected an object such as {"hidden": true}, or nothing')
+        raise InvalidBodyError('expected an object such as {"hidden": true}, or nothing')
     for name in document:
         if name != "hidden":
-            raise bad_body(f"{ascii(name[:80])[1:-1]}: no such field; there is hidden")
+            raise InvalidBodyError(f"{ascii(name[:80])[1:-1]}: no such field; there is hidden")
     hidden = document.get("hidden")
     if "hidden" in document and not isinstance(hidden, bool):
-        raise bad_body("hidden: expected true or false")
+        raise InvalidBodyError("hidden: expected true or false")
     return hidden

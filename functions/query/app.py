@@ -9,7 +9,7 @@ from aws_lambda_powertools.event_handler import Response
 
 from standings import http
 from standings.domain.boards import MAX_MEMBER_BYTES, Ranking, check_member
-from standings.domain.errors import bad_argument, bad_body
+from standings.domain.errors import InvalidBodyError, bad_argument
 from standings.read import board_list, history, member_ranks, notes, pages, score_statistics
 from standings.read.reader import Question, Request, method_of
 from standings.runtime.logs import logger
@@ -207,10 +207,10 @@ def _members() -> list[str]:
     """The members that the body names."""
     document = _api.document()
     if not isinstance(document, dict) or set(document) != {"members"}:
-        raise bad_body('expected an object such as {"members": ["u1", "u2"]}')
+        raise InvalidBodyError('expected an object such as {"members": ["u1", "u2"]}')
     members = document["members"]
     if not isinstance(members, list) or not 1 <= len(members) <= member_ranks.MAX_MEMBERS:
-        raise bad_body(f"members: expected a list of 1 to {member_ranks.MAX_MEMBERS} members")
+        raise InvalidBodyError(f"members: expected a list of 1 to {member_ranks.MAX_MEMBERS} members")
     if not all(isinstance(member, str) and 1 <= len(member.encode()) <= MAX_MEMBER_BYTES for member in members):
-        raise bad_body(f"members: expected texts of 1 to {MAX_MEMBER_BYTES} bytes of UTF-8")
+        raise InvalidBodyError(f"members: expected texts of 1 to {MAX_MEMBER_BYTES} bytes of UTF-8")
     return members

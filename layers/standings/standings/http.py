@@ -21,8 +21,6 @@ from standings.domain.errors import (
     RequestError,
     TooFarError,
     bad_argument,
-    bad_body,
-    not_found,
 )
 from standings.domain.events import MAX_SHOWN_LENGTH
 from standings.runtime.logs import logger, stack_of
@@ -394,14 +392,14 @@ class Api:
         try:
             return b64decode(text, validate=True) if event.get("isBase64Encoded") else text.encode()
         except ValueError as error:
-            raise bad_body(f"cannot be read: {error}") from error
+            raise InvalidBodyError(f"cannot be read: {error}") from error
 
     def document(self) -> Any:
         """The body of the request, parsed as JSON."""
         try:
             return orjson.loads(self.body())
         except orjson.JSONDecodeError as error:
-            raise bad_body(f"expected JSON, got {error}") from error
+            raise InvalidBodyError(f"expected JSON, got {error}") from error
 
     def _no_such_call(self, _: powertools.NotFoundError) -> Response[str]:
         path, method = self._app.current_event.path, self._app.current_event.http_method
@@ -410,7 +408,7 @@ class Api:
             allowed.add("HEAD")
         # If the method exists, a name in the path has a character that no name has.
         if not allowed or method in allowed:
-            error = not_found("no-such-path", "No such path", f"there is nothing at {_shown(path)}")
+            error = NotFoundError("no-such-path", "No such path", f"there is nothing at {_shown(path)}")
             return request_error(error)
         names = ", ".join(sorted(allowed))
         return method_not_allowed(f"{_shown(path)} does not know {method}, only {names}", names)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from standings.domain.boards import BOARD_NAME, Boards
-from standings.domain.errors import NotYourMemberError, bad_argument, bad_body, not_found
+from standings.domain.errors import InvalidBodyError, NotFoundError, NotYourMemberError, bad_argument
 from standings.domain.events import MAX_ID_LENGTH, RefusedEvent, no_constant, parse_event, shown
 from standings.domain.windows import instant
 from standings.runtime.clock import Clock
@@ -86,7 +86,7 @@ def event_status(scores: "Scores", clock: Clock, event_id: str, *, with_reason: 
             f"nothing is known of the event {shown(event_id)}: it is on its way, or it was never sent, or it was "
             "counted more than 30 days ago or refused more than 14 days ago"
         )
-        raise not_found("no-such-event", "No such event", detail)
+        raise NotFoundError("no-such-event", "No such event", detail)
     answer = {"id": event_id, "status": "counted" if status.reason is None else "refused"}
     if status.reason is not None and with_reason:
         answer["reason"] = status.reason
@@ -144,7 +144,7 @@ def parse_documents(body: bytes) -> list[tuple[str, Any]]:
     try:
         return [(text, _parse(text)) for text in _split(body.decode().strip(_WHITESPACE))]
     except ValueError as error:
-        raise bad_body(f"expected an event, or a list of 1 to {MAX_EVENTS} events, as JSON: {error}") from error
+        raise InvalidBodyError(f"expected an event, or a list of 1 to {MAX_EVENTS} events, as JSON: {error}") from error
 
 
 def _split(text: str) -> list[str]:

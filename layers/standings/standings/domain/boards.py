@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 from hashlib import blake2b
 from typing import Final, Literal, NamedTuple, cast
 
-from standings.domain.errors import bad_argument, not_found
+from standings.domain.errors import NotFoundError, bad_argument
 from standings.domain.windows import (
     DAY,
     MAX_ROLLING_BUCKETS,
@@ -375,10 +375,10 @@ def family_of(boards: Boards, board: str) -> Family:
     """The family of a board; 404 for a name that no board can have, or that no family matches."""
     if not is_board_name(board):
         detail = f"expected a board name of {BOARD_NAME_RULE}, got {board[:80]!r}"
-        raise not_found("no-such-board", "No such board", detail)
+        raise NotFoundError("no-such-board", "No such board", detail)
     family = boards.family(board)
     if family is None:
-        raise not_found("no-such-board", "No such board", f"no family in boards.toml matches {board!r}")
+        raise NotFoundError("no-such-board", "No such board", f"no family in boards.toml matches {board!r}")
     return family
 
 

@@ -35,16 +35,6 @@ def bad_argument(name: str, detail: str) -> InvalidArgumentError:
     return InvalidArgumentError(f"{name}: {detail}")
 
 
-def bad_body(detail: str) -> InvalidBodyError:
-    """The error of an invalid body."""
-    return InvalidBodyError(detail)
-
-
-def not_found(kind: str, title: str, detail: str) -> NotFoundError:
-    """The error of something that does not exist."""
-    return NotFoundError(kind, title, detail)
-
-
 def no_such_member(board: str, member: str) -> NotFoundError:
     """The error of a member that the board does not have, or no longer has."""
     return NotFoundError("no-such-member", "No such member", f"board {board!r} has no member {member!r}")

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 import orjson
 
-from standings.domain.errors import bad_body
+from standings.domain.errors import InvalidBodyError
 
 # A profile, and the rules of what a client may write into one.
 #
@@ -55,12 +55,14 @@ class Profile(NamedTuple):
 def changes_of(document: Any) -> Changes:
     """The changes that a body asks for; InvalidBodyError names the field that breaks a rule, and never its value."""
     if not isinstance(document, dict):
-        raise bad_body(f'expected an object such as {{"name": "Ada"}}, got {_type(document)}')
+        raise InvalidBodyError(f'expected an object such as {{"name": "Ada"}}, got {_type(document)}')
     for field in document:
         if field not in _RULES:
-            raise bad_body(f"{ascii(field[:_MAX_SHOWN_FIELD])[1:-1]}: no such field; there are {', '.join(_RULES)}")
+            raise InvalidBodyError(
+                f"{ascii(field[:_MAX_SHOWN_FIELD])[1:-1]}: no such field; there are {', '.join(_RULES)}"
+            )
     if not document:
-        raise bad_body(f"expected at least one of {', '.join(_RULES)}")
+        raise InvalidBodyError(f"expected at least one of {', '.join(_RULES)}")
     return {field: None if value is None else _RULES[field](value) for field, value in document.items()}
 
 
@@ -69,45 +71,51 @@ def _name(value: Any) -> str:
     # Composing takes time that grows with the square of the length, and shortens a text to a quarter at most.
     text = unicodedata.normalize("NFC", written) if len(written) <= 4 * MAX_NAME_LENGTH else written
     if not 1 <= len(text) <= MAX_NAME_LENGTH:
-        raise bad_body(f"name: expected 1 to {MAX_NAME_LENGTH} characters, got {len(text)}")
+        raise InvalidBodyError(f"name: expected 1 to {MAX_NAME_LENGTH} characters, got {len(text)}")
     if found := _REFUSED.search(text):
-        raise bad_body(f"name: expected no control or bidirectional-override characters, got U+{ord(found[0]):04X}")
+        raise InvalidBodyError(
+            f"name: expected no control or bidirectional-override characters, got U+{ord(found[0]):04X}"
+        )
     if unicodedata.category(text[0]).startswith("M"):
-        raise bad_body(f"name: expected a letter before the mark U+{ord(text[0]):04X}, which changes what is before it")
+        raise InvalidBodyError(
+            f"name: expected a letter before the mark U+{ord(text[0]):04X}, which changes what is before it"
+        )
     return text
 
 
 def _picture(value: Any) -> str:
     text = _text("picture", value)
     if len(text) > MAX_PICTURE_LENGTH:
-        raise bad_body(f"picture: expected at most {MAX_PICTURE_LENGTH} characters, got {len(text)}")
+        raise InvalidBodyError(f"picture: expected at most {MAX_PICTURE_LENGTH} characters, got {len(text)}")
     if not _PICTURE.fullmatch(text):
-        raise bad_body("picture: expected an address such as https://pictures.example/ada.png, without user or spaces")
+        raise InvalidBodyError(
+            "picture: expected an address such as https://pictures.example/ada.png, without user or spaces"
+        )
     return text
 
 
 def _country(value: Any) -> str:
     text = _text("country", value)
     if not _COUNTRY.fullmatch(text):
-        raise bad_body("country: expected two capital letters such as DE")
+        raise InvalidBodyError("country: expected two capital letters such as DE")
     return text
 
 
 def _data(value: Any) -> str:
     if not isinstance(value, dict):
-        raise bad_body(f"data: expected an object, got {_type(value)}")
+        raise InvalidBodyError(f"data: expected an object, got {_type(value)}")
     try:
         text = orjson.dumps(value)
     except TypeError as error:
-        raise bad_body("data: expected fewer levels of nesting") from error
+        raise InvalidBodyError("data: expected fewer levels of nesting") from error
     if len(text) > MAX_DATA_BYTES:
-        raise bad_body(f"data: expected at most {MAX_DATA_BYTES} bytes as JSON without spaces, got {len(text)}")
+        raise InvalidBodyError(f"data: expected at most {MAX_DATA_BYTES} bytes as JSON without spaces, got {len(text)}")
     return text.decode()
 
 
 def _text(field: Field, value: Any) -> str:
     if not isinstance(value, str):
-        raise bad_body(f"{field}: expected text or null, got {_type(value)}")
+        raise InvalidBodyError(f"{field}: expected text or null, got {_type(value)}")
     return value
 
 

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from standings.domain import tiers
 from standings.domain.boards import Metric, Ranking, check_member
-from standings.domain.errors import NotFoundError, TooFarError, no_such_member, not_found
+from standings.domain.errors import NotFoundError, TooFarError, no_such_member
 from standings.domain.members import Image, aggregate_in_period
 from standings.domain.scoring import Aggregate, encode_sortable
 from standings.domain.tiers import ROOT, Path
@@ -290,7 +290,7 @@ def not_ranked(question: Question, member: str) -> NotFoundError:
     if image is None or image.removed:
         return no_such_member(ranking.board, member)
     reason = "is hidden" if image.hidden else f"has no event in this period of {ranking.window.name!r}"
-    return not_found("not-ranked", "Not ranked in this period", f"{member!r} {reason}")
+    return NotFoundError("not-ranked", "Not ranked in this period", f"{member!r} {reason}")
 
 
 def read_ranks(

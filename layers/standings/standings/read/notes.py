@@ -1,6 +1,5 @@
 """Notes in answers: beside each score that is shown, the note of the event that it came with."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import orjson
@@ -11,7 +10,7 @@ from standings.domain.errors import bad_argument
 from standings.domain.members import Image, aggregate_in_period
 from standings.domain.scoring import Aggregate
 from standings.read.pages import read_cursor
-from standings.read.reader import Question, Request, decimal_of, note_of
+from standings.read.reader import Question, Request, decimal_of, naming, note_of
 
 
 def noted(question: Question, cursor: str | None) -> Ranking:
@@ -35,7 +34,7 @@ class Notes:
 
         Items are read eventually consistently. A note that belongs to another score than the one shown is left out.
         """
-        shown = list(_scored(answer))
+        shown = list(naming(answer, "member", "score"))
         members = dict.fromkeys(one["member"] for one in shown if one["score"] is not None)
         keys = [(ranking.board, member) for member in members]
         images = request.read(self._scores.images, keys) if keys else {}
@@ -55,15 +54,3 @@ def _is(found: Aggregate | None, ranking: Ranking, score: Any) -> bool:
     if found is None:
         return False
     return orjson.dumps(decimal_of(found.value, ranking.metric.precision)) == orjson.dumps(score)
-
-
-def _scored(answer: Any) -> Iterator[dict[str, Any]]:
-    """The objects in an answer that name a member and a score, at any depth."""
-    if isinstance(answer, dict):
-        if "member" in answer and "score" in answer:
-            yield answer
-        for value in answer.values():
-            yield from _scored(value)
-    elif isinstance(answer, list):
-        for value in answer:
-            yield from _scored(value)

@@ -1,15 +1,15 @@
 """Profiles in answers: the names beside entries, and the search for members by name."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
 from standings.aws.dynamodb.profiles import Profiles
 from standings.aws.dynamodb.scores import Scores
 from standings.domain.boards import check_member
-from standings.domain.errors import bad_argument, not_found
+from standings.domain.errors import NotFoundError, bad_argument
 from standings.domain.profiles import MAX_LOOKED_AT, MIN_SEARCH_LENGTH, Profile, begins_with, search_form
-from standings.read.reader import Request
+from standings.read.reader import Request, naming
 from standings.runtime.clock import Clock, TtlCache
 from standings.stores import PROFILE_TTL_S, Match
 
@@ -30,12 +30,12 @@ class ProfileCache:
         check_member("id", member)
         profile = request.read(self.store.profile, member)
         if profile is None:
-            raise not_found("no-such-member", "No such member", f"{member!r} has no profile")
+            raise NotFoundError("no-such-member", "No such member", f"{member!r} has no profile")
         return profile.fields()
 
     def show(self, request: Request, answer: dict[str, Any]) -> dict[str, Any]:
         """The answer, in which each object that names a `member` also has its `profile`, or None."""
-        shown = list(_members(answer))
+        shown = list(naming(answer, "member"))
         known = self._known(request, list(dict.fromkeys(one["member"] for one in shown)))
         for one in shown:
             profile = known[one["member"]]
@@ -52,18 +52,6 @@ class ProfileCache:
                 known[member] = found.get(member, _NONE)
                 self._cache.put(member, known[member], read_at)
         return known
-
-
-def _members(answer: Any) -> Iterator[dict[str, Any]]:
-    """The objects in an answer that name a member, at any depth."""
-    if isinstance(answer, dict):
-        if "member" in answer:
-            yield answer
-        for value in answer.values():
-            yield from _members(value)
-    elif isinstance(answer, list):
-        for value in answer:
-            yield from _members(value)
 
 
 # Searches for members by the beginning of their names.

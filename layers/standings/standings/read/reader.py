@@ -1,6 +1,6 @@
 """What answers are read through: a `Reader` for each process, a `Request` for each HTTP request, a `Question` in it."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import partial
 from typing import Any, Final, Literal, NamedTuple, ParamSpec, TypeVar, cast
@@ -10,7 +10,7 @@ import orjson
 from standings.aws.dynamodb.ranking_reads import RankingsReader
 from standings.domain import windows
 from standings.domain.boards import BOARD_TTL_S, BoardRecord, Boards, Family, Metric, Ranking, family_of
-from standings.domain.errors import NotFoundError, bad_argument, being_deleted, not_found
+from standings.domain.errors import NotFoundError, bad_argument, being_deleted
 from standings.domain.events import MAX_SHOWN_LENGTH
 from standings.domain.rolling import lists_of
 from standings.domain.scoring import Aggregate, sort_value
@@ -108,12 +108,12 @@ class Request:
         if metric is None:
             names = ", ".join(sorted(family.metrics))
             detail = f"board {board!r} has no metric {metric_name!r}; there are: {names}"
-            raise not_found("no-such-metric", "No such metric", detail)
+            raise NotFoundError("no-such-metric", "No such metric", detail)
         window = metric.window(window_name)
         if window is None:
             names = ", ".join(window.name for window in metric.windows) or "none"
             detail = f"metric {metric_name!r} of board {board!r} is not ranked in {window_name!r}; windows: {names}"
-            raise not_found("no-such-window", "No such window", detail)
+            raise NotFoundError("no-such-window", "No such window", detail)
         ranking = self.current(board, metric, window)
         if period is not None:
             try:
@@ -149,7 +149,7 @@ class Request:
         if ranking.window.unit == "s" and ranking.period == NO_SEASON:
             first = ranking.metric.timetable.seasons.all[0]
             detail = f"the first season of board {board!r}, {first.name!r}, has not begun"
-            raise not_found("no-season-yet", "No season has begun", detail)
+            raise NotFoundError("no-season-yet", "No season has begun", detail)
         # Use one record throughout: the next may name another generation.
         record = self.record(board)
         if record is not None and record.is_being_deleted:
@@ -161,7 +161,7 @@ class Request:
             until = record.coverage.readable_until(ranking)
         if until is not None and self.now >= until:
             detail = f"this period of {window!r} could be read until {instant(until)}"
-            raise not_found("period-gone", "Period no longer kept", detail)
+            raise NotFoundError("period-gone", "Period no longer kept", detail)
         if record is None or record.coverage.holds(ranking):
             return ranking
         if record.coverage.ranks(ranking):
@@ -179,7 +179,7 @@ class Request:
                 f"board {board!r} had events before boards.toml ranked {ranking.metric.name!r} in "
                 f"{window!r} like this: it can be read once the board has been rebuilt"
             )
-        raise not_found("not-built", "Ranking not built yet", detail)
+        raise NotFoundError("not-built", "Ranking not built yet", detail)
 
 
 class RankingReads:
@@ -288,6 +288,17 @@ def answer_head(
         "method": method,
         "as_of": instant(max(stamps, default=None)),
     }
+
+
+def naming(answer: Any, *keys: str) -> Iterator[dict[str, Any]]:
+    """The objects in an answer that have all these keys, at any depth."""
+    if isinstance(answer, dict):
+        if all(key in answer for key in keys):
+            yield answer
+        answer = list(answer.values())
+    if isinstance(answer, list):
+        for value in answer:
+            yield from naming(value, *keys)
 
 
 def decimal_of(units: int, precision: int) -> Any:
