@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from samtranslator.yaml_helper import yaml_parse  # type: ignore[import-untyped]
 
+from standings.http import CALLS
 from tests.template.expansion import expanded, source
 from tests.template.rules import emitted
 
@@ -176,20 +177,11 @@ def test_the_cdn_tells_requests_apart_that_have_other_answers() -> None:
 
 
 def test_the_pool_gives_the_scopes_that_the_api_asks_for() -> None:
-    description = json.loads((PROJECT / "functions" / "query" / "openapi.json").read_text(encoding="utf-8"))
-    asked = {
-        scope
-        for path in description["paths"].values()
-        for operation in path.values()
-        if isinstance(operation, dict)
-        for one in operation.get("security", description["security"])
-        for scope in one.get("token", [])
-    }
     parts = resources("tokens")
     server = parts["Scopes"]
     given = {f"{server['Identifier']}/{scope['ScopeName']}" for scope in server["Scopes"]}
 
-    assert given == asked
+    assert given == {call.scope for call in CALLS.values()}
     assert set(parts["Server"]["AllowedOAuthScopes"]) == given
 
 
