@@ -15,7 +15,7 @@ _FIRST_PAUSE_S: Final = 0.2
 _MAX_PAUSE_S: Final = 4.0
 _NO_REASON: Final = "`standings dlq list` says why (the token lacks the scope standings/admin)"
 Status = Mapping[str, Any]
-"""What became of an event: `{"id": "x", "status": "refused", "reason": "…", "at": "2026-11-21T10:15:01Z"}`."""
+"""What became of an event: `{"id": "x", "status": "refused", "reason": "…", "at": "2026-11-21T10:15:01.000Z"}`."""
 
 
 class RefusedError(Exception):

@@ -73,7 +73,7 @@ class Posting:
 
 
 def event_status(scores: "Scores", clock: Clock, event_id: str, *, with_reason: bool) -> dict[str, Any]:
-    """What became of an event: `{"id": "0197f2c4", "status": "counted", "at": "2026-11-21T10:15:01Z"}`.
+    """What became of an event: `{"id": "0197f2c4", "status": "counted", "at": "2026-11-21T10:15:01.000Z"}`.
 
     The status is `counted`, or `refused`: then `with_reason` adds the `reason`, which may name a member. Raises
     NotFoundError if neither is known, StoreUnavailableError.
