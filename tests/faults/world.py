@@ -490,12 +490,12 @@ POLLS: Final = 250_000  # Microseconds between two polls
 def most_calls(kind: str, event: Any) -> int:
     """The most calls to AWS that an invocation may make, with the faults that it meets.
 
-    A writer makes the same few for any batch, one more for each refusal, and some for faults. A projector may have the
-    longest log to fold, a rebuild or a deletion looks at each period that there may be, and an audit at each list and
-    node.
+    A writer makes the same few for any batch, some more for faults, and one for each refusal, which a fault may repeat.
+    A projector may have the longest log to fold, a rebuild or a deletion looks at each period that there may be, and an
+    audit at each list and node.
     """
     if kind == "writer":
-        return 12 + len(event["Records"])
+        return 12 + len(event["Records"]) * 3 // 2
     return {"projector": 1_000, "care": 60, "announcer": 60, "maintenance": 5_000}[kind]
 
 
