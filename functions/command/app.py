@@ -10,11 +10,9 @@ from typing import Any, Final
 from aws_lambda_powertools.event_handler import Response
 
 from standings import http
-from standings.aws.dynamodb.scores import Scores
 from standings.domain.errors import InvalidBodyError, NotYourMemberError
 from standings.http import check_admin, is_admin, own_member
 from standings.ingest import Posting, event_status
-from standings.members import MemberAdmin, ProfileAdmin
 from standings.runtime.logs import logger
 from standings.wiring import building_blocks, command
 
@@ -30,8 +28,8 @@ def _posting() -> Posting:
 
 
 @cache
-def _services() -> tuple[MemberAdmin, ProfileAdmin, Scores]:
-    return command.services(_clock)
+def _stored() -> command.Stored:
+    return command.stored(_clock)
 
 
 @_api.route("postEvents")
@@ -44,21 +42,21 @@ def post() -> Response[str]:
 def status() -> Response[str]:
     """Whether an event was counted or refused. A reason may name a member, so it is not for everyone."""
     event_id, with_reason = _api.arguments["id"], is_admin(_api.event)
-    return http.json(event_status(_services()[2], _clock, event_id, with_reason=with_reason))
+    return http.json(event_status(_stored().scores, _clock, event_id, with_reason=with_reason))
 
 
 @_api.route("putMember")
 def put(board: str) -> Response[str]:
     """Register a member. The body may hide it or show it again."""
     check_admin(_api.event)
-    return http.json(_services()[0].put(board, _api.arguments["id"], _hidden()))
+    return http.json(_stored().members.put(board, _api.arguments["id"], _hidden()))
 
 
 @_api.route("deleteMember")
 def delete(board: str) -> Response[str]:
     """Remove a member with its scores."""
     check_admin(_api.event)
-    _services()[0].remove(board, _api.arguments["id"])
+    _stored().members.remove(board, _api.arguments["id"])
     return Response(status_code=204, body="")
 
 
@@ -70,14 +68,14 @@ def put_profile() -> Response[str]:
         check_admin(_api.event)
     elif own != member:
         raise NotYourMemberError("id: the token is for another member")
-    return http.json(_services()[1].put(member, _api.document()))
+    return http.json(_stored().profiles.put(member, _api.document()))
 
 
 @_api.route("deleteProfile")
 def delete_profile() -> Response[str]:
     """Remove a member's profile."""
     check_admin(_api.event)
-    _services()[1].remove(_api.arguments["id"])
+    _stored().profiles.remove(_api.arguments["id"])
     return Response(status_code=204, body="")
 
 

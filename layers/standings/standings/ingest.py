@@ -15,7 +15,7 @@ import orjson
 
 from standings.domain.boards import BOARD_NAME, Boards
 from standings.domain.errors import InvalidBodyError, NotFoundError, NotYourMemberError, bad_argument
-from standings.domain.events import MAX_ID_LENGTH, RefusedEvent, no_constant, parse_event, shown
+from standings.domain.events import MAX_ID_LENGTH, RefusedEvent, is_event_id, no_constant, parse_event, shown
 from standings.domain.windows import instant
 from standings.runtime.clock import Clock
 from standings.stores import Posted
@@ -78,7 +78,7 @@ def event_status(scores: "Scores", clock: Clock, event_id: str, *, with_reason: 
     The status is `counted`, or `refused`: then `with_reason` adds the `reason`, which may name a member. Raises
     NotFoundError if neither is known, StoreUnavailableError.
     """
-    if not 1 <= len(event_id) <= MAX_ID_LENGTH:
+    if not is_event_id(event_id):
         raise bad_argument("id", f"expected 1 to {MAX_ID_LENGTH} characters, got {len(event_id)}")
     status = clock.retry(scores.status, event_id)
     if status is None:

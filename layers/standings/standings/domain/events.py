@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
 from hashlib import blake2b
-from typing import Any, Final, Literal, NoReturn
+from typing import Any, Final, Literal, NoReturn, TypeGuard
 
 import orjson
 
@@ -152,9 +152,13 @@ def parse_event(body: str, boards: Boards, now: int, *, at_filled_in: bool = Fal
         return _event(document, boards, now, at_filled_in=at_filled_in)
     except RefusedEvent as refusal:
         event_id = document.get("id")
-        if isinstance(event_id, str) and 1 <= len(event_id) <= MAX_ID_LENGTH:
-            refusal.event_id = event_id
+        refusal.event_id = event_id if is_event_id(event_id) else None
         raise
+
+
+def is_event_id(value: Any) -> TypeGuard[str]:
+    """Whether a value may be an event's id: a text of 1 to 128 characters, such as `0197f2c4`."""
+    return isinstance(value, str) and 1 <= len(value) <= MAX_ID_LENGTH
 
 
 def _event(document: dict[str, Any], boards: Boards, now: int, *, at_filled_in: bool) -> Event:
@@ -199,7 +203,7 @@ def check_event(document: dict[str, Any], now: int) -> None:
 def _id_and_at(document: dict[str, Any], now: int) -> tuple[str, int]:
     _check_fields(document, {"id", "at"} | ({"updates"} if "updates" in document else _UPDATE_FIELDS), "")
     event_id = _text(document, "id", "id")
-    if not 1 <= len(event_id) <= MAX_ID_LENGTH:
+    if not is_event_id(event_id):
         refuse("id", "id", f"1 to {MAX_ID_LENGTH} characters (it has {len(event_id)})", event_id)
     return event_id, read_at(_text(document, "at", "at"), now)
 
@@ -369,10 +373,10 @@ def _check_fields(table: dict[str, Any], known: frozenset[str] | set[str], prefi
 def limits_of(metric: Metric) -> str:
     """The bounds of a metric's amounts, for a message: `at least 0 and at most 500`."""
     bounds = (("at least", metric.least), ("at most", metric.most))
-    return " and ".join(f"{words} {decimal_of(metric, units)}" for words, units in bounds if units is not None)
+    return " and ".join(f"{words} {decimal_text(metric, units)}" for words, units in bounds if units is not None)
 
 
-def decimal_of(metric: Metric, units: int) -> str:
+def decimal_text(metric: Metric, units: int) -> str:
     """Units of a metric as a decimal number, for a message: `-0.25`."""
     return f"{Decimal(units).scaleb(-metric.precision):f}"
 

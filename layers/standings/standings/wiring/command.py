@@ -1,6 +1,7 @@
 """The command function's services."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from standings.aws.dynamodb.profiles import Profiles
 from standings.aws.dynamodb.scores import Scores
@@ -24,12 +25,21 @@ def posting(clock: Clock) -> Posting:
     return Posting(building_blocks.boards(), send, MAX_BODY_BYTES, clock, _report)
 
 
-def services(clock: Clock) -> tuple[MemberAdmin, ProfileAdmin, Scores]:
-    """Create the services that change members of boards and profiles, and the store of events' statuses."""
+class Stored(NamedTuple):
+    """The services that write to the tables, and the store that knows what became of an event."""
+
+    members: MemberAdmin
+    profiles: ProfileAdmin
+    scores: Scores
+
+
+def stored(clock: Clock) -> Stored:
+    """Create what works on the tables. All of it shares a client."""
     dynamodb = building_blocks.client("dynamodb")
     scores = Scores(dynamodb, required("SCORES_TABLE"), required("RECEIPTS_TABLE"), clock)
     members = MemberAdmin(building_blocks.board_catalog(dynamodb, clock), scores, clock)
-    return members, ProfileAdmin(Profiles(dynamodb, required("PROFILES_TABLE"), clock), clock), scores
+    profiles = ProfileAdmin(Profiles(dynamodb, required("PROFILES_TABLE"), clock), clock)
+    return Stored(members, profiles, scores)
 
 
 def _report(bug: Exception) -> None:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from standings.aws.dynamodb.scores import Scores
 from standings.catalog import BoardCatalog
 from standings.domain.boards import MAX_UNITS, Boards, Family, family_of
-from standings.domain.events import Event, RefusedEvent, Rule, decimal_of, limits_of, parse_event
+from standings.domain.events import Event, RefusedEvent, Rule, decimal_text, limits_of, parse_event
 from standings.domain.members import (
     EventPart,
     Image,
@@ -136,7 +136,7 @@ def _with_differences(family: Family, item: MemberKey, image: Image, part: Event
         before = image.values.get(metric.total(), 0)
         amounts[name] = change = total - before
         if metric.is_beyond_limits(change):
-            steps = (decimal_of(metric, units) for units in (change, before, total))
+            steps = (decimal_text(metric, units) for units in (change, before, total))
             got = "got a change of {} (from {} to {})".format(*steps)
             message = f"metrics.{name}: expected a change of {limits_of(metric)} on board {item[0]!r}, {got}"
             raise UnfitEventError(part.event_id, item, "limit", message)
@@ -261,9 +261,10 @@ class Writer:
         return result
 
     def _remember_refusals(self, result: WriteResult, backoff: Backoff) -> None:
-        """Write down why events are refused, for whoever asks by the event's id. One write for each.
+        """Write down why each event is refused, for whoever asks by its id: one write each.
 
-        The id of an event that was counted, or is to be counted, with other content keeps what became of that event.
+        An event that uses the id of another one is not written down: its id stands for that other event. If a refusal
+        cannot be written now, its message is delivered again.
         """
         messages, result.refused = result.refused, []
         for message, refusal in messages:
