@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from api.calls import ARGUMENTS, EXAMPLES, IN_PATH, OPERATIONS, TEXTS, Operation
 from api.schemas import SCHEMAS, Schema, flag, schema_of, text, whole
-from standings.http import CALLS, Argument, Call
+from standings.calls import CALLS, Argument, Call
 from standings_cli import VERSION
 
 Part = dict[str, Any]

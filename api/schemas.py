@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, get_args
 
+from standings.calls import CALLS
 from standings.domain.boards import MAX_MEMBER_BYTES, MAX_UNITS, AggregateFunction, Members, Order, Ties
 from standings.domain.boards_toml import MAX_DECIMALS, MAX_METRICS, METRIC_NAME
 from standings.domain.events import MAX_BOARDS, MAX_ID_LENGTH, MAX_UPDATES
 from standings.domain.profiles import MAX_NAME_LENGTH, MAX_PICTURE_LENGTH
 from standings.domain.windows import WEEKDAYS, State
-from standings.http import CALLS
 from standings.ingest import MAX_EVENTS
 from standings.read.member_ranks import MAX_MEMBERS
 from standings.read.reader import METHODS

@@ -30,7 +30,7 @@ from standings.aws.dynamodb.scores import Scores
 from standings.domain.boards_toml import parse_boards
 from standings.domain.profiles import MAX_LOOKED_AT
 from standings.domain.windows import DAY
-from standings.http import CALLS
+from standings.calls import CALLS
 from standings.ingest import event_status
 from standings.members import ProfileAdmin
 from standings.read import board_list, member_ranks, pages

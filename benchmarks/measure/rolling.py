@@ -41,7 +41,7 @@ from benchmarks.pages.tables import Table
 from standings.aws.dynamodb.tables import PLACES
 from standings.domain.boards_toml import parse_boards
 from standings.domain.windows import DAY, SECOND
-from standings.http import CALLS
+from standings.calls import CALLS
 from standings.read import pages
 from standings.read.reader import Question
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from samtranslator.yaml_helper import yaml_parse  # type: ignore[import-untyped]
 
-from standings.http import CALLS
+from standings.calls import CALLS
 from tests.template.expansion import expanded, source
 from tests.template.rules import emitted
 

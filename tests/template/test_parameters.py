@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import pytest
 
-from standings.http import CALLS
+from standings.calls import CALLS
 from tests.template.expansion import KEY, TEMPLATE, TOKENS, deployed, named, template
 from tests.template.rules import DAMAGE, NAMESPACE, emitted
 

@@ -1,42 +1,41 @@
-"""The HTTP API: routes, arguments, callers and their scopes, answers and problems, and the live page."""
+"""The HTTP API: who calls, what answers a call of `standings.calls`, responses and problems, and the live page."""
 
 import re
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from hashlib import blake2b, sha256
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 from urllib.parse import parse_qsl
 
 import orjson
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler import exceptions as powertools
 
+from standings.calls import (
+    ADMIN,
+    CALLS,
+    RANKING,
+    RETRY_AFTER_S,
+    UNAVAILABLE,
+    Argument,
+    Arguments,
+    Problem,
+    problem_of,
+    shown,
+)
 from standings.domain.errors import (
-    InvalidArgumentError,
     InvalidBodyError,
     NotFoundError,
     NotYourMemberError,
     RequestError,
-    TooFarError,
     bad_argument,
 )
-from standings.domain.events import MAX_SHOWN_LENGTH
 from standings.runtime.logs import logger, stack_of
 from standings.stores import StoreUnavailableError
 
 # Responses: JSON, the live page, reads whose answer the client already has, and problem documents (RFC 9457).
-#
-# Only this module knows the status of an error.
-
-_BAD_REQUESTS: Final[Mapping[type[RequestError], tuple[str, str]]] = {
-    InvalidArgumentError: ("bad-argument", "Bad argument"),
-    InvalidBodyError: ("bad-body", "Bad body"),
-    TooFarError: ("too-far", "Too far to count"),
-}
-"""Kind and title of the errors with status 400."""
-_RETRY_AFTER_S: Final = 5
 
 
 def json(answer: Any, status: int = 200) -> Response[str]:
@@ -100,27 +99,22 @@ def preflight() -> dict[str, Any]:
 
 def request_error(error: RequestError) -> Response[str]:
     """The problem of a request that its sender can correct: 400, 403 or 404."""
-    if isinstance(error, NotYourMemberError):
-        return _problem(403, "not-your-member", "Not your member", str(error))
-    if isinstance(error, NotFoundError):
-        return _problem(404, error.kind, error.title, str(error))
-    kind, title = _BAD_REQUESTS[type(error)]
-    return _problem(400, kind, title, str(error))
+    return _problem(problem_of(error))
 
 
 def method_not_allowed(detail: str, allowed: str) -> Response[str]:
     """405, for a path that has other methods."""
-    return _problem(405, "method-not-allowed", "Method not allowed", detail, {"Allow": allowed})
+    return _problem(Problem(405, "method-not-allowed", "Method not allowed", detail), {"Allow": allowed})
 
 
 def store_unavailable(error: StoreUnavailableError) -> Response[str]:
     """503, for a store that is throttled or down. The log has the reason."""
     logger.error("the store did not answer", extra={"reason": str(error)})
-    detail = f"the store does not answer just now: try again in {_RETRY_AFTER_S} seconds"
-    return _problem(503, "unavailable", "Try again", detail, {"Retry-After": str(_RETRY_AFTER_S)})
+    return _problem(UNAVAILABLE, {"Retry-After": str(RETRY_AFTER_S)})
 
 
-def _problem(status: int, kind: str, title: str, detail: str, headers: dict[str, str] | None = None) -> Response[str]:
+def _problem(problem: Problem, headers: dict[str, str] | None = None) -> Response[str]:
+    status, kind, title, detail = problem
     document = {"type": f"urn:standings:{kind}", "title": title, "status": status, "detail": detail}
     # Without it a CDN keeps a 404 for some seconds, and a board's first event does not show.
     headers = {"Cache-Control": "no-cache", **(headers or {})}
@@ -128,10 +122,6 @@ def _problem(status: int, kind: str, title: str, detail: str, headers: dict[str,
 
 
 # Who calls, as the token says that the gateway has checked.
-
-READ: Final = "standings/read"
-WRITE: Final = "standings/write"
-ADMIN: Final = "standings/admin"
 
 
 def own_member(event: Mapping[str, Any], claim: str) -> str | None:
@@ -196,122 +186,9 @@ def document(folder: Path, picture_hosts: Sequence[str] = ()) -> str:
     return page.replace(_PICTURE_HOSTS.format(""), _PICTURE_HOSTS.format(" ".join(picture_hosts)))
 
 
-# Calls: one table of routes and arguments. The functions answer by it, and `api/` adds the words that describe it to
-# clients, in `functions/query/openapi.json`: what the two say of names, kinds, limits and defaults cannot differ.
-
-_MAX_DIGITS: Final = 15
-
-
-class Argument(NamedTuple):
-    """An argument of the query string.
-
-    - `kind`: a `text`, a `whole` number from `least` to `most`, or a `flag`, which is `true` or `false`.
-    - `default`: the number of a request that gives none.
-    - `missing`: what such a request is told, such as "say which member"; "" if it may leave the argument out.
-    """
-
-    kind: Literal["text", "whole", "flag"] = "text"
-    least: int = 0
-    most: int = 0
-    default: int = 0
-    missing: str = ""
-
-    def check(self, name: str, text: str) -> None:
-        """Raise an error if a text is no value of the argument. What a text says is checked by whoever reads it."""
-        shown = repr(text[:MAX_SHOWN_LENGTH])
-        if self.kind == "flag" and text not in ("true", "false"):
-            raise bad_argument(name, f"expected true or false, got {shown}")
-        if self.kind == "whole":
-            digits = text.removeprefix("-") if self.least < 0 else text
-            if not (digits.isascii() and digits.isdigit() and len(digits) <= _MAX_DIGITS):
-                raise bad_argument(name, f"expected a whole number of up to {_MAX_DIGITS} digits, got {shown}")
-            if not self.least <= int(text) <= self.most:
-                raise bad_argument(name, f"expected from {self.least} to {self.most}, got {int(text)}")
-
-
-class Call(NamedTuple):
-    """A call of the API, with the scope that a token needs for it."""
-
-    method: str
-    path: str
-    scope: str
-    arguments: Mapping[str, Argument]
-
-
-_PROFILE: Final = "/members"
-_MEMBER: Final = "/boards/<board>/member"
-_RANKING: Final = "/boards/<board>/<metric>/<window>"
-
-_TEXT: Final = Argument()
-_FLAG: Final = Argument("flag")
-_LIMIT: Final = Argument("whole", 1, 1_000, 100)
-_POSITION: Final = Argument("whole", 1 - 10**_MAX_DIGITS, 10**_MAX_DIGITS - 1)
-_ID: Final = {"id": Argument(missing="say which member")}
-_PERIOD: Final = {"period": _TEXT, "method": _TEXT}
-_SHOWN: Final = {"profiles": _FLAG, "notes": _FLAG}
-_STARTS: Final = {"cursor": _TEXT, "rank": _POSITION, "score": _TEXT, "around": _TEXT}
-_PAGE: Final = {"limit": _LIMIT, **_STARTS, "radius": Argument("whole", 0, 100, 5), "me": _TEXT}
-_FOUND: Final = {"id": _TEXT, "name": _TEXT, "board": _TEXT, "limit": Argument("whole", 1, 20, 20)}
-_RANKED: Final = {"member": _TEXT, "score": _TEXT, "previous": _FLAG}
-_HISTORY: Final = {"member": Argument(missing="say whose history"), "periods": Argument("whole", 1, 100, 14)}
-_PERCENTILE: Final = {"p": Argument(missing="say which percentile, such as 90")}
-_BUCKETS: Final = {"buckets": Argument("whole", 1, 1_000, 50)}
-
-CALLS: Final[Mapping[str, Call]] = {
-    "postEvents": Call("POST", "/events", WRITE, {}),
-    "getEvent": Call("GET", "/events", WRITE, {"id": Argument(missing="say which event")}),
-    "getProfile": Call("GET", _PROFILE, READ, _FOUND),
-    "putProfile": Call("PUT", _PROFILE, ADMIN, _ID),
-    "deleteProfile": Call("DELETE", _PROFILE, ADMIN, _ID),
-    "listBoards": Call("GET", "/boards", READ, {"prefix": _TEXT, "limit": _LIMIT, "cursor": _TEXT}),
-    "getBoard": Call("GET", "/boards/<board>", READ, {}),
-    "getMember": Call("GET", _MEMBER, READ, {**_ID, "ranks": _FLAG, "method": _TEXT, **_SHOWN}),
-    "putMember": Call("PUT", _MEMBER, ADMIN, _ID),
-    "deleteMember": Call("DELETE", _MEMBER, ADMIN, _ID),
-    "listRanking": Call("GET", _RANKING, READ, {**_PERIOD, **_PAGE, **_SHOWN}),
-    "getRank": Call("GET", f"{_RANKING}/rank", READ, {**_PERIOD, **_RANKED, **_SHOWN}),
-    "getHistory": Call("GET", f"{_RANKING}/history", READ, {**_PERIOD, **_HISTORY}),
-    "rankGroup": Call("POST", f"{_RANKING}/ranks", READ, {**_PERIOD, "previous": _FLAG, **_SHOWN}),
-    "getPercentile": Call("GET", f"{_RANKING}/percentile", READ, {**_PERIOD, **_PERCENTILE}),
-    "getDistribution": Call("GET", f"{_RANKING}/distribution", READ, {**_PERIOD, **_BUCKETS}),
-    "getDescription": Call("GET", "/openapi.json", READ, {}),
-}
-"""Every call for programs, by the name that generated clients give it."""
+# Calls: what answers them, once their arguments are checked.
 
 _Answer = TypeVar("_Answer", bound=Callable[..., Response[str]])
-
-
-class Arguments(dict[str, str]):
-    """The arguments of a request, each one that its call knows. Errors are `InvalidArgumentError`s that name one."""
-
-    def __init__(self, known: Mapping[str, Argument], pairs: Iterable[tuple[str, str]]) -> None:
-        super().__init__()
-        self._known = known
-        for name, text in pairs:
-            if name not in known:
-                there_are = f"there are {', '.join(known)}" if known else "there are none"
-                raise bad_argument(_shown(name), f"no such argument; {there_are}")
-            if name in self:
-                raise bad_argument(name, "is given more than once")
-            known[name].check(name, text)
-            self[name] = text
-        for name, argument in known.items():
-            if argument.missing:
-                self.required(name, argument.missing)
-
-    def required(self, name: str, hint: str) -> str:
-        """An argument that must be present; `hint` says what to give."""
-        if name not in self:
-            raise bad_argument(name, f"is missing: {hint}")
-        return self[name]
-
-    def whole(self, name: str) -> int:
-        """A whole number, or its default."""
-        return int(self.get(name, self._known[name].default))
-
-    def flag(self, name: str) -> bool:
-        """Whether it is `true`; false if absent."""
-        return self.get(name) == "true"
 
 
 class Api:
@@ -344,7 +221,7 @@ class Api:
                 return function(**names)
 
             answer = _without_text_of_bugs(checked)
-            if call.method == "GET" and call.path.startswith(_RANKING) and self._rankings_max_age:
+            if call.method == "GET" and call.path.startswith(RANKING) and self._rankings_max_age:
                 answer = _kept_for(answer, self._rankings_max_age)
             self._app.route(call.path, call.method)(answer)
             return function
@@ -408,10 +285,10 @@ class Api:
             allowed.add("HEAD")
         # If the method exists, a name in the path has a character that no name has.
         if not allowed or method in allowed:
-            error = NotFoundError("no-such-path", "No such path", f"there is nothing at {_shown(path)}")
+            error = NotFoundError("no-such-path", "No such path", f"there is nothing at {shown(path)}")
             return request_error(error)
         names = ", ".join(sorted(allowed))
-        return method_not_allowed(f"{_shown(path)} does not know {method}, only {names}", names)
+        return method_not_allowed(f"{shown(path)} does not know {method}, only {names}", names)
 
 
 def _without_text_of_bugs(function: _Answer) -> _Answer:
@@ -444,8 +321,3 @@ def _matches(path: str, route: str) -> bool:
     return len(parts) == len(names) and all(
         bool(part) if name.startswith("<") else part == name for part, name in zip(parts, names, strict=True)
     )
-
-
-def _shown(text: str) -> str:
-    """A client's text, short enough for a message and with lone surrogates replaced, which JSON cannot hold."""
-    return text[:MAX_SHOWN_LENGTH].encode(errors="replace").decode()

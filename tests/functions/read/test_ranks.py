@@ -66,7 +66,7 @@ class Placed:
         return sorted(scores, key=lambda name: (-scores[name], name))
 
     def limit(self, limits: Limits) -> None:
-        self.stack.query.__globals__["_reader"].limits = limits
+        self.stack.query.__globals__["_answers"].reader.limits = limits
 
     def rank(self, method: str, **of: Any) -> tuple[int, Any]:
         """The status, and the rank of a member or a score or what the problem says."""
@@ -117,7 +117,7 @@ def test_anyone_who_may_read_reads_less(
 ) -> None:
     monkeypatch.setitem(ENVIRONMENT, "OPEN_READS", open_reads)
     with running(engine, ManualClock(population.NOW), population.BOARDS) as stack:
-        assert stack.query.__globals__["_reader"].limits == limits
+        assert stack.query.__globals__["_answers"].reader.limits == limits
     assert (Limits(1_000, 5_000, 5_000, 400), Limits(10_000, 100_000, 200_000, 100_000)) == (
         PUBLIC_LIMITS,
         PRIVATE_LIMITS,
@@ -372,7 +372,7 @@ def test_a_rolling_window_costs_six_units_a_period(engine: Any) -> None:
 def test_the_periods_share_the_limits_of_a_request(stack: Stack) -> None:
     """Else a history of a hundred periods would read a hundred times what one rank may."""
     post(stack, {f"m{n:02}": 5 for n in range(31)})
-    stack.query.__globals__["_reader"].limits = Limits(equals=60, scores=60, entries=60)
+    stack.query.__globals__["_answers"].reader.limits = Limits(equals=60, scores=60, entries=60)
 
     status, problem = stack.get(f"{DAY}/history", member="m30", method="ordinal", periods=3)
     assert (status, problem["type"]) == (400, "urn:standings:too-far")
