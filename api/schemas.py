@@ -120,7 +120,7 @@ _COUNT: Final = whole("", (0, None))
 _WINDOWS: Final = "all|hour|day|week|month|year|season|last-([1-9]|[1-8][0-9]|90)-(hours|days)"
 
 # What every answer of a ranking has, and what a member has in one.
-_HEAD: Final = named("board metric window period state final_at order method total as_of")
+HEAD: Final = named("board metric window period state final_at order method total as_of")
 _SHOWN: Final = {"note?": "ShownNote", "profile?": "ShownProfile"}
 _RANKED: Final = {**named("member rank score"), "percentile": "MemberPercentile"}
 _PROFILE: Final[Mapping[str, Schema]] = {
@@ -206,7 +206,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "Page": record(
         "A page of a ranking.",
         {
-            **_HEAD,
+            **HEAD,
             "entries": listed("Entry", _most("listRanking", "limit")),
             "next": "Cursor",
             "previous": "Cursor",
@@ -218,12 +218,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         {**_RANKED, **_SHOWN, "ahead": either("Entry", NULL)},
     ),
     "Entry": record("A member's entry in a ranking.", {**named("rank member score"), **_SHOWN}),
-    "MemberRank": record("A member's rank.", {**_HEAD, **_RANKED, **named("previous_rank?"), **_SHOWN}),
+    "MemberRank": record("A member's rank.", {**HEAD, **_RANKED, **named("previous_rank?"), **_SHOWN}),
     "ScoreRank": record(
         "The rank that a score would have. `rank` depends on the method: `competition` 1 + `above`; `dense` 1 + the "
         "different scores above; `ordinal` 1 + `above` + `at`, because a new member comes behind its equals.",
         {
-            **_HEAD,
+            **HEAD,
             **named("score rank"),
             "above": whole("Members ranked ahead of it.", (0, None)),
             "at": whole("Members with this score.", (0, None)),
@@ -232,7 +232,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "History": record(
         "A member's rank in several periods of a window.",
-        {**_HEAD, "member": "Member", "periods": listed("HistoryPeriod", (1, _most("getHistory", "periods")[1]))},
+        {**HEAD, "member": "Member", "periods": listed("HistoryPeriod", (1, _most("getHistory", "periods")[1]))},
     ),
     "HistoryPeriod": record(
         "A period of a member's history: its rank and score, null where it was not ranked, and how many members were.",
@@ -244,7 +244,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "GroupRanks": record(
         "The ranks of a group's members, in the order of the request.",
-        {**_HEAD, "entries": listed("GroupEntry", (1, MAX_MEMBERS))},
+        {**HEAD, "entries": listed("GroupEntry", (1, MAX_MEMBERS))},
     ),
     "GroupEntry": record(
         "A member of the group. If it is not ranked, each number is null.",
@@ -262,10 +262,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "PercentileScore": record(
         "The score at a percentile.",
-        {**_HEAD, "p": "Percentile", "score": number("Null if no member is ranked.", _UNITS, null=True)},
+        {**HEAD, "p": "Percentile", "score": number("Null if no member is ranked.", _UNITS, null=True)},
     ),
     "Distribution": record(
-        "The number of members by score.", {**_HEAD, "buckets": listed("Bucket", _most("getDistribution", "buckets"))}
+        "The number of members by score.", {**HEAD, "buckets": listed("Bucket", _most("getDistribution", "buckets"))}
     ),
     "Bucket": record(
         "Members with a score from `from` to `to`, both included.",

@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any, Final
 
+from standings.client.errors import ApiError, NoAnswerError, StackError
 from standings_cli import VERSION
 from standings_cli.commands import COMMANDS
 from standings_cli.commands.options import Commands, Parser, add_stack_options
 from standings_cli.stack.connection import Connection
-from standings_cli.stack.errors import UNRANKED, ApiError, InputError, NoAnswerError, StackError, advice, unknown_board
+from standings_cli.stack.errors import UNRANKED, InputError, advice, unknown_board
 from standings_cli.terminal import DIFFERS, INTERRUPTED, UNREACHABLE, WRONG, say
 
 _STATUSES: Final = """\

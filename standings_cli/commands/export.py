@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from standings.client.api import Api
 from standings_cli.commands.options import Commands
 from standings_cli.commands.rankings import COLUMNS, add_ranking, board_status, cells, ranking_path
 from standings_cli.files import Record
-from standings_cli.stack.api import Api
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import InputError
 from standings_cli.terminal import DIFFERS, Meter, as_json, csv_line, members, number, print_line, say, shown

@@ -14,11 +14,12 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from standings.client.api import Api
+from standings.client.errors import ApiError
 from standings_cli.commands.options import Commands
 from standings_cli.files import STDIN, HalfLineError, Lines, Mark, Record, Source
-from standings_cli.stack.api import Api
 from standings_cli.stack.connection import Connection
-from standings_cli.stack.errors import ApiError, InputError
+from standings_cli.stack.errors import InputError
 from standings_cli.terminal import DIFFERS, OK, Meter, as_json, say
 
 FIELDS: Final = ("name", "picture", "country", "data")

@@ -6,10 +6,11 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
+from standings.client.api import Api
+from standings.client.reads import ranked
 from standings_cli.commands.options import Commands, add_csv, whole_from
-from standings_cli.stack.api import Api
 from standings_cli.stack.connection import Connection
-from standings_cli.stack.errors import ApiError, unknown_status
+from standings_cli.stack.errors import unknown_status
 from standings_cli.terminal import (
     DIFFERS,
     OK,
@@ -91,13 +92,7 @@ def ranking_path(api: Api, options: argparse.Namespace) -> tuple[tuple[str, ...]
     """
     metric, window = options.metric, options.window
     if metric is None or window is None:
-        definition = api.read("boards", options.board)
-        ranked = {row["metric"]: row["windows"] for row in definition["metrics"] if row["windows"]}
-        if metric is None and not ranked:
-            raise ApiError(404, "no-such-metric", f"board {options.board!r} has no ranked metric")
-        metric = metric or next(iter(ranked))
-        # For an unknown or unranked metric the API's error lists the others.
-        window = window or (ranked[metric][0]["window"] if metric in ranked else "all")
+        metric, window = ranked(api.read("boards", options.board), metric, window)
     return ("boards", options.board, metric, window), {"period": options.period, "method": options.method}
 
 

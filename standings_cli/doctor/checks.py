@@ -11,9 +11,10 @@ from typing import Any, Final, NamedTuple
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from standings.client.errors import NoAnswerError
 from standings.domain.windows import instant
 from standings_cli.stack.connection import Connection
-from standings_cli.stack.errors import FunctionError, InputError, NoAnswerError
+from standings_cli.stack.errors import FunctionError, InputError
 
 
 class Verdict(StrEnum):

@@ -15,11 +15,12 @@ from typing import Any, Final, NamedTuple
 from zoneinfo import ZoneInfo
 
 from standings.aws.sqs import OutgoingMessage, batches
+from standings.client.api import Api
+from standings.client.errors import ApiError
 from standings_cli.doctor.checks import Finding, failed, ok
 from standings_cli.post.outbox import NotTakenError, Outbox
-from standings_cli.stack.api import Api
 from standings_cli.stack.connection import Connection
-from standings_cli.stack.errors import UNRANKED, ApiError
+from standings_cli.stack.errors import UNRANKED
 from standings_cli.terminal import say
 
 _SPAN: Final = re.compile(r"(\d+) (\w+?)s?$")

@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from standings_cli.stack.api import Api
-from standings_cli.stack.errors import UNRANKED, ApiError, backoff
+from standings.client.api import Api
+from standings.client.errors import ApiError
+from standings.runtime.clock import backoff
+from standings_cli.stack.errors import UNRANKED
 
 PATIENCE_S: Final = 60.0
 _FIRST_PAUSE_S: Final = 0.2

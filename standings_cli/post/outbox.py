@@ -6,13 +6,10 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from botocore.exceptions import ClientError, ConnectionError, HTTPClientError  # noqa: A004 - botocore's
-
-from standings.aws.sqs import OutgoingMessage, entry, said_of
-from standings_cli.stack.errors import backoff
+from standings.aws.sqs import OutgoingMessage, send_until_taken
+from standings.runtime.clock import backoff
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs.client import SQSClient
@@ -65,46 +62,13 @@ class Outbox:
 
     def _send(self, messages: Sequence[OutgoingMessage]) -> dict[int, str]:
         """Return the reasons, by position, for messages that the queue will never accept."""
-        refused: dict[int, str] = {}
-        unsent = list(range(len(messages)))
-        reason = ""
-        for attempt in range(_ATTEMPTS):
-            if attempt:
-                self._pause(attempt)
-            entries: Any = [entry(position, messages[position]) for position in unsent]
-            try:
-                answer = self.client.send_message_batch(QueueUrl=self.queue_url, Entries=entries)
-            except (ClientError, ConnectionError, HTTPClientError) as error:
-                if not _is_temporary(error):
-                    raise
-                reason = str(error)
-                continue
-            failed = {int(failure["Id"]): failure for failure in answer.get("Failed", [])}
-            faults = [position for position, failure in failed.items() if failure.get("SenderFault")]
-            unsent = [
-                position for position in failed if position not in faults or _is_throttled(failed[position]["Code"])
-            ]
-            refused |= {position: said_of(failure) for position, failure in failed.items() if position not in unsent}
-            if not unsent:
-                return refused
-            reason = said_of(failed[unsent[0]])
-        raise NotTakenError(reason)
+        refused, untaken = send_until_taken(self.client, self.queue_url, messages, self._again)
+        if untaken:
+            raise NotTakenError("stopped" if self._closed.is_set() else next(iter(untaken.values())))
+        return refused
 
-    def _pause(self, attempt: int) -> None:
+    def _again(self, attempt: int) -> bool:
+        if attempt == _ATTEMPTS:
+            return False
         (self.sleep or self._closed.wait)(backoff(attempt, _FIRST_RETRY_S, _MAX_RETRY_S, self.chance))
-        if self._closed.is_set():
-            raise NotTakenError("stopped")
-
-
-def _is_temporary(error: Exception) -> bool:
-    """Whether the same request may succeed later. The client itself has tried more than once already."""
-    if not isinstance(error, ClientError):
-        return True
-    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-    if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.TOO_MANY_REQUESTS:
-        return True
-    return _is_throttled(error.response["Error"].get("Code", ""))
-
-
-def _is_throttled(code: str) -> bool:
-    return "hrottl" in code or code == "OverLimit"
+        return not self._closed.is_set()

@@ -12,12 +12,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from standings_cli.stack.errors import StackError
+from standings.client.errors import StackError
 
 if TYPE_CHECKING:
     import boto3
 
-    from standings_cli.stack.api import Api
+    from standings.client.api import Api
     from standings_cli.stack.maintenance import Maintenance
 
 SERVED: Final = Path(".local", "serve.json")
@@ -44,7 +44,7 @@ class Connection:
     @cached_property
     def api(self) -> "Api":
         """The HTTP API. Requests are signed if there are credentials and no token."""
-        from standings_cli.stack.api import Api, Signature, Transport  # noqa: PLC0415 - at first use
+        from standings.client.api import Api, Signature, Transport  # noqa: PLC0415 - at first use
 
         credentials = None if self._options.token else self._session.get_credentials()
         signature = None if credentials is None else Signature(credentials, self._region)

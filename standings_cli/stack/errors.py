@@ -3,52 +3,25 @@
 Nothing here needs AWS's packages, which take longer to import than all the rest.
 """
 
-from collections.abc import Callable
 from difflib import get_close_matches
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
+from standings.client.errors import StackError
 from standings_cli.terminal import DIFFERS, OK, say
 
 if TYPE_CHECKING:
-    from standings_cli.stack.api import Api
+    from standings.client.api import Api
 
 UNRANKED: Final = frozenset({"no-such-member", "not-ranked"})
 """Problem types that answer the question: the member is not ranked."""
-
-
-class ApiError(Exception):
-    """The API refused or failed: `status` of HTTP, and the problem's type as `kind`, empty if it has none."""
-
-    def __init__(self, status: int, kind: str, detail: str) -> None:
-        super().__init__(detail)
-        self.status = status
-        self.kind = kind
-
-    @property
-    def is_temporary(self) -> bool:
-        """Whether the same request may succeed later."""
-        return self.status >= HTTPStatus.INTERNAL_SERVER_ERROR or self.status == HTTPStatus.TOO_MANY_REQUESTS
 
 
 class InputError(Exception):
     """A file, option or event that cannot be used. The message says why."""
 
 
-class StackError(Exception):
-    """The stack does not exist or is not a stack of Standings."""
-
-
 class FunctionError(StackError):
     """The maintenance function failed. The message is the function's own error."""
-
-
-class NoAnswerError(Exception):
-    """A request got no answer, or only a part of one. `is_temporary`: the same request may get one later."""
-
-    def __init__(self, detail: str, *, is_temporary: bool = True) -> None:
-        super().__init__(detail)
-        self.is_temporary = is_temporary
 
 
 _LOCAL: Final = "--local speaks to the stack that `make serve` has started"
@@ -106,14 +79,3 @@ def unknown_status(api: "Api", board: str) -> int:
     if problem is not None:
         say(f"standings: {problem}")
     return OK if problem is None else DIFFERS
-
-
-_MAX_DOUBLINGS: Final = 30
-
-
-def backoff(attempt: int, first: float, longest: float, chance: Callable[[], float]) -> float:
-    """Return the seconds to wait after a failed attempt; attempts count from 1.
-
-    The wait doubles from `first` up to `longest`. Half of it is random, so that many clients do not retry at once.
-    """
-    return min(first * 2.0 ** min(attempt - 1, _MAX_DOUBLINGS), longest) * (0.5 + chance() / 2)

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from standings.domain.errors import InvalidArgumentError, NotFoundError
+from standings.runtime.clock import backoff
 from standings.stores import StoreUnavailableError
-from standings_cli.stack.errors import FunctionError, InputError, backoff
+from standings_cli.stack.errors import FunctionError, InputError
 from standings_cli.terminal import say
 
 if TYPE_CHECKING:

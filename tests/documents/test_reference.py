@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from api.__main__ import FILE, text_of_file
 from api.calls import OPERATIONS
+from standings.calls import CALLS
 from standings.domain.boards_toml import parse_boards
 from standings.domain.windows import DAY
-from standings.calls import CALLS
 from standings_cli.__main__ import parser
 
 PROJECT: Final = Path(__file__).parents[2]

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from botocore.exceptions import ClientError
 
+from standings.client.errors import NoAnswerError
 from standings_cli.commands import doctor
 from standings_cli.commands.doctor import Recording, without_account
 from standings_cli.doctor.checks import FUNCTIONS, Deployed, Verdict
-from standings_cli.stack.errors import NoAnswerError
 from standings_cli.stack.maintenance import Maintenance
 from standings_cli.terminal import DIFFERS, OK
 from tests.support.builders.checks import rows

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from standings_cli.stack.api import Api, Transport
+from standings.client.api import Api, Transport
 from standings_cli.terminal import DIFFERS, INTERRUPTED, OK, WRONG
 from tests.support.aws.gateway import serving
 from tests.support.aws.stack import ManualClock, Stack, apply, event

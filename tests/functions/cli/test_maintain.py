@@ -10,12 +10,12 @@ from typing import Any
 import orjson
 import pytest
 
+from standings.client.errors import StackError
 from standings.maintain import settlements
 from standings.project.commits import one_by_one
 from standings.wiring import projector
 from standings_cli.__main__ import parser
 from standings_cli.stack.connection import Connection
-from standings_cli.stack.errors import StackError
 from standings_cli.terminal import DIFFERS, OK, UNREACHABLE, WRONG
 from tests.support.aws.stack import Stack, apply, event, running
 from tests.support.builders.checks import rows

@@ -18,10 +18,11 @@ from botocore.exceptions import (
     ProfileNotFound,
 )
 
+from standings.client.errors import ApiError
 from standings_cli.__main__ import parser
 from standings_cli.commands import COMMANDS
 from standings_cli.stack import connection as stack_connection
-from standings_cli.stack.errors import ApiError, advice
+from standings_cli.stack.errors import advice
 from standings_cli.terminal import INTERRUPTED, OK, UNREACHABLE, WRONG
 from tests.support.cli.command_line import Run, runner
 

@@ -16,10 +16,10 @@ from urllib.parse import quote
 import pytest
 from botocore.credentials import RefreshableCredentials
 
+from standings.client.api import Api, Signature, Transport
+from standings.client.errors import ApiError, NoAnswerError, StackError
 from standings_cli.__main__ import parser
-from standings_cli.stack.api import Api, Signature, Transport
 from standings_cli.stack.connection import Connection
-from standings_cli.stack.errors import ApiError, NoAnswerError, StackError
 from standings_cli.terminal import OK, UNREACHABLE, WRONG
 from tests.support.cli.command_line import Ran, runner
 from tests.support.cli.signing import KEYS, SECRET, answering, expected_signature, parts

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from standings.client.errors import ApiError
 from standings_cli.files import HalfLineError, Lines, Record
-from standings_cli.stack.errors import ApiError
 from standings_cli.terminal import DIFFERS, OK, WRONG
 from tests.support.cli.command_line import Run
 

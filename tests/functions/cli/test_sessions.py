@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
+from standings.client.api import Api
+from standings.client.errors import ApiError
 from standings.maintain import erase as erasing
 from standings.maintain.rebuild import RewriteMembers
 from standings_cli.commands import profiles
-from standings_cli.stack.api import Api
-from standings_cli.stack.errors import ApiError
 from standings_cli.terminal import DIFFERS, OK, UNREACHABLE
 from tests.support.aws.stack import Stack
 from tests.support.builders.querying import post

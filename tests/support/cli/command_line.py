@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import orjson
 import pytest
 
+from standings.client.api import Api, Transport
 from standings.stores import StoreUnavailableError
 from standings_cli.__main__ import main
-from standings_cli.stack.api import Api, Transport
 from standings_cli.stack.maintenance import Maintenance
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.gateway import serving

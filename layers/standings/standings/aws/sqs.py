@@ -5,14 +5,15 @@ import re
 from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import count
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 import orjson
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError, ClientError, ConnectionError, HTTPClientError  # noqa: A004 - botocore's
 
 from standings.aws.s3 import FailureBucket
-from standings.aws.sdk_errors import errors_as_unavailable
+from standings.aws.sdk_errors import error_code, errors_as_unavailable
 from standings.stores import DeadLetter, Look, RankingName, StoreUnavailableError
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ SQSClient: TypeAlias = "stubs.SQSClient"
 Attributes = dict[str, dict[str, Any]]
 _FILLED_IN: Final[Attributes] = {AT_FILLED_IN: {"DataType": "String", "StringValue": "true"}}
 _MAX_DIGITS: Final = 15
+_TOO_MANY: Final = 429
+_SERVER_ERROR: Final = 500
 _T = TypeVar("_T")
 
 
@@ -80,6 +83,59 @@ class Sender:
         except ClientError as error:
             return dict.fromkeys([position for position, _ in batch], str(error))
         return {int(failed["Id"]): said_of(failed) for failed in answer.get("Failed", [])}
+
+
+class Taken(NamedTuple):
+    """What became of a batch of messages: those that the queue will never take, and those that it did not take yet.
+
+    Both are reasons by position: `Taken({}, {3: "ServiceUnavailable: "})`. All other messages are on the queue.
+    """
+
+    refused: dict[int, str]
+    untaken: dict[int, str]
+
+
+def send_until_taken(
+    sqs: SQSClient, queue_url: str, messages: Sequence[OutgoingMessage], again: Callable[[int], bool]
+) -> Taken:
+    """Send a batch, and again what the queue did not take. `again(1)` waits after the first attempt, or returns false.
+
+    Raises the SDK's errors that are not worth another attempt.
+    """
+    refused: dict[int, str] = {}
+    untaken = dict.fromkeys(range(len(messages)), "")
+    for attempt in count(1):
+        entries: Any = [entry(position, messages[position]) for position in untaken]
+        try:
+            answer = sqs.send_message_batch(QueueUrl=queue_url, Entries=entries)
+        except (ClientError, ConnectionError, HTTPClientError) as error:
+            if not _is_temporary(error):
+                raise
+            untaken = dict.fromkeys(untaken, str(error))
+        else:
+            failed = {int(failure["Id"]): failure for failure in answer.get("Failed", [])}
+            reasons = {position: said_of(failure) for position, failure in failed.items()}
+            is_final = {
+                position: bool(failure.get("SenderFault")) and not _is_throttled(failure["Code"])
+                for position, failure in failed.items()
+            }
+            refused |= {position: reason for position, reason in reasons.items() if is_final[position]}
+            untaken = {position: reason for position, reason in reasons.items() if not is_final[position]}
+        if not untaken or not again(attempt):
+            break
+    return Taken(refused, untaken)
+
+
+def _is_temporary(error: Exception) -> bool:
+    """Whether the same request may succeed later. The client itself has tried more than once already."""
+    if not isinstance(error, ClientError):
+        return True
+    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    return status >= _SERVER_ERROR or status == _TOO_MANY or _is_throttled(error_code(error))
+
+
+def _is_throttled(code: str) -> bool:
+    return "hrottl" in code or code == "OverLimit"
 
 
 def entry(position: int, message: OutgoingMessage) -> dict[str, Any]:

@@ -76,6 +76,19 @@ class Backoff:
                     raise
 
 
+# Retries of a number of attempts, with jitter.
+
+_MAX_DOUBLINGS: Final = 30
+
+
+def backoff(attempt: int, first: float, longest: float, chance: Callable[[], float]) -> float:
+    """Return the seconds to wait after a failed attempt; attempts count from 1.
+
+    The wait doubles from `first` up to `longest`. Half of it is random, so that many clients do not retry at once.
+    """
+    return min(first * 2.0 ** min(attempt - 1, _MAX_DOUBLINGS), longest) * (0.5 + chance() / 2)
+
+
 # A cache whose entries expire.
 
 RANKING_TTL_S: Final = 3600  # Seconds for which the number of a ranking's shards or lanes is cached. Both only grow.

@@ -4,7 +4,7 @@ import json
 import os
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from importlib.util import find_spec
@@ -16,7 +16,8 @@ from urllib.request import getproxies, proxy_bypass
 import urllib3
 from urllib3.exceptions import HTTPError, LocationValueError, ProxySchemeUnknown, SSLError
 
-from standings_cli.stack.errors import ApiError, NoAnswerError, StackError, backoff
+from standings.client.errors import ApiError, NoAnswerError, StackError, error_of
+from standings.runtime.clock import backoff
 
 if TYPE_CHECKING:
     from botocore.credentials import Credentials
@@ -114,22 +115,23 @@ class Api:
 
     def read(self, *path: str, **arguments: str | int | None) -> dict[str, Any]:
         """Return the answer at a path. Arguments that are None are left out. Raises ApiError and NoAnswerError."""
-        return self._answer("GET", path, arguments)
+        return self.answer("GET", path, arguments)
 
     def put(self, *path: str, body: Mapping[str, Any] | None = None, **arguments: str) -> dict[str, Any]:
         """Send a PUT, which may be sent twice, and return the answer. Raises ApiError and NoAnswerError."""
-        return self._answer("PUT", path, arguments, b"" if body is None else json.dumps(body).encode())
+        return self.answer("PUT", path, arguments, b"" if body is None else json.dumps(body).encode())
 
     def delete(self, *path: str, **arguments: str) -> None:
         """Send a DELETE. If its first answer was lost, the second may be that there is nothing any more.
 
         Raises ApiError and NoAnswerError.
         """
-        self._answer("DELETE", path, arguments)
+        self.answer("DELETE", path, arguments)
 
-    def _answer(
-        self, method: str, path: tuple[str, ...], arguments: Mapping[str, str | int | None], data: bytes = b""
+    def answer(
+        self, method: str, path: Sequence[str], arguments: Mapping[str, str | int | None], data: bytes = b""
     ) -> dict[str, Any]:
+        """Send a request, and return the answer. It may be sent twice. Raises ApiError and NoAnswerError."""
         status, content = self._exchange(method, self._address(path, arguments), data)
         if status not in (HTTPStatus.OK, HTTPStatus.NO_CONTENT):
             raise _error(status, content)
@@ -139,10 +141,10 @@ class Api:
             raise ApiError(status, "", f"{self.url} is not the API of a stack: expected JSON, {error}") from error
         return answer
 
-    def _address(self, path: tuple[str, ...], arguments: Mapping[str, str | int | None]) -> str:
+    def _address(self, path: Sequence[str], arguments: Mapping[str, str | int | None]) -> str:
         for name in path:
             if name in ("", ".", ".."):
-                raise ApiError(HTTPStatus.NOT_FOUND, "no-such-path", f"expected a name, got {name!r}")
+                raise error_of(HTTPStatus.NOT_FOUND, "no-such-path", f"expected a name, got {name!r}")
         query = {name: str(value) for name, value in arguments.items() if value is not None}
         try:
             # All but unreserved characters are encoded once, a space as %20. The signature covers exactly what is
@@ -151,7 +153,7 @@ class Api:
             suffix = f"?{urlencode(query, quote_via=quote)}" if query else ""
             return f"{self.url.rstrip('/')}/{'/'.join(quote(name, safe='') for name in path)}{suffix}"
         except UnicodeEncodeError as error:
-            raise ApiError(HTTPStatus.BAD_REQUEST, "bad-argument", f"expected UTF-8, got {error.object!r}") from error
+            raise error_of(HTTPStatus.BAD_REQUEST, "bad-argument", f"expected UTF-8, got {error.object!r}") from error
 
     def _exchange(self, method: str, url: str, data: bytes) -> tuple[int, bytes]:
         for attempt in range(1, _ATTEMPTS + 1):
@@ -184,4 +186,4 @@ def _error(status: int, content: bytes) -> ApiError:
         text = f"HTTP {status}: {text}"
         if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             text += ": this call needs an AWS IAM signature (--profile) or a token with its scope (--token)"
-    return ApiError(status, kind.removeprefix("urn:standings:"), text)
+    return error_of(status, kind.removeprefix("urn:standings:"), text)

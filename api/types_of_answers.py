@@ -1,0 +1,104 @@
+"""Makes Python's types of the answers, for the client, from the same schemas as the description."""
+
+import json
+from collections.abc import Iterator
+from keyword import iskeyword
+from pathlib import Path
+from textwrap import fill
+from typing import Any, Final
+
+from api.calls import OPERATIONS
+from api.schemas import HEAD, SCHEMAS, Schema, record, schema_of
+from standings.calls import CALLS
+
+FILE: Final = Path(__file__).parents[1] / "layers" / "standings" / "standings" / "client" / "answers.py"
+_HEAD: Final = '''"""The answers of the API. `make openapi` writes this file."""
+
+from typing import Any, Literal, NotRequired, TypedDict
+
+
+'''
+_PLAIN: Final = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
+_WIDTH: Final = 120
+_BASE: Final = "RankingAnswer"
+_SAYS: Final = "What every answer about a ranking has."
+
+
+def text_of_types() -> str:
+    """The types as the file has them: what the reads and the status of an event answer, and what these are made of."""
+    head = record(_SAYS, HEAD)
+    used: dict[str, Schema] = {}
+    _use(head, used)
+    used[_BASE] = head
+    for name in CALLS:
+        answer = OPERATIONS[name].schema
+        if answer is not None and name != "getDescription" and name.startswith(("get", "list", "rank")):
+            _use(schema_of(answer), used)
+    return _HEAD + "\n\n".join(_record(name, schema) for name, schema in used.items())
+
+
+def _use(schema: Schema, used: dict[str, Schema]) -> None:
+    """Note the objects that a schema is made of, each after those that it is made of itself."""
+    name = _name(schema)
+    if name is not None and name not in used:
+        _use(SCHEMAS[name], used)
+        if "properties" in SCHEMAS[name]:
+            used[name] = SCHEMAS[name]
+    for part in (*schema.get("properties", {}).values(), *schema.get("oneOf", ()), schema.get("items")):
+        if part is not None:
+            _use(part, used)
+
+
+def _record(name: str, schema: Schema) -> str:
+    fields = dict(_fields(schema))
+    base = "TypedDict"
+    says = schema["description"]
+    if any(map(iskeyword, fields)):
+        inside = ", ".join(f'"{field}": {kind}' for field, kind in fields.items())
+        return f'{name} = TypedDict("{name}", {{{inside}}})\n"""{says}"""\n'
+    if fields.keys() > _SHARED.keys():
+        base, fields = _BASE, {field: kind for field, kind in fields.items() if field not in _SHARED}
+    lines = "".join(f"    {field}: {kind}\n" for field, kind in fields.items())
+    return f"class {name}({base}):\n{_docstring(says)}\n{lines}"
+
+
+def _docstring(says: str) -> str:
+    """The words as a docstring: a sentence, and below it what follows."""
+    first, _, rest = says.partition(". ")
+    if not rest:
+        return f'    """{says}"""\n'
+    below = fill(rest, _WIDTH, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
+    return f'    """{first}.\n\n{below}\n    """\n'
+
+
+def _fields(schema: Schema) -> Iterator[tuple[str, str]]:
+    for field, of in schema["properties"].items():
+        kind = _type(of)
+        yield field, kind if field in schema.get("required", ()) else f"NotRequired[{kind}]"
+
+
+def _type(schema: Schema) -> str:
+    """The type of a value, such as `list[Entry]` or `int | None`."""
+    name = _name(schema)
+    if name is not None:
+        return name if "properties" in SCHEMAS[name] else _type(SCHEMAS[name])
+    if "oneOf" in schema:
+        return " | ".join(map(_type, schema["oneOf"]))
+    if "enum" in schema:
+        return f"Literal[{', '.join(map(json.dumps, schema['enum']))}]"
+    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    return " | ".join(_plain(kind, schema) for kind in kinds)
+
+
+def _plain(kind: str, schema: Schema) -> str:
+    if kind == "array":
+        return f"list[{_type(schema['items'])}]"
+    return "dict[str, Any]" if kind == "object" else _PLAIN[kind]
+
+
+def _name(schema: Any) -> str | None:
+    reference = schema.get("$ref")
+    return None if reference is None else str(reference).rpartition("/")[2]
+
+
+_SHARED: Final = dict(_fields(record("", HEAD)))

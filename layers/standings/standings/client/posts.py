@@ -1,0 +1,203 @@
+"""Posts events: makes each from what the caller says, and sends them to the queue, up to ten at a time."""
+
+import atexit
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+
+import orjson
+
+from standings.client.errors import BadArgument, PostError, Unsent
+from standings.domain.boards import Boards
+from standings.domain.events import RefusedEvent, parse_event
+from standings.ingest import posted
+from standings.runtime.clock import RETRIED_FOR_S, Clock
+from standings.stores import Posted
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs.client import SQSClient
+
+Number = int | float | Decimal
+Event = Mapping[str, Any]
+MAX_TOGETHER: Final = 10  # Messages that SQS takes at once
+
+
+class Ready(NamedTuple):
+    """An event with its id, and the message that it becomes."""
+
+    event: Event
+    posted: Posted
+
+
+class Queue:
+    """The queue of a stack. Threads may share it. `sqs`, `url` and `boards` are called when a first call needs them.
+
+    Where the definitions are known, an event that they do not allow is refused before it is sent.
+    """
+
+    def __init__(
+        self,
+        sqs: Callable[[], "SQSClient"],
+        url: Callable[[], str],
+        boards: Callable[[], Boards | None],
+        clock: Clock,
+        new_id: Callable[[], str],
+    ) -> None:
+        self._sqs = sqs
+        self._url = url
+        self._boards = boards
+        self._new_id = new_id
+        self.clock = clock
+
+    def prepare(self, given: Event, now: int) -> Ready:
+        """Make an event ready to be sent: with an id, and with `now` as its time if it has none. Raises BadArgument."""
+        from standings.aws.sqs import MAX_BODY_BYTES  # noqa: PLC0415 - AWS's packages are imported when they are needed
+
+        event = given if "id" in given else {"id": self._new_id(), **given}
+        _check_numbers(event)
+        try:
+            ready = posted(orjson.dumps(event, default=_decimal).decode(), event, now, MAX_BODY_BYTES)
+            boards = self._boards()
+            if boards is not None:
+                parse_event(ready.body, boards, now, at_filled_in=ready.at_filled_in)
+        except (RefusedEvent, TypeError) as error:
+            raise _bad_event(str(error)) from error
+        return Ready(event, ready)
+
+    def send(self, events: Sequence[Ready]) -> None:
+        """Send events, and again for five seconds what the queue does not take yet. Raises PostError."""
+        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - as above
+
+        from standings.aws.sqs import batches, message_of, send_until_taken  # noqa: PLC0415 - as above
+
+        unsent: list[Unsent] = []
+        backoff = self.clock.backoff_for(RETRIED_FOR_S)
+        for batch in batches(events, lambda one: message_of(one.posted)):
+            messages = [message_of(one.posted) for one in batch]
+            try:
+                taken = send_until_taken(self._sqs(), self._url(), messages, lambda _: backoff.wait())
+                reasons = {**taken.refused, **taken.untaken}
+            except (BotoCoreError, ClientError) as error:
+                reasons = dict.fromkeys(range(len(batch)), str(error))
+            unsent += [Unsent(batch[position].event, reason) for position, reason in sorted(reasons.items())]
+        if unsent:
+            raise PostError(unsent, len(events))
+
+
+class Batch:
+    """Events that are sent ten at a time, the last ones when the `with` ends, however it ends.
+
+    Threads may share it. Of two events without a time, the later call has the later time.
+    """
+
+    def __init__(self, queue: Queue) -> None:
+        self._queue = queue
+        self._waiting: list[Ready] = []
+        self._latest = 0
+        self._lock = RLock()
+
+    def __enter__(self) -> Self:
+        # When the interpreter exits, a thread may still be inside its `with`.
+        atexit.register(self.flush)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        atexit.unregister(self.flush)
+        self.flush()
+
+    def post(
+        self,
+        board: str | Sequence[str] | None = None,
+        member: str | None = None,
+        *,
+        id: str | None = None,  # noqa: A002 - the field's name
+        at: datetime | str | None = None,
+        note: Mapping[str, Any] | None = None,
+        set: bool = False,  # noqa: A002 - the field's name
+        updates: Sequence[Mapping[str, Any]] | None = None,
+        metrics: Mapping[str, Number] | None = None,
+        **amounts: Number,
+    ) -> str:
+        """Add an event, as in `Standings.post`, and return its id.
+
+        Raises BadArgument for this event, and PostError if it is the tenth and the queue does not take all ten.
+        """
+        metrics = {**(metrics or {}), **amounts}
+        return self.post_event(event_of(board, member, id, at, note, set, updates, metrics))
+
+    def post_event(self, event: Event) -> str:
+        """Add an event in the form of docs/reference/events.md, and return its id. Raises as `post` does."""
+        with self._lock:
+            now = self._latest = max(self._queue.clock.now(), self._latest + 1)
+            ready = self._queue.prepare(event, now)
+            self._waiting.append(ready)
+            if len(self._waiting) >= MAX_TOGETHER:
+                self.flush()
+        return str(ready.event["id"])
+
+    def flush(self) -> None:
+        """Send what waits. Raises PostError."""
+        with self._lock:
+            try:
+                self._queue.send(self._waiting)
+            except PostError:
+                self._waiting = []
+                raise
+            # Whatever else interrupts it: these events are sent again, and each counts once.
+            self._waiting = []
+
+
+def event_of(
+    board: str | Sequence[str] | None,
+    member: str | None,
+    event_id: str | None,
+    at: datetime | str | None,
+    note: Mapping[str, Any] | None,
+    sets: bool,  # noqa: FBT001 - a field like the others
+    updates: Sequence[Mapping[str, Any]] | None,
+    metrics: Mapping[str, Number],
+) -> Event:
+    """An event with the fields that are given: `{"board": "berlin-2026", "member": "u1", "metrics": {"points": 3}}`."""
+    if isinstance(at, datetime) and at.tzinfo is None:
+        raise _bad_event(f"at: expected a time with its offset, such as datetime.now(UTC), got {at!r}")
+    fields: dict[str, Any] = {
+        "id": event_id,
+        "at": at,
+        "board": board if board is None or isinstance(board, str) else [*board],
+        "member": member,
+        "metrics": metrics or None,
+        "note": note,
+        "set": sets or None,
+        "updates": updates,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _check_numbers(event: Event) -> None:
+    """Refuse what JSON has no number for: it would be on the queue before somebody says so."""
+    for name, amount in _amounts(event):
+        if isinstance(amount, bool) or not isinstance(amount, Number) or not math.isfinite(amount):
+            raise _bad_event(f'metrics.{name}: expected a number such as 3 or Decimal("0.5"), got {amount!r}')
+
+
+def _amounts(event: Event) -> Iterator[tuple[str, Any]]:
+    updates = event.get("updates")
+    for part in (event, *(updates if isinstance(updates, list | tuple) else ())):
+        metrics = part.get("metrics") if isinstance(part, Mapping) else None
+        yield from metrics.items() if isinstance(metrics, Mapping) else ()
+
+
+def _decimal(value: Any) -> Any:
+    """A value that JSON does not have, but for us."""
+    if isinstance(value, Decimal):
+        return orjson.Fragment(f"{value:f}")
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"expected what JSON can hold, got {type(value).__name__}")
+
+
+def _bad_event(detail: str) -> BadArgument:
+    return BadArgument(400, "bad-body", detail)

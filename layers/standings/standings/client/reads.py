@@ -1,0 +1,129 @@
+"""Where answers come from: the tables, by the code of the query function, or the API."""
+
+from collections.abc import Callable, Mapping
+from datetime import date
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import orjson
+
+from standings.calls import CALLS, UNAVAILABLE, Arguments, Problem, problem_of
+from standings.client.errors import NoAnswerError, NotFound, StaleBoards, Unavailable, error_of
+from standings.domain.boards import BOARD_NAME, BOARD_NAME_RULE, is_board_name
+from standings.domain.errors import RequestError
+from standings.ingest import event_status
+from standings.runtime.clock import Clock
+from standings.stores import StoreUnavailableError
+
+if TYPE_CHECKING:
+    from standings.aws.dynamodb.scores import Scores
+    from standings.client.api import Api
+    from standings.read.answers import Answers
+
+Value = str | int | float | Decimal | bool | date | None
+Answer = dict[str, Any]
+
+
+class Reads(Protocol):
+    """Answers calls of the API."""
+
+    def answer(self, name: str, path: Mapping[str, str], arguments: Mapping[str, str], body: Any = None) -> Answer:
+        """The answer to a call by its name in `CALLS`: the API's, as Python's values. Raises ApiError."""
+
+
+class ApiReads:
+    """Reads over the API. `api` is called with the first read."""
+
+    def __init__(self, api: Callable[[], "Api"]) -> None:
+        self._api = api
+
+    def answer(self, name: str, path: Mapping[str, str], arguments: Mapping[str, str], body: Any = None) -> Answer:
+        call = CALLS[name]
+        parts = [path.get(part.strip("<>"), part) for part in call.path.strip("/").split("/")]
+        data = b"" if body is None else orjson.dumps(body)
+        try:
+            return self._api().answer(call.method, parts, arguments, data)
+        except NoAnswerError as error:
+            raise Unavailable(503, "unavailable", str(error)) from error
+
+
+class TableReads:
+    """Reads from the tables. `answers` and `scores` are called with the first read that needs them."""
+
+    def __init__(self, answers: Callable[[], "Answers"], scores: Callable[[], "Scores"], clock: Clock) -> None:
+        self._answers = answers
+        self._scores = scores
+        self._clock = clock
+
+    def answer(self, name: str, path: Mapping[str, str], arguments: Mapping[str, str], body: Any = None) -> Answer:
+        try:
+            given = Arguments(CALLS[name].arguments, arguments.items())
+            if name == "getEvent":
+                return event_status(self._scores(), self._clock, given["id"], with_reason=True)
+            # As the API sends it: scores that it writes as exact decimals are Python's numbers then.
+            found: Answer = orjson.loads(orjson.dumps(self._answers().answer(name, path, given, lambda: body)))
+        except RequestError as error:
+            problem = problem_of(error)
+            stale = self._stale(path.get("board", ""), problem)
+            raise stale or error_of(problem.status, problem.kind, problem.detail) from error
+        except StoreUnavailableError as error:
+            raise error_of(UNAVAILABLE.status, UNAVAILABLE.kind, UNAVAILABLE.detail) from error
+        return found
+
+    def _stale(self, board: str, problem: Problem) -> StaleBoards | None:
+        """The error instead of one that other definitions explain: the board's record names rankings that ours lack."""
+        if problem.kind not in _BY_DEFINITION or not is_board_name(board):
+            return None
+        from standings.read.reader import Request  # noqa: PLC0415 - it is there: the read has failed with it
+
+        answers = self._answers()
+        record = Request(answers.reader).record(board)
+        if record is None:
+            return None
+        family = answers.reader.boards.family(board)
+        unknown = record.coverage.rankings - (frozenset() if family is None else family.rankings())
+        if not unknown:
+            return None
+        detail = (
+            f"{problem.detail}; the stack ranks board {board!r} in {len(unknown)} ways that these definitions do not "
+            "have: give the client the boards.toml of the stack, or the newest version of its layer"
+        )
+        return StaleBoards(problem.status, problem.kind, detail)
+
+
+_BY_DEFINITION: Final = frozenset({"no-such-board", "no-such-metric", "no-such-window", "not-built"})
+
+
+def text_of(value: Value) -> str:
+    """An argument of a call as the API takes it: `true`, `0.5`, `2026-11-21`."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, date):
+        return value.isoformat()
+    return f"{value:f}" if isinstance(value, Decimal) else str(value)
+
+
+def checked(path: Mapping[str, str]) -> Mapping[str, str]:
+    """Names in a path, if a board, a metric and a window can have them; NotFound otherwise.
+
+    An address cannot hold all others, so this is asked before it is made.
+    """
+    for kind, name in path.items():
+        if kind == "board" and not is_board_name(name):
+            raise NotFound(404, "no-such-board", f"expected a board name of {BOARD_NAME_RULE}, got {name[:80]!r}")
+        if BOARD_NAME.fullmatch(name) is None:
+            raise NotFound(404, f"no-such-{kind}", f"expected the name of a {kind}, got {name[:80]!r}")
+    return path
+
+
+def ranked(definition: Mapping[str, Any], metric: str | None, window: str | None) -> tuple[str, str]:
+    """The metric and the window that are read: by default the board's first metric, and the metric's first window.
+
+    `definition` is the answer to `getBoard`. Raises NotFound for a board without a ranked metric.
+    """
+    windows = {one["metric"]: one["windows"] for one in definition["metrics"] if one["windows"]}
+    if metric is None and not windows:
+        raise NotFound(404, "no-such-metric", f"board {definition['board']!r} has no ranked metric")
+    metric = metric or next(iter(windows))
+    # For an unknown or unranked metric the answer to the read lists the others.
+    return metric, window or (windows[metric][0]["window"] if metric in windows else "all")
