@@ -106,7 +106,7 @@ def test_the_wheel_holds_the_two_packages_and_no_more(wheel: Path) -> None:
     names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     modules = {path.relative_to(LAYER).as_posix() for path in (LAYER / "standings").rglob("*.py")}
     modules |= {path.relative_to(PROJECT).as_posix() for path in (PROJECT / "standings_cli").rglob("*.py")}
-    assert names == modules
+    assert names == modules | {"standings/py.typed"}
 
 
 @pytest.mark.xdist_group("wheel")

@@ -63,8 +63,10 @@ class Queue:
             boards = self._boards()
             if boards is not None:
                 parse_event(ready.body, boards, now, at_filled_in=ready.at_filled_in)
-        except (RefusedEvent, TypeError) as error:
+        except RefusedEvent as error:
             raise _bad_event(str(error)) from error
+        except TypeError as error:
+            raise _bad_event(str(error.__cause__ or error)) from error
         return Ready(event, ready)
 
     def send(self, events: Sequence[Ready]) -> None:

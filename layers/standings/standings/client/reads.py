@@ -124,6 +124,9 @@ def ranked(definition: Mapping[str, Any], metric: str | None, window: str | None
     windows = {one["metric"]: one["windows"] for one in definition["metrics"] if one["windows"]}
     if metric is None and not windows:
         raise NotFound(404, "no-such-metric", f"board {definition['board']!r} has no ranked metric")
-    metric = metric or next(iter(windows))
-    # For an unknown or unranked metric the answer to the read lists the others.
-    return metric, window or (windows[metric][0]["window"] if metric in windows else "all")
+    if metric is None:
+        metric = next(iter(windows))
+    if window is None:
+        # For an unknown or unranked metric the answer to the read lists the others.
+        window = windows[metric][0]["window"] if metric in windows else "all"
+    return metric, window

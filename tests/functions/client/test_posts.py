@@ -1,0 +1,267 @@
+"""The client's posts: each event once on the queue, or named in the error."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+import pytest
+from botocore.exceptions import ClientError, EndpointConnectionError
+
+from standings.client import BadArgument, Batch, PostError, Standings
+from tests.functions.client.conftest import Connect
+from tests.support.aws.fakes import ActivityQueue
+from tests.support.aws.stack import Stack, project
+from tests.support.awslambda.pollers import Context
+
+BOARDS: Final = """
+[boards."*"]
+metrics.points = { aggregate = "sum", precision = 2, windows = ["all"] }
+[boards."noted"]
+metrics.points = { aggregate = "last", notes = true, windows = ["all"] }
+"""
+ALL: Final = "/boards/b/points/all"
+
+
+def counted(stack: Stack) -> dict[str, float]:
+    """The scores, once the functions have counted what is on the queue."""
+    while records := stack.activity.records():
+        assert stack.writer({"Records": records}, Context()) == {"batchItemFailures": []}
+    project(stack)
+    return {entry["member"]: entry["score"] for entry in stack.entries(ALL)}
+
+
+def sent(stack: Stack) -> list[dict[str, Any]]:
+    return [orjson.loads(message["MessageBody"]) for message in stack.activity.messages]
+
+
+class Failing:
+    """A queue whose calls fail, each as the next of `failures` says; then it works."""
+
+    def __init__(self, queue: ActivityQueue, *failures: Any) -> None:
+        self.queue = queue
+        self.failures = [*failures]
+        self.sizes: list[int] = []
+
+    def send_message_batch(self, QueueUrl: str, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
+        self.sizes.append(len(Entries))
+        failure = self.failures.pop(0) if self.failures else None
+        if isinstance(failure, BaseException):
+            raise failure
+        if failure is None:
+            return self.queue.send_message_batch(QueueUrl, Entries)
+        code, is_fault = failure
+        answer = self.queue.send_message_batch(QueueUrl, Entries[1:]) if Entries[1:] else {}
+        return {**answer, "Failed": [{"Id": Entries[0]["Id"], "Code": code, "SenderFault": is_fault}]}
+
+
+def error(code: str, status: int = 400) -> ClientError:
+    response: Any = {"Error": {"Code": code, "Message": "no"}, "ResponseMetadata": {"HTTPStatusCode": status}}
+    return ClientError(response, "SendMessageBatch")
+
+
+@pytest.fixture
+def without_definitions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No layer: in this repository the package stands beside a `boards.toml`, as in the layer."""
+    monkeypatch.setattr("standings.client.stack.BOARDS_FILE", Path("none"))
+
+
+def test_an_event_counts_once_with_all_its_fields(stack: Stack, connected: Connect) -> None:
+    client = connected()
+    assert client.post("b", "u1", points=3) == "made-1"
+    assert client.post("b", "u1", points=3, id="made-1") == "made-1"
+    at = datetime(2026, 11, 20, tzinfo=UTC)
+    client.post("b", "u2", id="2", at=at, metrics={"points": Decimal("0.10")})
+    client.post("noted", "u2", id="7", points=1, note={"run": 7})
+    client.post(["b", "c"], "u3", id="3", at="2026-11-20T10:00:00+01:00", points=0.5)
+    client.post(id="4", updates=[{"board": "b", "member": "u4", "metrics": {"points": Decimal("1e1")}}])
+    client.post("b", "u2", id="5", points=7, set=True)
+    client.post_event({"id": "6", "board": "b", "member": "u6", "metrics": {"points": 1}})
+
+    assert sent(stack)[2] == {
+        "id": "2",
+        "board": "b",
+        "member": "u2",
+        "at": "2026-11-20T00:00:00+00:00",
+        "metrics": {"points": 0.10},
+    }
+    assert {message["MessageGroupId"] for message in stack.activity.messages} == {"b", "noted"}
+    assert sent(stack)[3]["note"] == {"run": 7}
+    assert counted(stack) == {"u1": 3, "u2": 7, "u3": 0.5, "u4": 10, "u6": 1}
+    assert stack.dead_letters.reasons() == []
+    status = client.event("6")
+    assert status is not None
+    assert status["status"] == "counted"
+
+
+def test_it_makes_the_messages_that_the_api_makes(stack: Stack, connected: Connect) -> None:
+    connected().post("b", "u1", id="1", points=3)
+    assert stack.post("/events", {"id": "1", "board": "b", "member": "u1", "metrics": {"points": 3}})[0] == 202
+
+    own, of_api = ({**message, "Id": ""} for message in stack.activity.messages)
+    assert own == of_api
+
+
+@pytest.mark.parametrize(
+    ("post", "expected"),
+    [
+        (lambda client: client.post("b", "u", points=float("nan")), "metrics.points: expected a number such as 3"),
+        (lambda client: client.post("b", "u", points=True), "metrics.points: expected a number"),
+        (lambda client: client.post("b", "u", metrics={"points": "3"}), "metrics.points: expected a number"),
+        (lambda client: client.post(updates=[{"metrics": {"x": float("inf")}}]), "metrics.x: expected a number"),
+        (
+            lambda client: client.post("b", "u", at=datetime(2026, 1, 1), points=1),  # noqa: DTZ001 - what is refused
+            "at: expected a time with its offset",
+        ),
+        (lambda client: client.post("b", "u", points=1, note={"x": object()}), "what JSON can hold, got object"),
+        (lambda client: client.post("b", "\ud800", points=1), "not valid UTF-8"),
+        (
+            lambda client: client.post("b", "u", points=1, note={"x": "y" * 1_048_576}),
+            "body: expected at most 1048554 bytes",
+        ),
+    ],
+)
+@pytest.mark.parametrize("known", [True, False])
+def test_a_wrong_event_is_refused_before_it_is_sent(
+    stack: Stack,
+    connected: Connect,
+    request: pytest.FixtureRequest,
+    post: Callable[[Any], Any],
+    expected: str,
+    known: bool,
+) -> None:
+    client = connected() if known else connected(boards=request.getfixturevalue("without_definitions"))
+    with pytest.raises(BadArgument, match=expected):
+        post(client)
+    with pytest.raises(BadArgument, match=expected), client.batch() as batch:  # noqa: PT012 - the end of the batch matters
+        batch.post("b", "good", points=1)
+        post(batch)
+    assert [event["member"] for event in sent(stack)] == ["good"]
+
+
+def test_where_definitions_are_known_what_they_do_not_allow_is_refused(stack: Stack, connected: Connect) -> None:
+    with pytest.raises(BadArgument, match="metrics: board 'b' has no metric 'km'"):
+        connected().post("b", "u", km=1)
+    assert sent(stack) == []
+
+
+def test_a_batch_sends_ten_at_a_time_in_order(stack: Stack, connected: Connect) -> None:
+    queue = Failing(stack.activity)
+    client = connected(sqs=queue)
+    with client.batch() as batch:
+        for number in range(25):
+            batch.post("b", f"u{number}", points=1)
+            assert sum(queue.sizes) == (number + 1) // 10 * 10
+    assert queue.sizes == [10, 10, 5]
+    times = [event["at"] for event in sent(stack)]
+    assert len({*times}) == 25
+    assert times == sorted(times)
+    assert len(counted(stack)) == 25
+
+
+def test_a_message_batch_has_at_most_a_mebibyte(stack: Stack, connected: Connect, without_definitions: None) -> None:
+    del without_definitions
+    queue = Failing(stack.activity)
+    with connected(sqs=queue, boards=None).batch() as batch:
+        for _ in range(5):
+            batch.post("b", "u", points=1, note={"x": "y" * 500_000})
+    assert queue.sizes == [2, 2, 1]
+
+
+def test_what_the_queue_does_not_take_yet_is_sent_again_with_the_same_id(stack: Stack, connected: Connect) -> None:
+    slow = ("ThrottlingException", True)
+    queue = Failing(stack.activity, slow, error("ThrottlingException"), ("ServiceUnavailable", False), error("x", 503))
+    with connected(sqs=queue).batch() as batch:
+        for member in "abc":
+            batch.post("b", member, points=1)
+    assert queue.sizes == [3, 1, 1, 1, 1]
+    assert sorted(event["id"] for event in sent(stack)) == ["made-1", "made-2", "made-3"]
+    assert counted(stack) == {"a": 1, "b": 1, "c": 1}
+
+
+@pytest.mark.parametrize(
+    ("failure", "reason"),
+    [
+        (("InvalidMessageContents", True), "InvalidMessageContents"),
+        (error("AccessDenied", 403), "AccessDenied"),
+        (EndpointConnectionError(endpoint_url="https://sqs"), "Could not connect"),
+    ],
+)
+def test_what_it_never_takes_is_named_and_can_be_posted_again(
+    stack: Stack, connected: Connect, failure: Any, reason: str
+) -> None:
+    queue = Failing(stack.activity, *[failure] * (1000 if isinstance(failure, EndpointConnectionError) else 1))
+    client = connected(sqs=queue)
+    began = stack.clock()
+    expected = f"[13] of 3 events were not sent; the first is 'made-1': .*{reason}"
+    with pytest.raises(PostError, match=expected) as raised, client.batch() as batch:  # noqa: PT012 - as above
+        for member in "abc":
+            batch.post("b", member, points=1)
+    assert stack.clock() - began <= 5_000
+    assert {one.event["id"] for one in raised.value.unsent} | {event["id"] for event in sent(stack)} == {
+        *("made-1", "made-2", "made-3")
+    }
+    queue.failures = []
+    for one in raised.value.unsent:
+        assert client.post_event(one.event) == one.event["id"]
+    assert counted(stack) == {"a": 1, "b": 1, "c": 1}
+
+
+def test_whatever_ends_the_with_what_was_posted_is_sent(stack: Stack, connected: Connect) -> None:
+    for ending in (SystemExit(1), KeyboardInterrupt(), ValueError("a bug of the caller")):
+        with pytest.raises(type(ending)), connected().batch() as batch:  # noqa: PT012 - as above
+            batch.post("b", "u", id=repr(ending), points=1)
+            raise ending
+    # Interrupted while it sends: what may not have been sent is sent again.
+    client = connected(sqs=Failing(stack.activity, KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt), client.batch() as batch:  # noqa: PT012 - as above
+        batch.post("b", "u", id="4", points=1)
+        batch.flush()
+    assert counted(stack) == {"u": 4}
+
+
+def test_a_thread_inside_its_with_loses_nothing_when_the_interpreter_exits(tmp_path: Path) -> None:
+    file = tmp_path / "sent"
+    program = f"""
+import threading, time
+from types import SimpleNamespace
+from standings.client import connect
+
+def send(QueueUrl, Entries):
+    with open({str(file)!r}, "a") as sent:
+        sent.write("".join(entry["MessageBody"] + "\\n" for entry in Entries))
+    return {{}}
+
+session = SimpleNamespace(create_client=lambda service, config: SimpleNamespace(send_message_batch=send))
+client = connect(queue_url="q", session=session)
+posted = threading.Event()
+
+def work():
+    with client.batch() as batch:
+        batch.post("walk", "u", id="1", points=1)
+        posted.set()
+        time.sleep(60)
+
+threading.Thread(target=work, daemon=True).start()
+posted.wait()
+"""
+    subprocess.run([sys.executable, "-c", program], env=os.environ, check=True, timeout=60)
+    assert [orjson.loads(line)["id"] for line in file.read_text(encoding="utf-8").splitlines()] == ["1"]
+
+
+def test_threads_share_a_client_and_a_batch(stack: Stack, connected: Connect) -> None:
+    client = connected()
+
+    def work(poster: Standings | Batch) -> None:
+        for _ in range(50):
+            poster.post("b", "u", points=1)
+
+    with client.batch() as batch, ThreadPoolExecutor(4) as pool:
+        assert [*pool.map(work, [client, batch, client, batch])] == [None] * 4
+    assert counted(stack) == {"u": 200}

@@ -1,0 +1,218 @@
+"""The client's reads: from the tables the same answers, errors and requests as over the API."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any, Final
+
+import pytest
+
+from standings.calls import CALLS
+from standings.client import ApiError, BadArgument, NotAllowed, NotFound, StaleBoards, Standings, Unavailable
+from standings.stores import StoreUnavailableError
+from tests.functions.client.conftest import Clients, Connect
+from tests.support.aws.stack import Stack, apply
+from tests.support.cli.signing import answering
+
+BOARDS = """
+[boards."*"]
+metrics.points = { aggregate = "sum", windows = ["all", "day", "last-7-days"] }
+[boards."golf"]
+metrics.strokes = { aggregate = "max", order = "ascending", precision = 2, notes = true, windows = ["day"] }
+metrics.rounds = { aggregate = "sum" }
+[boards."unranked"]
+metrics.runs = { aggregate = "sum" }
+"""
+NOW: Final = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
+MEMBERS: Final = ("a", "b", "images/1.jpg", "用户", "a,b & c")
+
+Call = Callable[[Standings], Any]
+READS: Final[list[Call]] = [
+    lambda client: client.boards(),
+    lambda client: client.boards("go", limit=1),
+    lambda client: client.boards(cursor=client.boards(limit=1)["next"]),
+    lambda client: client.profile("b"),
+    lambda client: client.search("ad"),
+    lambda client: client.search("ad", board="b", limit=1),
+    lambda client: client.event("b-0-0"),
+    lambda client: client.event("nobody-knows"),
+    lambda client: client.board("golf").definition(),
+    lambda client: client.board("b").member("用户"),
+    lambda client: client.board("golf").member("a", ranks=True, method="dense", profiles=True, notes=True),
+    lambda client: client.board("b").rank("images/1.jpg"),
+    lambda client: client.board("b").rank("a", metric="points", window="day", previous=True, profiles=True),
+    lambda client: client.board("b").rank("a", window="day", period="2026-11-20", method="ordinal"),
+    lambda client: client.board("b").rank("a", window="day", period=date(2026, 11, 20)),
+    lambda client: client.board("golf").rank("a", notes=True),
+    lambda client: client.board("b").rank_of_score(2, window="last-7-days"),
+    lambda client: client.board("golf").rank_of_score(Decimal("0.25")),
+    lambda client: client.board("b").ranks(["a,b & c", "nobody", "a", "a"], previous=True, window="day", profiles=True),
+    lambda client: client.board("golf").ranks(member for member in MEMBERS),
+    lambda client: client.board("golf").ranks(["a"], notes=True, period="2026-11-20", method="ordinal"),
+    lambda client: client.board("b").top(),
+    lambda client: client.board("b").top(2, me="b", profiles=True, method="dense"),
+    lambda client: client.board("golf").top(notes=True),
+    lambda client: client.board("b").page(rank=-1, limit=2, window="day", period="2026-11-20"),
+    lambda client: client.board("b").page(score=1, window="last-7-days"),
+    lambda client: client.board("b").page(limit=1, cursor=client.board("b").top(2)["next"]),
+    lambda client: client.board("b").around("a", limit=3, me="b"),
+    lambda client: client.board("b").around("a", radius=1),
+    lambda client: client.board("b").history("a", 2, window="day", period="2026-11-20", method="dense"),
+    lambda client: client.board("b").percentile(90),
+    lambda client: client.board("b").percentile(Decimal("0.5"), window="day", period="2026-11-20", method="dense"),
+    lambda client: client.board("golf").distribution(),
+    lambda client: client.board("b").distribution(2, window="day", period="2026-11-20", method="dense"),
+]
+ERRORS: Final[list[tuple[type[ApiError], str, Call]]] = [
+    (NotFound, "no-such-board", lambda client: client.board("no board").top()),
+    (NotFound, "no-such-board", lambda client: client.board("../boards").definition()),
+    (NotFound, "no-such-metric", lambda client: client.board("unranked").top()),
+    (NotFound, "no-such-metric", lambda client: client.board("b").rank("a", metric="miles")),
+    (NotFound, "no-such-metric", lambda client: client.board("b").rank("a", metric="a/b", window="all")),
+    (NotFound, "no-such-window", lambda client: client.board("b").rank("a", window="week")),
+    (NotFound, "no-such-window", lambda client: client.board("b").rank("a", window="")),
+    (NotFound, "no-such-member", lambda client: client.board("b").member("nobody")),
+    (NotFound, "no-such-member", lambda client: client.profile("a")),
+    (NotFound, "not-ranked", lambda client: client.board("b").rank("a", window="day", period="2026-11-19")),
+    (NotFound, "no-such-member", lambda client: client.board("b").around("nobody")),
+    (NotFound, "period-gone", lambda client: client.board("b").top(window="day", period="2020-01-01")),
+    (BadArgument, "bad-argument", lambda client: client.board("b").top(0)),
+    (BadArgument, "bad-argument", lambda client: client.board("b").top(1_001)),
+    (BadArgument, "bad-argument", lambda client: client.board("b").page(rank=1, score=2)),
+    (BadArgument, "bad-argument", lambda client: client.board("b").page(cursor="none of ours")),
+    (BadArgument, "bad-argument", lambda client: client.board("b").around("a", limit=1, radius=1)),
+    (BadArgument, "bad-argument", lambda client: client.board("b").rank("")),
+    (BadArgument, "bad-argument", lambda client: client.board("b").rank("a", period="2026-13-01", window="day")),
+    (BadArgument, "bad-argument", lambda client: client.board("b").rank("a", method="olympic")),  # type: ignore[arg-type]
+    (BadArgument, "bad-argument", lambda client: client.board("b").rank("a", notes=True)),
+    (BadArgument, "bad-argument", lambda client: client.board("b").rank_of_score("much")),
+    (BadArgument, "bad-argument", lambda client: client.board("b").percentile(101)),
+    (BadArgument, "bad-argument", lambda client: client.board("b").distribution(0)),
+    (BadArgument, "bad-argument", lambda client: client.board("b").history("a", 101)),
+    (BadArgument, "bad-argument", lambda client: client.search("a")),
+    (BadArgument, "bad-argument", lambda client: client.event("")),
+    (BadArgument, "bad-body", lambda client: client.board("b").ranks([])),
+    (BadArgument, "bad-body", lambda client: client.board("b").ranks(["a"] * 101)),
+]
+
+
+def events() -> Iterator[dict[str, Any]]:
+    for number, member in enumerate(MEMBERS):
+        for days_ago in (0, 1):
+            at = (NOW - timedelta(days=days_ago)).isoformat()
+            said = {"id": f"b-{number}-{days_ago}", "board": "b", "member": member, "at": at}
+            yield {**said, "metrics": {"points": number % 3}}
+            said = {**said, "id": f"golf-{number}-{days_ago}", "board": "golf"}
+            yield {**said, "metrics": {"strokes": number + 0.25, "rounds": 1}, "note": {"hole": number}}
+
+
+@pytest.fixture(autouse=True)
+def _played(stack: Stack) -> None:
+    apply(stack, [*events()])
+    stack.put("/members", {"name": "Ada", "country": "HU"}, id="b")
+
+
+def test_both_read_the_same_with_the_same_requests(clients: Clients) -> None:
+    for read in READS:
+        clients.requests.take()
+        answers, requests = [], []
+        for client in (clients.tables, clients.api):
+            answers.append(read(client))
+            requests.append(clients.requests.take())
+        assert answers[0] == answers[1]
+        assert requests[0] == requests[1], answers
+    assert clients.tables.board("golf").rank("a")["score"] == 0.25
+
+
+def test_every_read_and_every_argument_is_tried(clients: Clients, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: dict[str, set[str]] = {}
+    answer = Standings._answer
+
+    def noted(client: Standings, name: str, path: Any, arguments: Any, body: Any = None) -> Any:
+        tried.setdefault(name, set()).update(each for each, value in arguments.items() if value not in (None, False))
+        return answer(client, name, path, arguments, body)
+
+    monkeypatch.setattr(Standings, "_answer", noted)
+    fresh = clients._replace(tables=Standings(clients.tables._reads, clients.tables._queue))
+    for read in READS:
+        read(fresh.tables)
+
+    assert tried == {
+        name: {*call.arguments}
+        for name, call in CALLS.items()
+        if name.startswith(("get", "list", "rank")) and name != "getDescription"
+    }
+
+
+@pytest.mark.parametrize(("kind", "type_", "read"), ERRORS)
+def test_both_raise_the_same(clients: Clients, kind: type[ApiError], type_: str, read: Call) -> None:
+    raised = []
+    for client in (clients.tables, clients.api):
+        with pytest.raises(ApiError) as found:
+            read(client)
+        raised.append((type(found.value), found.value.type, found.value.status, found.value.detail))
+    assert raised[0] == raised[1]
+    assert raised[0][:2] == (kind, f"urn:standings:{type_}")
+
+
+def test_a_store_that_does_not_answer_is_unavailable_in_both(clients: Clients, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: Any, **__: Any) -> Any:
+        raise StoreUnavailableError("Rankings is throttled")
+
+    monkeypatch.setattr("standings.aws.dynamodb.ranking_reads.batch_get", fails)
+    monkeypatch.setattr("standings.aws.dynamodb.ranking_reads.get_item", fails)
+    raised = []
+    for client in (clients.tables, clients.api):
+        with pytest.raises(Unavailable) as found:
+            client.board("b").rank("a")
+        raised.append((found.value.type, found.value.detail))
+    assert raised[0] == raised[1]
+    assert raised[0][0] == "urn:standings:unavailable"
+
+
+def test_without_an_answer_the_api_is_unavailable_and_without_rights_not_allowed(connected: Connect) -> None:
+    with answering((403, '{"message":"Forbidden"}')) as server:
+        client = connected(reads="api", api_url=server.address, token=server.address)
+        with pytest.raises(NotAllowed, match="token with its scope"):
+            client.board("b").top(metric="points", window="all")
+    with pytest.raises(Unavailable, match="no answer from"):
+        client.board("b").top(metric="points", window="all")
+
+
+@pytest.mark.parametrize(
+    ("boards", "read"),
+    [
+        (BOARDS.replace('"last-7-days"', '"last-8-days"'), lambda board: board.top(window="last-7-days")),
+        (BOARDS.replace('["all", "day", "last-7-days"]', '["all"], order = "ascending"'), lambda board: board.top()),
+        (BOARDS.replace("metrics.points", "metrics.score"), lambda board: board.top(metric="points")),
+        ('[boards."a"]\nmetrics.points = { aggregate = "sum", windows = ["all"] }', lambda board: board.definition()),
+    ],
+)
+def test_definitions_that_are_not_the_stacks_are_said_to_be_stale(
+    connected: Connect, boards: str, read: Callable[[Any], Any]
+) -> None:
+    with pytest.raises(StaleBoards, match=r"'b'.*give the client the boards\.toml of the stack"):
+        read(connected(boards=boards).board("b"))
+    with pytest.raises(NotFound) as found:
+        connected().board("b").top(window="last-9-days")
+    assert not isinstance(found.value, StaleBoards)
+
+
+def test_threads_share_a_client(clients: Clients) -> None:
+    expected = [read(clients.tables) for read in READS]
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(3):
+            assert list(pool.map(lambda read: read(clients.tables), READS)) == expected
+
+
+def test_what_is_missing_is_named(stack: Stack, connected: Connect) -> None:
+    del stack
+    for given, missing in (
+        ({"tables": {"scores": "Scores"}}, r"tables\['rankings'\]: is missing"),
+        ({"reads": "api"}, "api_url: is missing"),
+        ({"tables": {"score": "Scores"}}, "tables: expected scores, rankings, profiles, receipts, got score"),
+        ({"reads": "cache"}, "reads: expected tables or api, got 'cache'"),
+    ):
+        with pytest.raises(BadArgument, match=missing):
+            connected(**given).board("b").rank("a")
