@@ -202,7 +202,10 @@ SAFE: Final[list[tuple[str, list[Any]]]] = [
     ("Lambda::Function/LoggingConfig.LogGroup.Ref", [f"{name}LogGroup" for name in SIX]),
     ("Logs::LogGroup/RetentionInDays", [30]),
     ("Lambda::Function/Environment.Variables.POWERTOOLS_METRICS_NAMESPACE", [NAMESPACE]),
-    ("IAM::Role/ManagedPolicyArns", [[{"Ref": "LogsAndTraces"}]]),
+    (
+        "IAM::Role/ManagedPolicyArns",
+        [[{"Ref": "LogsAndTraces"}, *more] for more in ([], [{"Ref": "ReaderPolicy"}], [{"Ref": "ProducerPolicy"}])],
+    ),
     ("ApiStage/AccessLogSettings.DestinationArn", [arn("ApiLogGroup")]),
     # Only rules of the stack start tasks, which end by themselves. A run that fails is not repeated.
     ("Events::Rule/ScheduleExpression", ["rate(1 hour)"]),

@@ -3,13 +3,17 @@
 import random
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Final
 from unittest import mock
 
 import pytest
 
+from standings.client import ApiError
 from standings.wiring import building_blocks
+from tests.functions.client.test_reads import READS
+from tests.support.aws.client import connected
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.fakes import Sqs
 from tests.support.aws.stack import ManualClock, project, running
@@ -17,12 +21,14 @@ from tests.support.builders.maintenance import finish
 from tests.support.dynamodb.tables import engine_with_tables
 from tests.template.exercise import BOARDS, everything
 from tests.template.expansion import Expanded, deployed
-from tests.template.rules import listed, statements
+from tests.template.rules import listed, shared, statements
 
 Permission = tuple[str, str]
 """An action, and a resource by its logical id, such as `RankingsTable/index/places` or `FailureBucket/*`."""
 
 FUNCTIONS: Final = ("writer", "projector", "query", "command", "maintenance", "announcer")
+POLICIES: Final = ("reader", "producer")
+"""What a program may do that reads, and one that posts, with the client."""
 NAMES: Final = {
     **{table: f"{table}Table" for table in ("Scores", "Receipts", "Rankings", "Profiles")},
     ENVIRONMENT["ACTIVITY_QUEUE_URL"]: "ActivityQueue",
@@ -63,7 +69,7 @@ class Watch:
 
     def __init__(self) -> None:
         self.acting = ""
-        self.used: dict[str, set[Permission]] = {name: set() for name in FUNCTIONS}
+        self.used: dict[str, set[Permission]] = {name: set() for name in (*FUNCTIONS, *POLICIES)}
         self.requests: list[tuple[str, str, dict[str, Any]]] = []
 
     def client(self, client: Any) -> Any:
@@ -100,12 +106,16 @@ class _Watched:
 
 
 def allowed(template: Expanded) -> dict[str, set[Permission]]:
-    """Return the permissions of each function's role."""
-    found: dict[str, set[Permission]] = {name: set() for name in FUNCTIONS}
-    for role, statement in statements(template):
-        for action in listed(statement["Action"]):
-            for resource in listed(statement["Resource"]):
-                found[role.removesuffix("FunctionRole").lower()].add((action, _plain(resource)))
+    """Return the permissions of each function's role, and of the policies for users of the client."""
+    found: dict[str, set[Permission]] = {name: set() for name in (*FUNCTIONS, *POLICIES)}
+    documents = ((name, policy["PolicyDocument"]["Statement"]) for name, policy in template.of("IAM::ManagedPolicy"))
+    of_policies = [(name, statement) for name, all_of_it in documents for statement in all_of_it]
+    for owner, statement in (*statements(template), *shared(template), *of_policies):
+        name = owner.removesuffix("FunctionRole").removesuffix("Policy").lower()
+        # Every role may write logs and traces.
+        if name in found and statement["Sid"] not in ("Logs", "Traces"):
+            for action in listed(statement["Action"]):
+                found[name].update((action, _plain(resource)) for resource in listed(statement["Resource"]))
     return found
 
 
@@ -134,7 +144,7 @@ BY_OTHERS: Final[dict[str, set[Permission]]] = {
 
 
 @pytest.fixture(scope="module")
-def watch() -> Watch:
+def watch(tmp_path_factory: pytest.TempPathFactory) -> Watch:
     seen = Watch()
     engine = engine_with_tables()
     clock = ManualClock(int(datetime(2026, 11, 21, 10, 15, tzinfo=UTC).timestamp() * 1000))
@@ -159,6 +169,17 @@ def watch() -> Watch:
             setattr(stack, name, seen.function(name, getattr(stack, name)))
         with mock.patch.object(building_blocks, "client", clients.__getitem__):
             everything(stack, engine)
+            client = connected(
+                stack, tmp_path_factory.mktemp("client"), BOARDS, dynamodb=clients["dynamodb"], sqs=clients["sqs"]
+            )
+            seen.acting = "reader"
+            for read in READS:
+                with suppress(ApiError):
+                    read(client)
+            seen.acting = "producer"
+            client.event(client.post("b", "m1", points=1))
+            with client.batch() as batch:
+                batch.post("b", "m1", points=1)
         # A projector whose definition has fewer rankings writes the board's record.
         fewer = (
             BOARDS.replace('"all", "day"', '"all"')
@@ -173,7 +194,7 @@ def watch() -> Watch:
     return seen
 
 
-@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("function", [*FUNCTIONS, *POLICIES])
 def test_a_function_may_do_what_it_does_and_nothing_else(watch: Watch, function: str) -> None:
     may = allowed(deployed(Settlements="true", Announcements="true"))[function]
 

@@ -35,8 +35,6 @@ READS: Final[list[Call]] = [
     lambda client: client.profile("b"),
     lambda client: client.search("ad"),
     lambda client: client.search("ad", board="b", limit=1),
-    lambda client: client.event("b-0-0"),
-    lambda client: client.event("nobody-knows"),
     lambda client: client.board("golf").definition(),
     lambda client: client.board("b").member("用户"),
     lambda client: client.board("golf").member("a", ranks=True, method="dense", profiles=True, notes=True),
@@ -64,6 +62,8 @@ READS: Final[list[Call]] = [
     lambda client: client.board("golf").distribution(),
     lambda client: client.board("b").distribution(2, window="day", period="2026-11-20", method="dense"),
 ]
+STATUSES: Final[list[Call]] = [lambda client: client.event("b-0-0"), lambda client: client.event("nobody-knows")]
+"""What needs the rights of those who post."""
 ERRORS: Final[list[tuple[type[ApiError], str, Call]]] = [
     (NotFound, "no-such-board", lambda client: client.board("no board").top()),
     (NotFound, "no-such-board", lambda client: client.board("../boards").definition()),
@@ -114,7 +114,7 @@ def _played(stack: Stack) -> None:
 
 
 def test_both_read_the_same_with_the_same_requests(clients: Clients) -> None:
-    for read in READS:
+    for read in [*READS, *STATUSES]:
         clients.requests.take()
         answers, requests = [], []
         for client in (clients.tables, clients.api):
@@ -135,7 +135,7 @@ def test_every_read_and_every_argument_is_tried(clients: Clients, monkeypatch: p
 
     monkeypatch.setattr(Standings, "_answer", noted)
     fresh = clients._replace(tables=Standings(clients.tables._reads, clients.tables._queue))
-    for read in READS:
+    for read in [*READS, *STATUSES]:
         read(fresh.tables)
 
     assert tried == {
