@@ -3,9 +3,11 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+import sysconfig
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -23,6 +25,8 @@ OUTSIDE: Final = (PROJECT / ".ci" / "run").read_text(encoding="utf-8")
 LONG: Final = {"make test", "make bench", "make bench SIZE=small"}
 """Targets that take minutes or hours: here make only has to know them."""
 QUICK: Final = {"make trial.yaml"}
+INSTALLS: Final = "pip install ."
+PROGRAM: Final = re.compile(r"^```python\n# ~/(\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 README: Final = PROJECT / "README.md"
 SERVES: Final = "make serve"
 TUTORIALS: Final = sorted((PROJECT / "docs" / "tutorials").glob("*.md"))
@@ -66,7 +70,11 @@ def copied(folder: Path) -> Path:
 
 def test_the_pages_show_what_is_printed() -> None:
     """The pages below have such lines, and a line of another form is noticed."""
-    assert {page.name: len(printed(page)) for page in PAGES if printed(page)} == {"README.md": 5, "first-board.md": 3}
+    assert {page.name: len(printed(page)) for page in PAGES if printed(page)} == {
+        "README.md": 5,
+        "first-board.md": 3,
+        "python-client.md": 5,
+    }
     assert form("   1  calm-crane-217     445") == form("  12  brisk-badger-7  1,290") == "N MEMBER N"
     assert form("me: rank 34 of 301") != form("me: 34 of 301")
 
@@ -93,16 +101,11 @@ def type_all(page: Path, folder: Path, chosen: list[Block] | None = None) -> Non
                 else:
                     assert f"\ntimed {command}\n" in OUTSIDE, f"{command}: nobody runs it"
                 continue
-            script.append(command)
+            script.append(command if command != INSTALLS else installed(folder))
     found = subprocess.run(
         ["bash", "-c", "\n".join(script)],
         cwd=folder,
-        env={
-            **os.environ,
-            "PATH": f"{PROJECT}/.venv/bin:{os.environ['PATH']}",
-            # In a copy, its own command line has to run, not that of the project.
-            "PYTHONPATH": os.pathsep.join([str(folder), str(folder / "layers" / "standings")]),
-        },
+        env={**os.environ, "PATH": f"{PROJECT}/.venv/bin:{os.environ['PATH']}", **own(page, folder)},
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,
@@ -111,6 +114,37 @@ def type_all(page: Path, folder: Path, chosen: list[Block] | None = None) -> Non
     assert found.returncode == 0, f"{found.stdout[-4000:]}\n{found.stderr[-4000:]}"
     shown = printed(page) if chosen is None else []
     assert {*map(form, shown)} <= {*map(form, found.stdout.splitlines())}, found.stdout[-4000:]
+
+
+def own(page: Path, folder: Path) -> dict[str, str]:
+    """Return the environment of a page. The programs that it shows stand in a home of its own.
+
+    In a copy, its own command line has to run, not that of the project. A page that installs the package has nothing
+    else on Python's path.
+    """
+    programs = re.findall(
+        r"^```python\n# ~/(\S+)\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
+    if not programs:
+        return {"PYTHONPATH": os.pathsep.join(packages(folder))}
+    home = folder.parent / "home"
+    for name, text in programs:
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text(text, encoding="utf-8")
+    return {"HOME": str(home), "NO_PROXY": "127.0.0.1", "PYTHONPATH": ""}
+
+
+def packages(folder: Path) -> list[str]:
+    return [str(folder), str(folder / "layers" / "standings")]
+
+
+def installed(folder: Path) -> str:
+    """Return what stands for the installation, which needs the package index: the wheel has tests of its own."""
+    paths = "\n".join([*packages(folder), sysconfig.get_path("purelib")])
+    program = (
+        "import pathlib, sys, sysconfig; pathlib.Path(sysconfig.get_path('purelib'), 'own.pth').write_text(sys.argv[1])"
+    )
+    return shlex.join(["python", "-c", program, paths])
 
 
 def form(line: str) -> str:

@@ -7,7 +7,6 @@ the season is final. A function behind a rule grants its prizes, each once.
 import gzip
 import json
 import random
-import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -17,10 +16,10 @@ from typing import Any, Final
 
 import pytest
 
-from demo.embedded import stack
-from demo.embedded.stack import PROJECT, Deployment
+from demo.embedded.stack import Deployment
 from tests.e2e.conftest import SEASON, TODAY, WEST, boards
 from tests.support.aws.deployed_api import answer_of, count, event
+from tests.support.aws.examples import deploy
 from tests.support.aws.heard_events import HeardEvents
 
 pytestmark = [pytest.mark.e2e, pytest.mark.thorough, pytest.mark.xdist_group("deployment")]
@@ -78,7 +77,7 @@ def test_each_change_of_a_moving_top_is_heard_in_order(deployment: Deployment) -
 
 
 def test_a_season_is_settled_and_its_prizes_are_granted_once(deployment: Deployment) -> None:
-    table = grant_prizes(deployment)
+    table = deploy(deployment, "grant_prizes")["GrantsTableName"]
     prizes = HeardEvents(deployment, "prizes", "Prize Won")
     rng = random.Random(1)
     scores = {f"m{number:03}": rng.randint(-5, 60) for number in range(MEMBERS)}
@@ -123,21 +122,6 @@ def invoked(deployment: Deployment, function: str, said: dict[str, Any]) -> Any:
     content = json.loads(answer["Payload"].read())
     assert "FunctionError" not in answer, content
     return content
-
-
-def grant_prizes(deployment: Deployment) -> str:
-    """Deploy the example; the name of its table."""
-    functions = deployment.client("lambda")
-    runtime = functions.get_function_configuration(FunctionName=deployment.outputs["WriterFunctionName"])["Runtime"]
-    command = [str(stack._sam()), "deploy", "--stack-name", "grants"]
-    command += ["--template-file", "template.yaml", "--region", "us-east-1", "--capabilities", "CAPABILITY_IAM"]
-    command += ["--resolve-s3", "--no-progressbar", "--no-confirm-changeset"]
-    command += ["--parameter-overrides", f"PythonRuntime={runtime}"]
-    example = PROJECT / "examples" / "grant_prizes"
-    environment = stack._environment(deployment.log.parent) | {"AWS_ENDPOINT_URL": deployment.endpoint}
-    subprocess.run(command, env=environment, cwd=example, check=True, timeout=120)
-    (grants,) = deployment.client("cloudformation").describe_stacks(StackName="grants")["Stacks"]
-    return str(grants["Outputs"][0]["OutputValue"])
 
 
 def listed(deployment: Deployment, bucket: str, prefix: str) -> list[tuple[int, str, int]]:
