@@ -7,7 +7,7 @@ from inspect import cleandoc
 from pathlib import Path
 from typing import Any, Final
 
-from api import types_of_answers
+from api import answer_types
 from api.calls import ARGUMENTS, EXAMPLES, IN_PATH, OPERATIONS, TEXTS, Operation
 from api.schemas import SCHEMAS, Schema, flag, schema_of, text, whole
 from standings.calls import CALLS, Argument, Call
@@ -288,4 +288,4 @@ def text_of_file() -> str:
 
 if __name__ == "__main__":
     FILE.write_text(text_of_file(), encoding="utf-8")
-    types_of_answers.FILE.write_text(types_of_answers.text_of_types(), encoding="utf-8")
+    answer_types.FILE.write_text(answer_types.text_of_types(), encoding="utf-8")

@@ -7,7 +7,7 @@
     standings.board("berlin-2026").rank("u123", window="last-7-days")  # {"rank": 211, "score": 50, …}
 
 `connect` says what it needs; nothing is requested before the first call. Answers are those of the API, as the types in
-`standings.client.answers` say. Numbers with decimals are floats, which show the very decimals that the API writes.
+`standings.client.answer_types` say. Numbers with decimals are floats, which show the very decimals that the API writes.
 
 What goes wrong is an `ApiError`: `NotFound`, `BadArgument`, `NotAllowed` or `Unavailable`, with `kind` and `detail`.
 """
@@ -38,7 +38,7 @@ from standings.domain.boards import BOARD_TTL_S
 from standings.runtime.clock import Clock, TtlCache
 
 if TYPE_CHECKING:
-    from standings.client import answers
+    from standings.client import answer_types
 
 __all__ = [
     "ApiError",
@@ -163,13 +163,13 @@ class Standings:
         """
         return Batch(self._queue)
 
-    def event(self, event_id: str) -> "answers.EventStatus | None":
+    def event(self, event_id: str) -> "answer_types.EventStatus | None":
         """What became of an event: `{"id": "0197f2c4", "status": "counted", "at": "2026-11-21T10:15:01.000Z"}`.
 
         None if nothing is known of it: it is on its way, or was counted more than 30 days ago.
         """
         try:
-            return cast("answers.EventStatus", self._answer("getEvent", {}, {"id": event_id}))
+            return cast("answer_types.EventStatus", self._answer("getEvent", {}, {"id": event_id}))
         except NotFound:
             return None
 
@@ -179,19 +179,19 @@ class Standings:
         """A board, whose rankings can be read. It requests nothing."""
         return Board(name, self._answer, self._ranked)
 
-    def boards(self, prefix: str = "", limit: int = 100, cursor: str | None = None) -> "answers.BoardList":
+    def boards(self, prefix: str = "", limit: int = 100, cursor: str | None = None) -> "answer_types.BoardList":
         """The boards that had an event, by name: `{"boards": [{"board": "berlin-2026"}], "next": None}`."""
         given: dict[str, Value] = {"prefix": prefix, "limit": limit, "cursor": cursor}
-        return cast("answers.BoardList", self._answer("listBoards", {}, given))
+        return cast("answer_types.BoardList", self._answer("listBoards", {}, given))
 
-    def profile(self, member: str) -> "answers.Profile":
+    def profile(self, member: str) -> "answer_types.Profile":
         """A member's profile: `{"name": "Ádám", "picture": None, "country": "HU", "data": None}`. Raises NotFound."""
-        return cast("answers.Profile", self._answer("getProfile", {}, {"id": member}))
+        return cast("answer_types.Profile", self._answer("getProfile", {}, {"id": member}))
 
-    def search(self, name: str, board: str | None = None, limit: int = 20) -> "answers.FoundMembers":
+    def search(self, name: str, board: str | None = None, limit: int = 20) -> "answer_types.FoundMembers":
         """Members whose names begin like `name`, of a board or of all."""
         given: dict[str, Value] = {"name": name, "board": board, "limit": limit}
-        return cast("answers.FoundMembers", self._answer("getProfile", {}, given))
+        return cast("answer_types.FoundMembers", self._answer("getProfile", {}, given))
 
     def _answer(
         self, name: str, path: Mapping[str, str], arguments: Mapping[str, Value], body: Any = None
@@ -224,9 +224,9 @@ class Board:
         self._answer = answer
         self._names = names
 
-    def definition(self) -> "answers.BoardDefinition":
+    def definition(self) -> "answer_types.BoardDefinition":
         """What the board counts and ranks, by `boards.toml`."""
-        return cast("answers.BoardDefinition", self._answer("getBoard", {"board": self.name}, {}))
+        return cast("answer_types.BoardDefinition", self._answer("getBoard", {"board": self.name}, {}))
 
     def member(
         self,
@@ -236,29 +236,31 @@ class Board:
         method: Method | None = None,
         profiles: bool = False,
         notes: bool = False,
-    ) -> "answers.MemberScores":
+    ) -> "answer_types.MemberScores":
         """A member's scores in all metrics and windows; with `ranks` also its ranks."""
         given: dict[str, Value] = {"id": member, "ranks": ranks, "method": method, "profiles": profiles, "notes": notes}
-        return cast("answers.MemberScores", self._answer("getMember", {"board": self.name}, given))
+        return cast("answer_types.MemberScores", self._answer("getMember", {"board": self.name}, given))
 
-    def rank(self, member: str, *, previous: bool = False, **ranking: Unpack[Shown]) -> "answers.MemberRank":
+    def rank(self, member: str, *, previous: bool = False, **ranking: Unpack[Shown]) -> "answer_types.MemberRank":
         """A member's rank: `{…, "rank": 211, "total": 1539, "score": 50, "percentile": 86.35}`.
 
         `previous`: also its rank in the period before. Raises NotFound with kind `not-ranked`, and others.
         """
-        return cast("answers.MemberRank", self._read("getRank", ranking, member=member, previous=previous))
+        return cast("answer_types.MemberRank", self._read("getRank", ranking, member=member, previous=previous))
 
-    def rank_of_score(self, score: Number | str, **ranking: Unpack[Ranking]) -> "answers.ScoreRank":
+    def rank_of_score(self, score: Number | str, **ranking: Unpack[Ranking]) -> "answer_types.ScoreRank":
         """The rank that a score would have: `{…, "rank": 12, "above": 11, "at": 2, "below": 288}`."""
-        return cast("answers.ScoreRank", self._read("getRank", ranking, score=score))
+        return cast("answer_types.ScoreRank", self._read("getRank", ranking, score=score))
 
     def ranks(
         self, members: Iterable[str], *, previous: bool = False, **ranking: Unpack[Shown]
-    ) -> "answers.GroupRanks":
+    ) -> "answer_types.GroupRanks":
         """The ranks of up to 100 members, in their order, each also within the group."""
-        return cast("answers.GroupRanks", self._read("rankGroup", ranking, {"members": [*members]}, previous=previous))
+        return cast(
+            "answer_types.GroupRanks", self._read("rankGroup", ranking, {"members": [*members]}, previous=previous)
+        )
 
-    def top(self, limit: int = 10, *, me: str | None = None, **ranking: Unpack[Shown]) -> "answers.Page":
+    def top(self, limit: int = 10, *, me: str | None = None, **ranking: Unpack[Shown]) -> "answer_types.Page":
         """The first entries: `{…, "entries": [{"rank": 1, "member": "u9", "score": 912}, …], "next": "AbC…"}`."""
         return self.page(limit=limit, me=me, **ranking)
 
@@ -271,13 +273,13 @@ class Board:
         limit: int = 100,
         me: str | None = None,
         **ranking: Unpack[Shown],
-    ) -> "answers.Page":
+    ) -> "answer_types.Page":
         """A page of the list: from a position (-1 is the last: the page ends there), a score, or a page's cursor.
 
         `me` adds the rank of that member, and who is just ahead of it.
         """
         given: dict[str, Value] = {"rank": rank, "score": score, "cursor": cursor, "limit": limit, "me": me}
-        return cast("answers.Page", self._read("listRanking", ranking, **given))
+        return cast("answer_types.Page", self._read("listRanking", ranking, **given))
 
     def around(
         self,
@@ -287,22 +289,22 @@ class Board:
         radius: int | None = None,
         me: str | None = None,
         **ranking: Unpack[Shown],
-    ) -> "answers.Page":
+    ) -> "answer_types.Page":
         """The page around a member: `limit` entries in all, or `radius` (5) on each side."""
         given: dict[str, Value] = {"around": member, "limit": limit, "radius": radius, "me": me}
-        return cast("answers.Page", self._read("listRanking", ranking, **given))
+        return cast("answer_types.Page", self._read("listRanking", ranking, **given))
 
-    def history(self, member: str, periods: int = 14, **ranking: Unpack[Ranking]) -> "answers.History":
+    def history(self, member: str, periods: int = 14, **ranking: Unpack[Ranking]) -> "answer_types.History":
         """A member's rank in the last periods of a window, the latest first."""
-        return cast("answers.History", self._read("getHistory", ranking, member=member, periods=periods))
+        return cast("answer_types.History", self._read("getHistory", ranking, member=member, periods=periods))
 
-    def percentile(self, p: Number | str, **ranking: Unpack[Ranking]) -> "answers.PercentileScore":
+    def percentile(self, p: Number | str, **ranking: Unpack[Ranking]) -> "answer_types.PercentileScore":
         """The score at a percentile: `{…, "p": 90, "score": 61}`."""
-        return cast("answers.PercentileScore", self._read("getPercentile", ranking, p=p))
+        return cast("answer_types.PercentileScore", self._read("getPercentile", ranking, p=p))
 
-    def distribution(self, buckets: int = 50, **ranking: Unpack[Ranking]) -> "answers.Distribution":
+    def distribution(self, buckets: int = 50, **ranking: Unpack[Ranking]) -> "answer_types.Distribution":
         """The number of members in each range of scores: `{…, "buckets": [{"from": 0, "to": 9, "members": 41}, …]}`."""
-        return cast("answers.Distribution", self._read("getDistribution", ranking, buckets=buckets))
+        return cast("answer_types.Distribution", self._read("getDistribution", ranking, buckets=buckets))
 
     def _read(self, name: str, ranking: Mapping[str, Any], body: Any = None, **arguments: Value) -> Mapping[str, Any]:
         shown = {each: value for each, value in ranking.items() if each not in ("metric", "window")}

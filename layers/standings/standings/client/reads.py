@@ -18,7 +18,7 @@ from standings.stores import StoreUnavailableError
 if TYPE_CHECKING:
     from standings.aws.dynamodb.scores import Scores
     from standings.client.api import Api
-    from standings.read.answers import Answers
+    from standings.read.dispatch import Answers
 
 Value = str | int | float | Decimal | bool | date | None
 Answer = dict[str, Any]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from standings.aws.dynamodb.scores import Scores
     from standings.client.api import Api
-    from standings.read.answers import Answers
+    from standings.read.dispatch import Answers
 
 API_HOST: Final = re.compile(r"\.execute-api\.([a-z0-9-]+)\.amazonaws\.")
 _REGION: Final = "us-east-1"

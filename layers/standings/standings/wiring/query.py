@@ -7,7 +7,7 @@ from standings.aws.dynamodb.profiles import Profiles
 from standings.aws.dynamodb.ranking_reads import RankingsReader
 from standings.aws.dynamodb.scores import Scores
 from standings.domain.boards import Boards
-from standings.read.answers import Answers
+from standings.read.dispatch import Answers
 from standings.read.notes import Notes
 from standings.read.profiles import ProfileCache, Search
 from standings.read.reader import PRIVATE_LIMITS, PUBLIC_LIMITS, Limits, Reader

@@ -11,7 +11,7 @@ from api.calls import OPERATIONS
 from api.schemas import HEAD, SCHEMAS, Schema, record, schema_of
 from standings.calls import CALLS
 
-FILE: Final = Path(__file__).parents[1] / "layers" / "standings" / "standings" / "client" / "answers.py"
+FILE: Final = Path(__file__).parents[1] / "layers" / "standings" / "standings" / "client" / "answer_types.py"
 _HEAD: Final = '''"""The answers of the API. `make openapi` writes this file."""
 
 from typing import Any, Literal, NotRequired, TypedDict
