@@ -27,10 +27,10 @@ from benchmarks.members.rolling_board import SAMPLE as SINGLE
 from benchmarks.pages.tables import Lines, Result, Table, crossed, of_peers
 from standings.aws.dynamodb.profiles import Profiles
 from standings.aws.dynamodb.scores import Scores
+from standings.calls import CALLS
 from standings.domain.boards_toml import parse_boards
 from standings.domain.profiles import MAX_LOOKED_AT
 from standings.domain.windows import DAY
-from standings.calls import CALLS
 from standings.ingest import event_status
 from standings.members import ProfileAdmin
 from standings.read import board_list, member_ranks, pages

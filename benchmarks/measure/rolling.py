@@ -39,9 +39,9 @@ from benchmarks.harness.results_file import Output
 from benchmarks.harness.truth import Truth
 from benchmarks.pages.tables import Table
 from standings.aws.dynamodb.tables import PLACES
+from standings.calls import CALLS
 from standings.domain.boards_toml import parse_boards
 from standings.domain.windows import DAY, SECOND
-from standings.calls import CALLS
 from standings.read import pages
 from standings.read.reader import Question
 

@@ -56,9 +56,11 @@ def build(directory: Path) -> Path:
 def functions(layer: Path) -> dict[str, Program]:
     """Return the functions over a layer, and first the program that only makes a client."""
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(layer), "PYTHONDONTWRITEBYTECODE": "1", **ENVIRONMENT}
-    base = Program(["-c", "import boto3; boto3.client('dynamodb')"], layer, environment)
+    make = "import boto3; boto3.client('dynamodb')"
+    base = Program(["-c", make], layer, environment)
+    client = Program(["-c", f"{make}; import standings.client, standings.wiring.query"], layer, environment)
     named = {name: Program(["-c", "import app"], REPOSITORY / "functions" / name, environment) for name in FUNCTIONS}
-    return {"a boto3 client of DynamoDB": base, **named}
+    return {"a boto3 client of DynamoDB": base, "the same, and `standings.client`": client, **named}
 
 
 class _Boards(BaseHTTPRequestHandler):
