@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from api import answer_types
 from api.__main__ import FILE, text_of_file
 from api.calls import OPERATIONS
 from standings.calls import CALLS
@@ -32,6 +33,8 @@ def test_the_readme_fits_on_three_screens_and_contributing_on_two_pages() -> Non
 
 def test_the_committed_description_is_the_one_that_is_made() -> None:
     assert text_of_file() == DESCRIPTION, "run `make openapi`, and commit what it writes"
+    types = answer_types.FILE.read_text(encoding="utf-8")
+    assert answer_types.text_of_types() == types, "run `make openapi`, and commit what it writes"
 
 
 def test_nothing_is_said_of_a_call_or_an_argument_that_is_none() -> None:
