@@ -109,6 +109,14 @@ def test_the_wheel_holds_the_two_packages_and_no_more(wheel: Path) -> None:
     assert names == modules | {"standings/py.typed"}
 
 
+RANKED = """from standings.client import connect
+
+board = connect("standings").board("b")
+print(board.rank("m")["rank"] + 1, board.rank("m")["place"])
+board.page(score=[1])
+"""
+
+
 @pytest.mark.xdist_group("wheel")
 def test_the_wheel_is_installed_and_runs_without_the_repository(wheel: Path, tmp_path: Path) -> None:
     place = tmp_path / "venv"
@@ -134,3 +142,19 @@ def test_the_wheel_is_installed_and_runs_without_the_repository(wheel: Path, tmp
     with answering((200, '{"boards": [{"board": "berlin-2026"}], "next": null}')) as server:
         read = ("boards", "list", "--api-url", server.address, "--token", "a.b.c")
         assert answer("standings", *read) == "berlin-2026\n"
+
+    (place / "program.py").write_text(RANKED, encoding="utf-8")
+    checks: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--python-executable",
+        place / "bin" / "python",
+        "program.py",
+    ]
+    checked = subprocess.run(checks, cwd=place, env=environment, text=True, capture_output=True, check=False)
+    found = [line.partition(": error: ")[::2] for line in checked.stdout.splitlines()[:-1]]
+    assert [where for where, _ in found] == ["program.py:4", "program.py:5"]
+    assert found[0][1].startswith('TypedDict "MemberRank" has no key "place"')
+    assert found[1][1].startswith('Argument "score" to "page" of "Board" has incompatible type')
