@@ -124,7 +124,7 @@ check: $(CHECKS) ## formatter, linter, types, import rules, all that is known of
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy layers/standings functions api benchmarks standings_cli demo tests docs/site examples/backend \
-		examples/reader/function
+		examples/reader/function examples/leagues/function
 	PYTHONPATH=layers/standings $(VENV)/bin/lint-imports --no-logo
 	AWS_DEFAULT_REGION=us-east-1 $(SAM) validate --lint
 	$(VENV)/bin/cfn-lint --append-rules cfn_lint_serverless.rules -- template.yaml

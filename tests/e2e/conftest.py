@@ -21,8 +21,8 @@ TODAY: Final = (datetime.now(UTC) - timedelta(hours=WEST)).date()
 SEASON: Final = "first-2026"
 
 
-def boards(late: str) -> str:
-    """The project's `boards.toml`, with boards that announce a top and boards whose season ended at midnight."""
+def boards(late: str, late_of_tiers: str = "3 days") -> str:
+    """The project's `boards.toml`, with boards that announce a top, boards whose season ended at midnight, and tiers."""
     return f"""
 {(PROJECT / "layers" / "standings" / "boards.toml").read_text(encoding="utf-8")}
 [boards."race-*"]
@@ -44,6 +44,13 @@ prizes.season = [
 name = "{SEASON}"
 starts = "{TODAY - timedelta(days=9)}"
 ends = "{TODAY}"
+
+[boards."tier-*"]
+timezone = "Etc/GMT{WEST:+}"
+late = "{late_of_tiers}"
+keep = "30 days"
+settle = ["day"]
+metrics.points = {{ aggregate = "sum", windows = ["day"] }}
 """
 
 

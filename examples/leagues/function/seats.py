@@ -1,0 +1,166 @@
+"""Who sits where: divisions, seats and groups in one table. Each change is one write, or one transaction.
+
+| pk | sk | what |
+|---|---|---|
+| `member#u1` | `#` | the division, the latest period with a seat (`latest`), the latest that was settled (`settled`) |
+| `member#u1` | `2026-11-16` | the seat in that period: its board |
+| `group#league-bronze-2026-11-16-3` | `#` | how many have a seat (`seats`), and whether the group is settled |
+| `group#league-bronze-2026-11-16-3` | `u1` | a member with a seat |
+| `open#bronze#2026-11-16` | `#` | the first group that may have room (`n`) |
+"""
+
+from collections.abc import Iterator
+from datetime import date, datetime
+from typing import Any, NamedTuple
+
+from botocore.exceptions import ClientError
+from rules import League, Seat
+
+ATTEMPTS = 40
+"""Of a request that others get in the way of: full groups, and enrolments at the same moment."""
+
+
+class Refused(Exception):
+    """An enrolment that cannot be, at least not now. The text says why."""
+
+
+class Member(NamedTuple):
+    """What is stored of a member; None where there is nothing yet."""
+
+    division: str | None = None
+    latest: date | None = None
+    settled: date | None = None
+
+
+class Seats:
+    """The table. `client` is botocore's or boto3's of DynamoDB."""
+
+    def __init__(self, client: Any, table: str, league: League) -> None:
+        self._client = client
+        self._table = table
+        self._league = league
+
+    def member(self, member: str) -> Member:
+        """What is stored of a member."""
+        item = self._get(f"member#{member}", "#")
+        days = (date.fromisoformat(item[name]["S"]) if name in item else None for name in ("latest", "settled"))
+        return Member(item["division"]["S"] if item else None, *days)
+
+    def board(self, member: str, period: date) -> str | None:
+        """The board on which a member has a seat in a period."""
+        item = self._get(f"member#{member}", str(period))
+        return item["board"]["S"] if item else None
+
+    def enrol(self, member: str, period: date, now: datetime) -> str:
+        """Give a member a seat in a period, or find the one that it has. Returns the board. Raises Refused."""
+        for _ in range(ATTEMPTS):
+            board = self.board(member, period)
+            if board is not None:
+                return board
+            known = self.member(member)
+            if known.latest == period:
+                continue  # it has just got a seat
+            self._check(known, period, now)
+            division = known.division or self._league.divisions[0]
+            opened = f"open#{division}#{period}"
+            seat = Seat(division, period, int(self._get(opened, "#").get("n", {"N": "1"})["N"]))
+            if self._sit(member, known, seat) == "full":
+                self._update(opened, "#", "SET n = :n", "attribute_not_exists(n) OR n < :n", n=seat.group + 1)
+        raise Refused(f"{member!r}: too many are enrolled at this moment: try again")
+
+    def _check(self, known: Member, period: date, now: datetime) -> None:
+        if known.latest is None:
+            return
+        if period < known.latest:
+            raise Refused(f"the period of {period} is over: expected an activity of {known.latest} or later")
+        if (known.settled is None or known.settled < known.latest) and now < self._league.end(
+            known.latest
+        ) + self._league.patience:
+            raise Refused(f"the period of {known.latest} is not settled yet: try again later")
+
+    def _sit(self, member: str, known: Member, seat: Seat) -> str:
+        """Try to take a seat. Returns `seated`, `full`, or `again` if something else has changed."""
+        board = self._league.board(seat)
+        state = {"latest": known.latest, "settled": known.settled}
+        unchanged = [f"{name} = :old_{name}" if day else f"attribute_not_exists({name})" for name, day in state.items()]
+        old = {f"old_{name}": str(day) for name, day in state.items() if day}
+        has_room = "attribute_not_exists(settled) AND (attribute_not_exists(seats) OR seats < :size)"
+        new = {"division": seat.division, "latest": str(seat.period)}
+        sits = ("SET board = :board", "attribute_not_exists(pk)")
+        actions = [
+            self._action(f"group#{board}", "#", "ADD seats :one", has_room, one=1, size=self._league.size),
+            self._action(f"group#{board}", member, *sits, board=board),
+            self._action(f"member#{member}", str(seat.period), *sits, board=board),
+            self._action(
+                f"member#{member}",
+                "#",
+                "SET division = :division, latest = :latest",
+                " AND ".join(unchanged),
+                **new,
+                **old,
+            ),
+        ]
+        try:
+            self._client.transact_write_items(TransactItems=[{"Update": action} for action in actions])
+        except ClientError as error:
+            if error.response["Error"]["Code"] != "TransactionCanceledException":
+                raise
+            reasons = error.response.get("CancellationReasons") or [{}]
+            return "full" if reasons[0].get("Code") == "ConditionalCheckFailed" else "again"
+        return "seated"
+
+    def close(self, board: str) -> list[str]:
+        """Give no more seats in a group, and return who has one."""
+        self._update(f"group#{board}", "#", "SET settled = :true", None, true=1)
+        return [item["sk"]["S"] for item in self._items(f"group#{board}") if item["sk"]["S"] != "#"]
+
+    def move(self, member: str, division: str, period: date) -> None:
+        """Write the division in which a member goes on after a period. Nothing if it was written, or erased, before."""
+        self._update(
+            f"member#{member}", "#", "SET division = :division, settled = :period",
+            "attribute_exists(pk) AND (attribute_not_exists(settled) OR settled < :period)",
+            division=division, period=str(period),
+        )  # fmt: skip
+
+    def erase(self, member: str) -> None:
+        """Remove all that is stored of a member. A seat that it had stays taken."""
+        for item in [*self._items(f"member#{member}")][::-1]:
+            if "board" in item:
+                self._client.delete_item(TableName=self._table, Key=_key(f"group#{item['board']['S']}", member))
+            self._client.delete_item(TableName=self._table, Key=_key(f"member#{member}", item["sk"]["S"]))
+
+    def _get(self, pk: str, sk: str) -> dict[str, Any]:
+        found = self._client.get_item(TableName=self._table, Key=_key(pk, sk), ConsistentRead=True)
+        item: dict[str, Any] = found.get("Item", {})
+        return item
+
+    def _items(self, pk: str) -> Iterator[dict[str, Any]]:
+        request: dict[str, Any] = {
+            "TableName": self._table,
+            "ConsistentRead": True,
+            "KeyConditionExpression": "pk = :pk",
+        }
+        request["ExpressionAttributeValues"] = {":pk": {"S": pk}}
+        while True:
+            answer = self._client.query(**request)
+            yield from answer["Items"]
+            if "LastEvaluatedKey" not in answer:
+                return
+            request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+
+    def _action(self, pk: str, sk: str, update: str, condition: str | None, **values: str | int) -> dict[str, Any]:
+        wire = {f":{name}": {"N": str(one)} if isinstance(one, int) else {"S": one} for name, one in values.items()}
+        when = {} if condition is None else {"ConditionExpression": condition}
+        action = {"TableName": self._table, "Key": _key(pk, sk), "UpdateExpression": update, **when}
+        return {**action, "ExpressionAttributeValues": wire}
+
+    def _update(self, pk: str, sk: str, update: str, condition: str | None, **values: str | int) -> None:
+        try:
+            self._client.update_item(**self._action(pk, sk, update, condition, **values))
+        except ClientError as error:
+            if error.response["Error"]["Code"] != "ConditionalCheckFailedException":
+                raise
+
+
+def _key(pk: str, sk: str) -> dict[str, Any]:
+    return {"pk": {"S": pk}, "sk": {"S": sk}}
