@@ -22,7 +22,7 @@ SEASON: Final = "first-2026"
 
 
 def boards(late: str, late_of_tiers: str = "3 days") -> str:
-    """The project's `boards.toml`, with boards that announce a top, boards whose season ended at midnight, and tiers."""
+    """The project's `boards.toml`, with boards that announce a top, whose season ended at midnight, and of a league."""
     return f"""
 {(PROJECT / "layers" / "standings" / "boards.toml").read_text(encoding="utf-8")}
 [boards."race-*"]

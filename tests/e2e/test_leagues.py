@@ -1,9 +1,9 @@
 """The example of leagues beside the deployed stack: two days are played, settled, and heard of by EventBridge."""
 
 import json
-import urllib.parse
+import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable
 from datetime import date, timedelta
 from typing import Any, Final
 
@@ -11,7 +11,7 @@ import pytest
 
 from demo.embedded.stack import Deployment, target
 from tests.e2e.conftest import TODAY, WEST, boards
-from tests.e2e.test_told import task, until
+from tests.e2e.test_told import invoked, task, until
 from tests.support.aws.deployed_api import count, event
 from tests.support.aws.examples import deploy
 
@@ -27,36 +27,32 @@ DAYS: Final = [TODAY - timedelta(days=2), TODAY - timedelta(days=1), TODAY]
 
 
 @pytest.fixture
-def league(deployment: Deployment) -> Iterator[Any]:
+def league(deployment: Deployment) -> Callable[[str, str, date], Any]:
     """Deploys the example: days, groups of five, of which the first two rise and the last falls. Calls its API."""
     given = {name: deployment.outputs[name] for name in OUTPUTS} | dict(one.split("=") for one in target())
     rules = {"GroupSize": str(SIZE), "Rise": "2", "Fall": "1", "Window": "day", "PatienceHours": "72"}
     place = {"BoardPrefix": "tier", "Timezone": f"Etc/GMT{WEST:+}"}
-    url = deploy(deployment, "leagues", **given, **rules, **place)["LeagueApiUrl"]
-    api = f"/league/{urllib.parse.urlsplit(url).netloc.partition('.')[0]}"
-    del api
-    functions = deployment.client("lambda")
-    (name,) = [
-        one["FunctionName"] for one in functions.list_functions()["Functions"] if "ApiFunction" in one["FunctionName"]
-    ]
+    name = deploy(deployment, "leagues", **given, **rules, **place)["ApiFunctionName"]
 
     def call(method: str, member: str, day: date) -> Any:
-        import time
-
         request = {
             "pathParameters": {"member": member},
             "requestContext": {"http": {"method": method}, "timeEpoch": round(time.time() * 1000)},
             "body": json.dumps({"at": f"{day}T12:00:00{-WEST:+03}:00"}),
         }
-        answer = json.loads(functions.invoke(FunctionName=name, Payload=json.dumps(request).encode())["Payload"].read())
+        answer = invoked(deployment, name, request)
         assert answer["statusCode"] == 200, answer
         return json.loads(answer["body"])
 
-    yield call
+    return call
 
 
-def test_two_days_of_a_league(deployment: Deployment, league: Any) -> None:
+def test_two_days_of_a_league(deployment: Deployment, league: Callable[[str, str, date], Any]) -> None:
     divisions = dict.fromkeys(MEMBERS, "bronze")
+
+    def moved(day: date) -> bool:
+        return {member: league("GET", member, day)["division"] for member in MEMBERS} == divisions
+
     for number, day in enumerate(DAYS):
         deployment.define(boards("1 day", "3 days"))
         groups: dict[str, list[str]] = defaultdict(list)

@@ -18,6 +18,7 @@ import pytest
 
 from demo.embedded.stack import PROJECT
 from tests.support.dynamodb.engine import Engine
+from tests.support.thoroughness import seeds
 
 FOLDER: Final = PROJECT / "examples" / "leagues"
 DIVISIONS: Final = ("bronze", "silver", "gold")
