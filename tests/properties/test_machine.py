@@ -412,6 +412,11 @@ def test_many_examples_meet_all_traps(board: str, shared_folder: Path) -> None:
         always = board
         met: ClassVar[set[str]] = set()
 
+        @rule(data=st.data())
+        def set_totals_too(self, data: st.DataObject) -> None:
+            """Set totals twice as often: a refusal by `least` or `most` is rare."""
+            self.set_totals(data)
+
         @rule(seed=st.integers(0, 2**32 - 1))
         @precondition(lambda self: self.made < A_THOUSAND)
         def a_thousand_happen(self, seed: int) -> None:

@@ -27,4 +27,5 @@ def assert_all_met(
         (folder / f"{name} trap {traps.index(trap)}").touch()
     (folder / f"{name} part {part}").touch()
     if all((folder / f"{name} part {one}").exists() for one in parts):
-        assert [one for number, one in enumerate(traps) if not (folder / f"{name} trap {number}").exists()] == []
+        missing = [one for number, one in enumerate(traps) if not (folder / f"{name} trap {number}").exists()]
+        assert not missing, f"not met: {', '.join(missing)}"
