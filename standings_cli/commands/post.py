@@ -73,6 +73,7 @@ def add(commands: Commands) -> None:
     files.add_argument("--csv", metavar="FILE", help="events as CSV with a header")
     parser.add_argument("--id", help="the id of the one event (random)")
     parser.add_argument("--set", action="store_true", help="make the totals of the one event's metrics these numbers")
+    parser.add_argument("--note", metavar="JSON", help='what the one event says of itself: {"video": "v1"}')
     parser.add_argument("--at", metavar="TIME", help="when the one event happened, or rows without a time (now)")
     parser.add_argument("--board", help="the board of rows that name none")
     parser.add_argument("--wait", action="store_true", help="wait until the one event is counted; print the rank")
@@ -109,7 +110,7 @@ def _one(connection: Connection, options: argparse.Namespace) -> int:
     at = {} if options.at is None else {"at": options.at}
     try:
         fields = {"id": event_id, "board": board, "member": member, **at}
-        event = event_text(fields, _amounts(amounts), sets=options.set)
+        event = event_text(fields, _amounts(amounts), sets=options.set, note=options.note and _note(options.note))
         outgoing = message(event, time.time_ns() // 1_000_000, _boards(options.boards))
     except orjson.JSONEncodeError as error:
         raise InputError(str(error)) from error
@@ -163,7 +164,7 @@ def _wait(waiting: Waiting, event_id: str, before: Status | None, fields: Mappin
 
 
 def _row_reader(options: argparse.Namespace, name: str) -> RowReader:
-    _reject(options, "a file", "id", "set", "wait")
+    _reject(options, "a file", "id", "set", "note", "wait")
     if options.at is not None:
         read_at(options.at, time.time_ns() // 1_000_000)
     source = options.source or (None if name == STDIN else Path(name).name.removesuffix(".gz"))
@@ -184,6 +185,16 @@ def _reject(options: argparse.Namespace, posted: str, *names: str) -> None:
         if getattr(options, name):
             option = "BOARD MEMBER METRIC=AMOUNT" if name == "event" else f"--{name}"
             raise InputError(f"{option} does not apply to {posted}")
+
+
+def _note(text: str) -> str:
+    try:
+        is_object = isinstance(orjson.loads(text), dict)
+    except orjson.JSONDecodeError:
+        is_object = False
+    if not is_object:
+        raise InputError(f'--note: expected a JSON object such as {{"video": "v1"}}, got {text[:80]!r}')
+    return text
 
 
 def _amounts(texts: Sequence[str]) -> dict[str, str]:

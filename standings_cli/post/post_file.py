@@ -48,10 +48,12 @@ class EventText(NamedTuple):
         return EventText(f'{{"{name}":{_quoted(value)},{self.text[1:]}', {**self.fields, name: value})
 
 
-def event_text(fields: Mapping[str, str], amounts: Mapping[str, str], *, sets: bool = False) -> EventText:
+def event_text(
+    fields: Mapping[str, str], amounts: Mapping[str, str], *, sets: bool = False, note: str | None = None
+) -> EventText:
     """Write an event as JSON: fields and metrics in a fixed order, amounts as given. Raises RefusedEvent.
 
-    With `sets`, the amounts are what the totals shall become.
+    With `sets`, the amounts are what the totals shall become. `note` is JSON, which is sent as it is.
     """
     if not amounts:
         raise RefusedEvent("metrics", "metrics: expected at least one amount, got none")
@@ -61,6 +63,7 @@ def event_text(fields: Mapping[str, str], amounts: Mapping[str, str], *, sets: b
     metrics = ",".join(f'"{name}":{amount}' for name, amount in sorted(amounts.items()))
     parts.append(f'"metrics":{{{metrics}}}')
     parts += ['"set":true'] if sets else []
+    parts += [] if note is None else [f'"note":{note}']
     return EventText(f"{{{','.join(parts)}}}", {**fields, "metrics": amounts})
 
 

@@ -21,13 +21,13 @@ from tests.support.documents.pages import DECISIONS, PAGES
 from tests.template.expansion import source
 
 COMMITTED = Output()
-RESULTS = {name: bench.load(name).committed() for name in bench.MODULES}
+RESULTS = {name: bench.load(name).committed() for name in (*bench.MODULES, *bench.NAMED)}
 READS = {(row["board"], row["members"], row["read"]): row["read_units_most"] for row in RESULTS["reads"]["reads"]}
 COST = RESULTS["cost"]
 TABLES = {
     **{
         f"{name} {mark} {page}": (page, lines(RESULTS[name]))
-        for name in bench.MODULES
+        for name in RESULTS
         for page, tables in bench.load(name).tables.items()
         for mark, lines in tables.items()
     },
