@@ -4,6 +4,7 @@ import csv
 import gc
 import gzip
 import io
+import re
 from collections import Counter
 from collections.abc import Callable
 from hashlib import sha256
@@ -13,6 +14,7 @@ from unittest import mock
 import pytest
 
 from benchmarks.models.cost import settlements
+from demo.embedded.stack import PROJECT
 from standings.aws.dynamodb.audit_reads import AuditReads
 from standings.domain.errors import InvalidArgumentError
 from standings.maintain import settlement
@@ -38,6 +40,7 @@ from tests.support.builders.settling.leagues import (
 )
 
 BOARDS: Final = leagues.BOARDS
+EVENTS_PAGE: Final = PROJECT / "docs" / "how-to" / "seasons-and-prizes.md"
 GONE: Final = FINAL + 39 * 86_400_000 - 5 * 60_000
 """When the day cannot be read any more."""
 
@@ -92,6 +95,10 @@ def test_files_and_events_are_those_of_a_sort(stack: Stack, part: int, monkeypat
         ],
     }
     assert stack.bus.events[-1] == settled
+    rows = re.findall(r"^\| (`.*`) \| (.*) \| (.*) \|$", EVENTS_PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    for kind, event in (("Prize Won", stack.bus.events[0]), ("Period Settled", settled)):
+        said = [name for names, *cells in rows if cells[kind != "Prize Won"] != "-" for name in names.split(", ")]
+        assert sorted(said) == sorted(f"`{name}`" for name in event.keys() - {"source", "type"}), kind
 
 
 def test_a_period_is_settled_once_and_listed(stack: Stack) -> None:
