@@ -21,13 +21,14 @@ DEMO_INSTALLED := $(VENV)/.demo-installed
 DEV_INSTALLED := $(VENV)/.dev-installed
 DYNAMODB_LOCAL_INSTALLED := .local/dynamodb-local/.installed
 AXE_INSTALLED := .local/axe-core/.installed
+CDK_INSTALLED := .local/aws-cdk-lib/.installed
 MERMAID_INSTALLED := .local/mermaid/.installed
 CLIENTS_INSTALLED := $(TOOLS)/clients/.installed
 NODE_INSTALLED := .local/examples/clients/typescript/.installed .local/examples/node-producer/.installed
 
 STACK := $(SAM_INSTALLED) $(MINISTACK_INSTALLED) $(DEMO_INSTALLED)
 TESTS := $(STACK) $(DEV_INSTALLED) $(LAMBDA_INSTALLED) $(DYNAMODB_LOCAL_INSTALLED) $(AXE_INSTALLED) \
-	$(CLIENTS_INSTALLED) $(NODE_INSTALLED)
+	$(CLIENTS_INSTALLED) $(NODE_INSTALLED) $(CDK_INSTALLED)
 SITE := $(DOCS_INSTALLED) $(MERMAID_INSTALLED)
 CHECKS := $(SAM_INSTALLED) $(DEV_INSTALLED) $(CHECKOV_INSTALLED) $(SCHEMAS_INSTALLED) $(SITE)
 
@@ -123,8 +124,8 @@ conforms = $(TOOLS)/schemas/bin/check-jsonschema --builtin-schema vendor.$(1) $(
 check: $(CHECKS) ## formatter, linter, types, import rules, all that is known of the template, the pages
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
-	$(VENV)/bin/mypy layers/standings functions api benchmarks standings_cli demo tests docs/site examples/backend \
-		examples/reader/function examples/leagues/function
+	$(VENV)/bin/mypy layers/standings functions api benchmarks standings_cli demo package tests docs/site \
+		examples/backend examples/reader/function examples/leagues/function
 	PYTHONPATH=layers/standings $(VENV)/bin/lint-imports --no-logo
 	AWS_DEFAULT_REGION=us-east-1 $(SAM) validate --lint
 	$(VENV)/bin/cfn-lint --append-rules cfn_lint_serverless.rules -- template.yaml
@@ -146,6 +147,16 @@ docs: $(SITE) ## the documentation as a site, in .local/site/index.html, with ev
 build: $(SAM_INSTALLED) ## sam build, with the template's own runtime and processor
 	PATH="$(CURDIR)/$(BOOTSTRAP)/bin:$$PATH" $(SAM) build $(SAM_ARGS)
 
+# Its recipe is expanded before a line of it runs, so a bucket that is missing is told at once.
+.PHONY: package
+package: $(SAM_INSTALLED) ## a template for CloudFormation, CDK and Terraform, dist/template.json: make package BUCKET=a-bucket-of-yours
+	@$(MAKE) --no-print-directory build
+	@$(SAM) package --s3-bucket $(or $(BUCKET),$(error which bucket of yours? make package BUCKET=name)) \
+		--s3-prefix standings --output-template-file .aws-sam/packaged.yaml >/dev/null
+	@mkdir -p dist
+	@$(TOOLS)/sam/bin/python -m package .aws-sam/packaged.yaml dist/template.json
+	@echo "wrote dist/template.json; its code is in s3://$(BUCKET)/standings/"
+
 trial.yaml: template.yaml ## the template for trials: tables and buckets are deleted with the stack
 	sed 's/RetainExceptOnCreate/Delete/' template.yaml > $@
 
@@ -155,7 +166,7 @@ target: $(STACK) ## the parameters of sam that fit the embedded AWS, which runs 
 
 .PHONY: clean
 clean: ## remove all that the targets have set up and built
-	rm -rf .local $(VENV) .aws-sam build *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .local $(VENV) .aws-sam build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 # ---- environments, each with pins of its own
 
@@ -213,8 +224,8 @@ $(DEMO_INSTALLED): requirements/demo.txt pyproject.toml $(BOOTSTRAPPED)
 $(DEV_INSTALLED): requirements/dev.txt $(DEMO_INSTALLED)
 	$(call install,$(VENV),$<)
 
-# Tests skip without the first two and say so; .ci/run lets none skip. The site shows the text of diagrams without mermaid.
-$(DYNAMODB_LOCAL_INSTALLED) $(AXE_INSTALLED) $(MERMAID_INSTALLED): .local/%/.installed: requirements/%.txt
+# Tests skip without the first three and say so; .ci/run lets none skip. The site shows the text of diagrams without mermaid.
+$(DYNAMODB_LOCAL_INSTALLED) $(AXE_INSTALLED) $(CDK_INSTALLED) $(MERMAID_INSTALLED): .local/%/.installed: requirements/%.txt
 	@mkdir -p $(@D)
 	@if command -v npm >/dev/null; then \
 		echo "installing $$(cat $<) into $(@D)"; \

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -14,8 +13,7 @@ from typing import Final
 
 import pytest
 
-from demo.embedded.stack import LOCAL
-from tests.support.aws.embedded_tools import serving, skip_without_tools
+from tests.support.aws.embedded_tools import copied, serving, skip_without_tools
 from tests.support.documents.pages import NEEDS_ACCOUNT, PAGES, PROJECT, Block, blocks, printed
 
 pytestmark = [pytest.mark.e2e, pytest.mark.thorough, pytest.mark.xdist_group("serve")]
@@ -53,19 +51,6 @@ def families(page: Path, today: datetime) -> str:
         day = (today + timedelta(days=days)).date()
         text = re.sub(rf'^({setting} +=) "[0-9-]+"$', rf'\1 "{day}"', text, flags=re.MULTILINE)
     return text
-
-
-def copied(folder: Path) -> Path:
-    """Copy the project, with the tools that `make setup` has installed."""
-    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    for name in subprocess.check_output(listed, cwd=PROJECT, text=True).split("\0"):
-        if (PROJECT / name).is_file():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(PROJECT / name, folder / name)
-    (folder / ".venv").symlink_to(PROJECT / ".venv")
-    (folder / LOCAL.name).mkdir()
-    (folder / LOCAL.name / "tools").symlink_to(LOCAL / "tools")
-    return folder
 
 
 def test_the_pages_show_what_is_printed() -> None:

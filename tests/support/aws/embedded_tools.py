@@ -35,6 +35,19 @@ def copy_project(folder: Path) -> Path:
     return folder
 
 
+def copied(folder: Path) -> Path:
+    """Copy the project, with the tools that `make setup` has installed."""
+    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    for name in subprocess.check_output(listed, cwd=PROJECT, text=True).split("\0"):
+        if (PROJECT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(PROJECT / name, folder / name)
+    (folder / ".venv").symlink_to(PROJECT / ".venv")
+    (folder / LOCAL.name).mkdir()
+    (folder / LOCAL.name / "tools").symlink_to(LOCAL / "tools")
+    return folder
+
+
 @contextmanager
 def serving(folder: Path, log: Path) -> Iterator[None]:
     """Run `make serve` until the block ends, as in another terminal.

@@ -1,0 +1,1 @@
+"""Packaging for those who deploy without SAM."""

@@ -1,0 +1,142 @@
+"""The packaged template says the same as template.yaml, and the snippets of the page for CDK and Terraform fit it."""
+
+import json
+import re
+import shutil
+import subprocess
+from copy import deepcopy
+from pathlib import Path
+from typing import Any, Final
+
+import hcl2
+import pytest
+from samtranslator.model.exceptions import InvalidDocumentException  # type: ignore[import-untyped]
+
+from package.__main__ import expanded
+from tests.template import expansion
+
+PROJECT: Final = Path(__file__).parents[2]
+PAGE: Final = (PROJECT / "docs" / "how-to" / "cdk-and-terraform.md").read_text(encoding="utf-8")
+CDK: Final = PROJECT / ".local" / "aws-cdk-lib" / "node_modules"
+REFERENCE: Final = re.compile(r"\b(data\.)?(aws_\w+)\.(\w+)\.")
+MOST_IN_A_CALL: Final = 51_200
+MOST_IN_A_BUCKET: Final = 1_000_000
+"""https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html: bytes of a template"""
+
+
+def snippet(language: str) -> str:
+    (found,) = re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    return str(found)
+
+
+@pytest.fixture(scope="module")
+def packaged() -> dict[str, Any]:
+    """What `make package` makes of the template, with addresses as `sam package` writes them."""
+    template = deepcopy(expansion.template())
+    for name, resource in template["Resources"].items():
+        for uri in resource["Properties"].keys() & {"CodeUri", "ContentUri"}:
+            resource["Properties"][uri] = f"s3://my-artefacts/standings/{name}"
+    return expanded(template)
+
+
+def deployed(template: dict[str, Any], parameters: dict[str, str]) -> tuple[str, list[str]]:
+    """What is deployed of a template with parameters, to be compared, and the buckets of its code.
+
+    The digest in the layer's logical id is left out: it is of the layer's address, which differs.
+    """
+    found = expansion.expanded(template, parameters)
+    code = [
+        resource["Properties"].pop(place)
+        for resource in found.resources.values()
+        for place in {"Code", "Content"} & resource["Properties"].keys()
+    ]
+    text = json.dumps([found.resources, found.outputs, found.refusals], sort_keys=True)
+    return re.sub(r"StandingsLayer[0-9a-f]{10}", "StandingsLayer", text), [place["S3Bucket"] for place in code]
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {**expansion.TOKENS, "KmsKeyArn": expansion.KEY, "TableCapacity": "provisioned", "PythonRuntime": "python3.14"},
+        {
+            "Architecture": "x86_64",
+            "Announcements": "true",
+            "Settlements": "true",
+            "SettleSchedule": "rate(1 hour)",
+            "EndpointUrl": "http://127.0.0.1:1",
+            "Tracing": "Active",
+            "LogLevel": "DEBUG",
+            "FunctionMemory": "512",
+        },
+    ],
+)
+def test_it_deploys_what_sam_deploys_whatever_the_parameters(
+    packaged: dict[str, Any], parameters: dict[str, str]
+) -> None:
+    (ours, buckets), (sams, _) = (deployed(template, parameters) for template in (packaged, expansion.template()))
+
+    assert json.loads(ours) == json.loads(sams)
+    assert set(buckets) == {"my-artefacts"}
+
+
+def test_code_in_a_folder_is_refused() -> None:
+    with pytest.raises(InvalidDocumentException):
+        expanded(deepcopy(expansion.template()))
+
+
+def test_it_has_no_transform_and_goes_through_a_bucket(packaged: dict[str, Any]) -> None:
+    assert "Transform" not in packaged
+    assert not [one["Type"] for one in packaged["Resources"].values() if "::Serverless::" in one["Type"]]
+    assert MOST_IN_A_CALL < len(json.dumps(packaged, indent=1)) < MOST_IN_A_BUCKET
+
+
+def test_the_cdk_includes_it_as_the_page_says(packaged: dict[str, Any], tmp_path: Path) -> None:
+    """`cdk synth` runs a program like this, and prints the template."""
+    if not CDK.exists():
+        pytest.skip("aws-cdk-lib is missing: make setup, with npm")
+    (tmp_path / "dist").mkdir()
+    (tmp_path / "dist" / "template.json").write_text(json.dumps(packaged), encoding="utf-8")
+    (tmp_path / "node_modules").symlink_to(CDK)
+    (tmp_path / "app.mjs").write_text(snippet("ts"), encoding="utf-8")
+    done = subprocess.run(
+        ["node", "app.mjs"],
+        cwd=tmp_path,
+        env={"PATH": str(Path(shutil.which("node") or "").parent), "CDK_OUTDIR": "out"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    made = json.loads((tmp_path / "out" / "standings.template.json").read_text(encoding="utf-8"))
+
+    assert made["Resources"].keys() - {"CDKMetadata"} == packaged["Resources"].keys()
+    assert packaged["Parameters"].keys() - made["Parameters"].keys() == {"OpenReads", "RequestsPerSecond"}
+    assert made["Conditions"]["ReadsAreOpen"] == {"Fn::Equals": ["true", "true"]}
+    assert made["Outputs"]["QueueForProducers"]["Value"] == {"Ref": "ActivityQueue"}
+    assert packaged["Outputs"].keys() <= made["Outputs"].keys()
+    assert packaged["Rules"].keys() <= made["Rules"].keys()
+
+
+def test_terraform_names_what_there_is(packaged: dict[str, Any]) -> None:
+    """Terraform itself would need its provider, so a parser reads the snippet."""
+    text = snippet("hcl")
+    blocks = {
+        (kind if kind == "data" else "", *(label.strip('"') for label in (type_, name))): body
+        for kind in ("data", "resource")
+        for block in hcl2.loads(text)[kind]
+        for type_, named in block.items()
+        for name, body in named.items()
+    }
+    stack = blocks["", "aws_cloudformation_stack", "standings"]
+    named = {("data" if data else "", type_, name) for data, type_, name in REFERENCE.findall(text)}
+    outputs = re.findall(r'outputs\["(\w+)"\]', text)
+
+    assert named == blocks.keys()
+    assert stack["parameters"].keys() == {"OpenReads", "RequestsPerSecond"} < packaged["Parameters"].keys()
+    assert outputs
+    assert packaged["Outputs"].keys() >= set(outputs)
+    assert stack["capabilities"] == ['"CAPABILITY_IAM"']
+    assert "template_body" not in stack
+    assert text.count('"dist/template.json"') == 2
