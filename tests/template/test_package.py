@@ -91,6 +91,7 @@ def test_it_has_no_transform_and_goes_through_a_bucket(packaged: dict[str, Any])
     assert MOST_IN_A_CALL < len(json.dumps(packaged, indent=1)) < MOST_IN_A_BUCKET
 
 
+@pytest.mark.thorough
 def test_the_cdk_includes_it_as_the_page_says(packaged: dict[str, Any], tmp_path: Path) -> None:
     """`cdk synth` runs a program like this, and prints the template."""
     if not CDK.exists():
