@@ -234,3 +234,74 @@ def test_sentences_have_the_figures_of_the_results() -> None:
 
     assert [words for page, words in said if words not in text_of(page)] == []
     assert COMMITTED.result("serve")["processors"] == 2
+
+
+# ---- countries, teams and friends
+
+FACETS = "docs/how-to/facets-friends-teams.md"
+RECEIPT = 2
+"""Write units of a receipt: tests/functions/documented/test_countries_teams_friends.py counts them."""
+
+
+def rows_of(mark: str) -> dict[str, list[str]]:
+    """Return the cells of a table's rows by the first cell."""
+    text = (REPOSITORY / FACETS).read_text(encoding="utf-8").partition(f"<!-- {mark}: of ")[2]
+    lines = [line.strip("| ").split(" | ") for line in text.partition("<!-- /")[0].splitlines()[3:]]
+    return {first: cells for first, *cells in lines}
+
+
+def test_what_friends_cost_is_what_was_measured() -> None:
+    def most(board: str, read: str) -> str:
+        return f"{max(cost for (of, _, one), cost in READS.items() if of.startswith(board) and one.startswith(read)):g}"
+
+    group = "ranks of a group of 100"
+    few, many = (
+        max(cost for (of, _, read), cost in READS.items() if (of, read) == (board, group))
+        for board in ("few equals", "many equals")
+    )
+    own = most("few equals", "top 100")
+    assert rows_of("friends") == {
+        "few equals, `all`": [f"{few:g}"],
+        "many equals, `all`": [f"{many:g}"],
+        "few equals, with the previous ranks": [most("`all` and `day`", f"{group} with previous ranks")],
+        "few equals, a rolling window": [most("`last-", f"{group}, ")],
+        "top 100 of a board of their own": [own],
+    }
+    trips = {row["round_trips_most"] for row in RESULTS["reads"]["reads"] if row["read"].startswith(group)}
+    ordinal = {row["round_trips_most"] for row in RESULTS["reads"]["reads"] if row["read"] == f"{group}, ordinal"}
+    assert trips - ordinal == {2}
+    rolling = float(most("`last-", f"{group}, "))
+    said = text_of(FACETS)
+    assert f"up to {few / 100:.1f} units for each friend, {rolling / 100:.1f} in a rolling window" in said
+
+    further = several("`all`", "alone", 2) - several("`all`", "alone", 1)
+    prices = read_prices()
+    reads_saved = prices.total(Bill(read_units=few - float(own)))
+    assert f"then costs {own} units instead of {few:g}, and each event {further:.1f} write units more." in said
+    assert f"more than {prices.total(Bill(write_units=further)) / reads_saved:.2f} times for each of its events" in said
+
+
+def several(windows: str, kind: str, boards: int) -> float:
+    """Return the write units of an event on several boards."""
+    (one,) = (
+        row["write_units_per_event"]
+        for row in RESULTS["units"]["writes"]
+        if (row["windows"], row["kind"], row["life"], row["amounts"]) == (windows, kind, "one day", [1, 100])
+    )
+    return float(RECEIPT + boards * (one - RECEIPT))
+
+
+def test_an_event_on_several_boards_costs_what_it_costs_on_each_but_for_the_receipt() -> None:
+    columns = [
+        (windows, kind) for windows in ("`all`", "`all`, `day` and `last-7-days`") for kind in ("alone", "together")
+    ]
+
+    assert rows_of("several") == {
+        name: [f"{several(windows, kind, boards):.1f}" for windows, kind in columns]
+        for name, boards in (
+            ("on 1 board", 1),
+            ("on 2 boards, or of a player and a team", 2),
+            ("on 3 boards", 3),
+            ("on 10 boards", 10),
+        )
+    }

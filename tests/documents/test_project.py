@@ -17,7 +17,7 @@ from standings_cli import VERSION
 from standings_cli.__main__ import parser
 
 PROJECT: Final = Path(__file__).parents[2]
-ROOTS: Final = ("layers", "functions", "api", "standings_cli", "demo", "benchmarks", "tests")
+ROOTS: Final = ("layers", "functions", "api", "standings_cli", "demo", "package", "benchmarks", "tests")
 MEANINGLESS: Final = {"utils", "util", "helpers", "helper", "common", "manager", "misc", "store", "answers"}
 EXAMPLE: Final = PROJECT / "examples" / "deploy-workflow" / "deploy.yml"
 WORKFLOWS: Final = (*sorted((PROJECT / ".github" / "workflows").glob("*.yml")), EXAMPLE)
@@ -106,7 +106,7 @@ def test_badges_are_true_and_shown() -> None:
 
 def test_no_text_says_to_install_the_project_of_another() -> None:
     """The package index has another `standings`, and ours is not there; a wheel, or `.`, is what there is."""
-    folders = ("docs", "examples", "standings_cli", "layers", "demo", "benchmarks", ".github", ".ci")
+    folders = ("docs", "examples", "standings_cli", "layers", "demo", "package", "benchmarks", ".github", ".ci")
     files = [path for folder in folders for path in (PROJECT / folder).rglob("*")]
     files += [*PROJECT.glob("*.*"), PROJECT / "Makefile"]
     wrong = re.compile(r"pip3? install (?:-\S+ )*[\"']?standings(?![\w.-]*\.whl)")
