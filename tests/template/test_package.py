@@ -91,6 +91,14 @@ def test_it_has_no_transform_and_goes_through_a_bucket(packaged: dict[str, Any])
     assert MOST_IN_A_CALL < len(json.dumps(packaged, indent=1)) < MOST_IN_A_BUCKET
 
 
+def test_a_bucket_that_is_not_given_is_asked_for() -> None:
+    done = subprocess.run(
+        ["make", "--dry-run", "package"], cwd=PROJECT, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 2
+    assert "which bucket of yours? make package BUCKET=name" in done.stderr
+
+
 @pytest.mark.thorough
 def test_the_cdk_includes_it_as_the_page_says(packaged: dict[str, Any], tmp_path: Path) -> None:
     """`cdk synth` runs a program like this, and prints the template."""
