@@ -7,7 +7,7 @@ from typing import Any, Final
 from standings.stores import SLOTS
 from standings_cli.commands.options import Commands
 from standings_cli.stack.connection import Connection
-from standings_cli.terminal import DIFFERS, OK, Meter, as_json, is_confirmed, say, shown
+from standings_cli.terminal import DIFFERS, OK, Meter, as_json, is_confirmed, number, say, shown
 
 _BOARDS: Final = "`standings boards list` shows the boards"
 
@@ -64,6 +64,16 @@ def _add_failures(commands: Commands, name: str, task: str, argument: str, failu
         parser.set_defaults(do=_failures, task=task, action=action, argument=argument, limit=None, failures=failures)
         if action == "list":
             parser.add_argument("--limit", type=int, help="how many to show (100)")
+    if name == "dlq":
+        drop = actions.add(
+            "drop",
+            help="delete refused messages for good",
+            epilog="To mend an event instead, post it again under its old id: nothing of the refused one has counted. "
+            "Exit status 1 if a message was not deleted.",
+        )
+        drop.add_argument("ids", nargs="+", metavar="ID")
+        drop.add_argument("--yes", action="store_true", help="do not ask")
+        drop.set_defaults(do=_drop)
 
 
 def _audit(connection: Connection, options: argparse.Namespace) -> int:
@@ -201,6 +211,24 @@ def _failures(connection: Connection, options: argparse.Namespace) -> int:
         all_of_them = f" that match: `standings {options.command} list` shows all"
         print(f"there are no {options.failures}{all_of_them if is_selection else ': nothing is to be done'}")
     return DIFFERS if incomplete or (named and not found) else OK
+
+
+def _drop(connection: Connection, options: argparse.Namespace) -> int:
+    ids = list(dict.fromkeys(options.ids))
+    if not options.yes and not is_confirmed(
+        f"Delete {number(len(ids))} refused messages for good? Type drop: ", "drop", "nothing was deleted"
+    ):
+        return DIFFERS
+    (answer,) = connection.maintenance.answers("dead_letters", {"ids": ids}, "delete")
+    if options.json:
+        print(as_json(answer))
+    else:
+        print(f"{number(answer['deleted'])} of {number(len(ids))} deleted")
+        for problem in answer["problems"]:
+            print("   ", shown(f"{problem['id']} {problem['why']}"))
+        if answer["deleted"] < len(ids) and not answer["problems"]:
+            say(answer["why"] or "the others are not there: `standings dlq list` shows all")
+    return OK if answer["deleted"] == len(ids) else DIFFERS
 
 
 def _print_list(answer: Mapping[str, Any]) -> None:

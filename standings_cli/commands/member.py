@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
+from standings.client.errors import ApiError
 from standings_cli.commands.options import Commands
 from standings_cli.stack.connection import Connection
 from standings_cli.terminal import DIFFERS, OK, as_json, console, is_confirmed, number, period, say, shown, table
@@ -18,13 +19,14 @@ def add(commands: Commands) -> None:
 
     _add(actions, "show", _show, "show a member's scores and ranks in everything that a board counts")
     _add(actions, "register", _put, "register a member, unless it is there", "A hidden member stays hidden.")
-    _add(
+    hide = _add(
         actions,
         "hide",
-        partial(_put, hidden=True),
+        _hide,
         "take a member out of every ranking of a board; its scores are kept and its events go on to count",
-        "A member that is not there yet is registered, hidden.",
+        "Exit status 1 if there is no such member.",
     )
+    hide.add_argument("--register", action="store_true", help="register a member that is not there yet, hidden")
     _add(actions, "unhide", partial(_put, hidden=False), "bring a hidden member back with its scores")
     _add(
         actions,
@@ -54,11 +56,14 @@ def add(commands: Commands) -> None:
     erase.set_defaults(do=_erase)
 
 
-def _add(actions: Commands, name: str, do: Callable[..., int], text: str, epilog: str | None = None) -> None:
+def _add(
+    actions: Commands, name: str, do: Callable[..., int], text: str, epilog: str | None = None
+) -> argparse.ArgumentParser:
     parser = actions.add(name, help=text, epilog=epilog)
     parser.add_argument("board")
     parser.add_argument("member", metavar="ID")
     parser.set_defaults(do=do, resumes=False)
+    return parser
 
 
 def _show(connection: Connection, options: argparse.Namespace) -> int:
@@ -77,6 +82,18 @@ def _show(connection: Connection, options: argparse.Namespace) -> int:
             rows.add_row(metric["metric"], window["window"], period(window), *numbers)
     screen.print(rows)
     return OK
+
+
+def _hide(connection: Connection, options: argparse.Namespace) -> int:
+    if not options.register:
+        try:
+            connection.api.read("boards", options.board, "member", id=options.member)
+        except ApiError as error:
+            if error.kind != "no-such-member":
+                raise
+            say(f"standings: {shown(str(error))}: check the id, or register it hidden with --register")
+            return DIFFERS
+    return _put(connection, options, hidden=True)
 
 
 def _put(connection: Connection, options: argparse.Namespace, *, hidden: bool | None = None) -> int:

@@ -69,7 +69,7 @@ def test_the_signature_is_over_what_is_sent(stage: str, member: str) -> None:
 def test_writes_are_signed_with_their_body(capsys: pytest.CaptureFixture[str]) -> None:
     with answering((200, HIDDEN), (204, "")) as server:
         run = runner(SimpleNamespace(api=signed(server.address)), capsys)
-        assert run("member hide b", "a b/c").status == OK
+        assert run("member hide --register b", "a b/c").status == OK
         assert run("member remove b a").status == OK
     (put, delete), (body,) = server.requests, server.bodies
 
@@ -154,7 +154,7 @@ def test_what_passes_is_asked_again_with_growing_jittered_naps(lost: tuple[int, 
         ((500, ""), 5, UNREACHABLE, "HTTP 500: no details"),
     ],
 )
-@pytest.mark.parametrize("command", ["boards list", "member hide b a", "member remove b a"])
+@pytest.mark.parametrize("command", ["boards list", "member hide b a --register", "member remove b a"])
 def test_what_does_not_pass_is_told(
     capsys: pytest.CaptureFixture[str], command: str, answer: tuple[int, str], requests: int, status: int, words: str
 ) -> None:
