@@ -24,6 +24,7 @@ from standings.wiring import building_blocks, projector
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.stack import ManualClock, Stack, announce, apply, event, running, write
 from tests.support.awslambda.pollers import Context
+from tests.support.builders.maintenance import before, throttle
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import engine_with_tables
 
@@ -169,6 +170,33 @@ def test_the_batch_comes_again_if_the_announcer_cannot_be_told(stack: Stack, eng
     stack.looks.refuses = False
     assert stack.projector({"Records": records}, Context()) == {"batchItemFailures": []}
     assert len(of(announce(stack), "all")) == 1
+
+
+def test_a_ranking_whose_members_stand_in_two_parts_of_a_batch_is_announced_after_each(
+    stack: Stack, engine: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A member of `b` fills a part. The last one cannot be placed for a while: what the others did is told."""
+    monkeypatch.setattr("standings.project.projector.MAX_MOVES", 3)
+    for board, member in (("b", "ann"), ("wide", "cem"), ("b", "ben")):
+        write(stack, events(stack, board, **{member: 1}))
+    (shard,) = engine.stream("Scores")
+    records = [orjson.loads(orjson.dumps(record)) for record in shard]
+    told = []
+    for refused in ("#ben", "nothing"):
+        with before(engine, throttle, "TransactWriteItems", refused):
+            (*failed,) = stack.projector({"Records": records}, Context(seconds=60))["batchItemFailures"]
+        records = [one for one in records if failed and one["dynamodb"]["Keys"]["sk"]["S"] == "ben"]
+        assert [one["itemIdentifier"] for one in failed] == [one["dynamodb"]["SequenceNumber"] for one in records]
+        told.append([orjson.loads(message)["ranking"][:3] for _, message in stack.looks.messages])
+        announced = announce(stack)
+        stack.clock.milliseconds += 2_000
+        told.append([[event["board"], *(line["member"] for line in event["top"])] for event in announced])
+
+    rankings = [["b", "points", window] for window in ("all", "day")]
+    assert sorted(told[0]) == [*rankings, ["wide", "points", "all"]]
+    assert sorted(told[1]) == [["b", "ann"], ["b", "ann"], ["wide", "cem"]]
+    assert sorted(told[2]) == rankings
+    assert told[3] == [["b", "ann", "ben"], ["b", "ann", "ben"]]
 
 
 def test_a_message_that_is_no_look_is_dropped_and_told(stack: Stack, caplog: pytest.LogCaptureFixture) -> None:
