@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks.harness.capacity_units import Units
 from benchmarks.harness.meter import Meter
-from standings.announce import ENOUGH, MAX_EQUALS, PATIENCE
+from standings.announce import ENOUGH, MAX_DETAIL, MAX_EQUALS, PATIENCE
 from standings.aws.dynamodb.rolling import one_after_another
 from standings.aws.dynamodb.versioned_items import AnnouncedTops
 from standings.domain.boards import Ranking
@@ -332,6 +332,7 @@ def test_a_top_of_the_longest_ids_is_announced_within_the_limits(stack: Stack, c
         }
         expected["entered"] = expected["top"]
         assert announced["top"] == expected["top"]
+        assert (len(orjson.dumps(announced)) > 0.9 * MAX_DETAIL) is (character == "\x01")
         assert {name: announced[name] for name in expected} == {
             name: lines[: len(announced[name])] for name, lines in expected.items()
         }

@@ -1,28 +1,32 @@
 """The writer's requests have a bound, and so has the size of each, whatever a batch holds."""
 
+import random
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from standings.aws.dynamodb.tables import member_item_key
 from standings.domain.boards import MAX_UNITS
 from standings.domain.boards_toml import most_bytes, parse_boards
 from standings.domain.windows import instant
 from standings.write import writer
 from tests.support.aws.stack import ManualClock, Stack, deliver, project, running
+from tests.support.builders.checks import rows
 from tests.support.builders.querying import BOARDS
 from tests.support.dynamodb.items import item_size
 from tests.support.dynamodb.requests import Requests
+from tests.support.thoroughness import seeds
 
 NEAR = MAX_UNITS // 10**6 * 10**6  # An amount may have 15 digits that count
 DAY = 24 * 60 * 60 * 1000
-SUMS = [f"sum_{number}" for number in range(18)]
+SUMS = [f"sum_{number}" for number in range(17)]
 MANY_METRICS = """
 [boards."*"]
-metrics.best = { aggregate = "max", notes = true, windows = ["all", "last-30-days"] }
-metrics.fastest = { aggregate = "max", notes = true, windows = ["all", "last-14-days"] }
+metrics.best = { aggregate = "max", notes = true, windows = ["all", "last-16-days"] }
+metrics.fastest = { aggregate = "max", notes = true, windows = ["all", "last-8-days"] }
 """ + "".join(
-    f'metrics.{name} = {{ aggregate = "sum", windows = ["all", "day", "week", "month", "year", "last-7-days"] }}\n'
+    f'metrics.{name} = {{ aggregate = "sum", windows = ["all", "hour", "day", "week", "month", "year"] }}\n'
     for name in SUMS
 )
 
@@ -59,24 +63,80 @@ def test_events_beyond_the_bounds_take_as_many_requests_as_one(stack: Stack, cou
     assert stack.dynamodb.take() == {("batch_get_item", "Scores"): 2, **dict.fromkeys(reads, 1), **refusals}
 
 
+class Sizes:
+    """The most bytes of an expression, an item and a transaction. The engine refuses what is beyond DynamoDB's limits.
+
+    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
+    """
+
+    def __init__(self, engine: Any) -> None:
+        self.expression = self.item = self.transaction = 0
+        engine.before.append(self._before)
+
+    def _before(self, _: str, request: dict[str, Any]) -> None:
+        actions = [of for action in request.get("TransactItems", []) for of in action.values()]
+        items = [item_size(action["Item"]) for action in actions if "Item" in action]
+        self.item, self.transaction = max([self.item, *items]), max(self.transaction, sum(items))
+        self.expression = max([self.expression, *(len(action.get("UpdateExpression", "")) for action in actions)])
+
+
+@pytest.mark.parametrize("seed", seeds(2, 10))
 def test_a_member_who_comes_back_after_months_is_counted_and_old_accumulators_go(
-    engine: Any, clock: ManualClock
+    engine: Any, clock: ManualClock, seed: int
 ) -> None:
+    rng = random.Random(seed)
+    sizes = Sizes(engine)
     with running(engine, clock, MANY_METRICS) as stack:
-        for day in range(45):
+        for day in range(rng.randint(30, 45)):
             about = {"board": "b", "member": "m", "note": {"video": "x" * 40}}
             write(stack, [{"id": f"d{day}", **about, "metrics": {"best": day, "fastest": day}}])
             clock.milliseconds += DAY
-        clock.milliseconds += 100 * DAY
+        clock.milliseconds += rng.randint(100, 400) * DAY
         before = len(_attributes(engine))
 
         for number in range(2):
-            metrics = dict.fromkeys(SUMS, 1)
-            write(stack, [{"id": f"back{number}", "board": "b", "member": "m", "metrics": metrics}])
+            metrics = dict.fromkeys(rng.sample(SUMS[1:], rng.randint(13, 16)), 1)
+            write(stack, [{"id": f"back{number}", "board": "b", "member": "m", "metrics": metrics | {"sum_0": 1}}])
 
         assert stack.dead_letters.reasons() == []
         assert stack.entries("/boards/b/sum_0/all") == [{"rank": 1, "member": "m", "score": 2}]
         assert len(_attributes(engine)) < before
+    assert sizes.expression > 0.6 * 4096, "the writer reckons with longer names than most are"
+
+
+@pytest.mark.parametrize("seed", seeds(1, 5))
+def test_members_whose_items_are_as_large_as_can_be_are_counted_in_one_batch(
+    engine: Any, clock: ManualClock, seed: int
+) -> None:
+    """Their items together pass what a transaction may have: 4 MB."""
+    rng = random.Random(seed)
+    sizes = Sizes(engine)
+    metrics = [f"m{number}" for number in range(rng.choice([10, 15, 20]))]
+    members = [f"m{number:02}" for number in range(rng.randint(12, 20))]
+    days = 390_000 // 545 // len(metrics) - 6
+    definitions = f'[boards."*"]\nlate = "1 day"\nkeep = "{days} days"\n' + "".join(
+        f'metrics.{name} = {{ aggregate = "last", windows = ["all", "day"] }}\n' for name in metrics
+    )
+
+    def events_of(day: int, *members: str) -> list[dict[str, Any]]:
+        about = {"board": "b", "at": instant(clock()), "metrics": dict.fromkeys(metrics, day)}
+        return [{"id": f"{LONGEST}{day:03}{member}", "member": member, **about} for member in members]
+
+    with running(engine, clock, definitions) as stack:
+        for day in range(days + 4):
+            deliver(stack, events_of(day, members[0]))
+            clock.milliseconds += DAY
+        (item,) = (one for one in rows(engine, "Scores") if one["sk"]["S"] == members[0])
+        for member in members[1:]:
+            engine.put_item(TableName="Scores", Item={**item, **member_item_key("b", member)})
+        deliver(stack, events_of(days + 4, *members))
+
+        assert stack.dead_letters.reasons() == []
+        for member in members:
+            card = stack.get("/boards/b/member", id=member)[1]
+            assert {metric["score"] for metric in card["metrics"]} == {days + 4}
+    assert 0.8 * 400 * 1024 < sizes.item <= 400_000
+    assert sizes.transaction > 4 * 1024 * 1024, "it is halved"
 
 
 def test_an_addition_that_cannot_fit_in_an_expression_rewrites_the_item(
@@ -89,7 +149,7 @@ def test_an_addition_that_cannot_fit_in_an_expression_rewrites_the_item(
             write(stack, [{"id": f"e{number}", "board": "b", "member": "m", "metrics": metrics}])
 
         assert stack.dead_letters.reasons() == []
-        assert stack.entries("/boards/b/sum_17/day") == [{"rank": 1, "member": "m", "score": 2}]
+        assert stack.entries("/boards/b/sum_16/day") == [{"rank": 1, "member": "m", "score": 2}]
 
 
 MEMBER = "ü" * 128
