@@ -27,5 +27,5 @@ def assert_all_met(
         (folder / f"{name} trap {traps.index(trap)}").touch()
     (folder / f"{name} part {part}").touch()
     if all((folder / f"{name} part {one}").exists() for one in parts):
-        missing = [one for number, one in enumerate(traps) if not (folder / f"{name} trap {number}").exists()]
-        assert not missing, f"not met: {', '.join(missing)}"
+        left = [one for number, one in enumerate(traps) if not (folder / f"{name} trap {number}").exists()]
+        assert not left, f"no part of {name} has met {left}"

@@ -96,14 +96,14 @@ class BoardCatalog:
         if record.deleted:
             now = self._clock.now()
             return replace(record, deleted=False, coverage=coverage_of(family, now), begun=now)
-        return record
+        return replace(record, coverage=record.coverage.counted_by(family))
 
 
 def _within(family: Family, now: int, record: BoardRecord) -> BoardRecord:
     job, mine = record.job, coverage_of(family, now)
     return replace(
         record,
-        coverage=record.coverage.counted_by(family).within(mine),
+        coverage=record.coverage.within(mine),
         codes=record.codes | written_codes(family),
         job=None if job is None else job._replace(coverage=job.coverage.within(mine)),
     )

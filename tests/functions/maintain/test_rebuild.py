@@ -158,47 +158,6 @@ def test_a_deletion_that_was_held_up_leaves_those_who_came_back(engine: Any, clo
     assert_tiers_count_the_entries(engine)
 
 
-def test_all_lacks_what_another_definition_counted_and_is_not_read_again(engine: Any, clock: ManualClock) -> None:
-    """No rebuild finds events that counted with another precision. The other metric, which counted on, is whole."""
-
-    def defined(precision: int, order: str = "descending") -> str:
-        points = (
-            f'metrics.points = {{ aggregate = "sum", precision = {precision}, order = "{order}", windows = ["all"] }}'
-        )
-        return f'[boards."b"]\n{points}\nmetrics.runs = {{ aggregate = "sum", windows = ["all"] }}\n'
-
-    def answers(definitions: str) -> list[Any]:
-        with running(engine, clock, definitions) as stack:
-            stack.projected.update(projected)
-            write(stack, [{**event("m", 1), "id": str(next(NUMBERS)), "metrics": {"points": 1, "runs": 1}}])
-            project(stack)
-            finish(stack, "rebuild", board="b")
-            clock.milliseconds += PROPAGATION_WAIT
-            pages = [stack.get(f"/boards/b/{metric}/all") for metric in ("points", "runs")]
-            projected.update(stack.projected)
-        return [
-            [entry["score"] for entry in page["entries"]] if status == 200 else page["detail"] for status, page in pages
-        ]
-
-    projected: dict[Any, Any] = {}
-    assert answers(defined(0)) == [[1], [1]]
-    # The total counts on in another order.
-    assert answers(defined(0, "ascending")) == [[2], [2]]
-    assert answers(defined(0)) == [[3], [3]]
-    assert answers(defined(2)) == [[1], [4]]
-    lost = "'points' of board 'b' was counted in another way for a while, and 'all' lacks those events: give"
-    for _ in range(2):
-        points, runs = answers(defined(0))
-        assert points.startswith(lost)
-    assert runs == [6]
-    with running(engine, clock, defined(0)) as stack:
-        stack.projected.update(projected)
-        finish(stack, "delete", board="b")
-        projected.update(stack.projected)
-        clock.milliseconds += PROPAGATION_WAIT
-    assert answers(defined(0)) == [[1], [1]]
-
-
 # ---- all boards whose names match
 
 
@@ -467,14 +426,16 @@ def count_points(engine: Any, clock: ManualClock, boards: str, at: str = LATER, 
     return image
 
 
+@pytest.mark.parametrize("beside", [{}, {"best": 1}], ids=["added", "rewritten"])
 @pytest.mark.parametrize(("aggregate", "later", "total"), [("max", 12, 12), ("sum", 2, 12)])
 def test_what_changed_while_nobody_kept_marks_is_not_dated_by_the_mark_before(
-    engine: Any, clock: ManualClock, aggregate: str, later: int, total: int
+    engine: Any, clock: ManualClock, aggregate: str, later: int, total: int, beside: dict[str, int]
 ) -> None:
     """The tie key of the 10 does not apply to the 12, which has none."""
-    count_points(engine, clock, points(aggregate, "first"), EARLIER, points=10)
-    image = count_points(engine, clock, points(aggregate), points=later)
-    assert (list(image.values.values()), dict(image.tie_keys)) == ([total], {})
+    best = 'metrics.best = { aggregate = "max", windows = ["all"] }\n'
+    count_points(engine, clock, points(aggregate, "first") + best, EARLIER, points=10)
+    image = count_points(engine, clock, points(aggregate) + best, LATER, points=later, **beside)
+    assert (list(image.values.values()), dict(image.tie_keys)) == ([total, *beside.values()], {})
 
 
 def test_an_equal_best_changes_nothing_where_marks_are_left_over(engine: Any, clock: ManualClock) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Decimal
 from fractions import Fraction
+from functools import reduce
 from math import inf
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -321,6 +322,12 @@ class Counted(NamedTuple):
     note: Any = None
     longest: Mapping[str, int] | None = None
     """The buckets of the longest rolling window that was defined, by kind; None: long enough."""
+    is_dated: bool = True
+    """Whether the definition kept its instant."""
+
+    @property
+    def since(self) -> float:
+        return self.at if self.is_dated else -inf
 
     def counts(self, window: str, on: datetime, held: Sequence[Bucket]) -> bool:
         """Whether it counts in the period that contains an instant, whose buckets are `held`."""
@@ -357,6 +364,7 @@ class BoardModel:
     counted: list[Counted] = field(default_factory=list)
     longest: Mapping[str, int] | None = None
     """The buckets of the longest rolling window, by kind, if definitions change; see `Counted`."""
+    keeps_instants: bool = True
 
     def refuses(self, member: str, amounts: Mapping[str, int] = NO_AMOUNTS) -> bool:
         """Whether the board would refuse an event for this member, for it or for a sum that goes beyond the bounds."""
@@ -401,9 +409,8 @@ class BoardModel:
         self.members.setdefault(member, False)
         buckets = self.calendar.takes(_whole_milliseconds(at), now)
         calendar = replace(self.calendar)
-        self.counted.append(
-            Counted(event_id, member, _milliseconds(at), dict(amounts), buckets, now, calendar, note, self.longest)
-        )
+        when = _milliseconds(at), dict(amounts), buckets, now, calendar
+        self.counted.append(Counted(event_id, member, *when, note, self.longest, self.keeps_instants))
 
     def put(self, member: str, *, hidden: bool | None = None) -> None:
         """Register a member if it is new. Hide or show it if `hidden` is given."""
@@ -425,7 +432,7 @@ class BoardModel:
 
     def note(self, metric: str, window: str, on: datetime, member: str) -> Any:
         """Return the note of the event that a member's score came with; None if it had none."""
-        events = self._events(metric, window, on)[member]
+        events = self.events(metric, window, on)[member]
         if self.metrics[metric].aggregate == "last":
             return max(events, key=lambda event: (event.at, event.id.encode())).note
         best = {"max": max, "min": min}[self.metrics[metric].aggregate](event.amounts[metric] for event in events)
@@ -443,14 +450,14 @@ class BoardModel:
         return Listing(shown, rules.descending)
 
     def _scores(self, metric: str, window: str, on: datetime) -> dict[str, Placed]:
-        events = self._events(metric, window, on)
+        events = self.events(metric, window, on)
         scores = {member: self._placed(metric, member, theirs) for member, theirs in events.items()}
         if self.registered and window == "all" and self.metrics[metric].aggregate == "sum":
             for member in self.members:
                 scores.setdefault(member, Placed(member, 0, -inf))
         return scores
 
-    def _events(self, metric: str, window: str, on: datetime) -> dict[str, list[Counted]]:
+    def events(self, metric: str, window: str, on: datetime) -> dict[str, list[Counted]]:
         """The events that count in a period, by member."""
         held = self.calendar.held(window, on)
         events: dict[str, list[Counted]] = {}
@@ -470,9 +477,10 @@ class BoardModel:
     def _placed(self, metric: str, member: str, events: Iterable[Counted]) -> Placed:
         """Combine events of a member into a score, and work out since when the member has it."""
         aggregate = self.metrics[metric].aggregate
-        values = [(event.at, event.id.encode(), event.amounts[metric]) for event in events]
+        values = [(event.since, event.id.encode(), event.amounts[metric]) for event in events]
         if aggregate == "sum":
-            return Placed(member, sum(amount for _, _, amount in values), max(at for at, _, _ in values))
+            since = reduce(lambda latest, event: max(latest, event.at) if event.is_dated else -inf, events, -inf)
+            return Placed(member, sum(amount for _, _, amount in values), since)
         if aggregate == "last":
             at, _, amount = max(values)
             return Placed(member, amount, at)

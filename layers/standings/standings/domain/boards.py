@@ -427,7 +427,8 @@ class Coverage:
     - `rankings`: the codes of the windows that are ranked.
     - `buckets`: the kinds of buckets, by code.
     - `late` and `keep`: the limits under which periods were kept, in milliseconds.
-    - `totals`: the codes of the totals of which `all` is made, by the ranking's code.
+    - `totals`: the codes of the totals that have all events, by the code of the ranking `all` that is made of each, or
+      by their own if there is none.
     - `lost`: the codes of totals that some definition in use did not count, after they were in use. Nothing can make
       them whole.
     """
@@ -450,15 +451,16 @@ class Coverage:
             }
             buckets[code] = BucketCoverage(mine.windows | theirs.windows, first, frozenset(seasons))
         rankings = self.rankings & other.rankings
-        # Records of version 0.2 have no totals.
-        totals = {code: total for code, total in {**other.totals, **self.totals}.items() if code in rankings}
+        # A total stays whole, whatever ranks it, until events are counted without it. Records of 0.2 have no totals.
+        totals = {code: total for code, total in other.totals.items() if code in rankings} | dict(self.totals)
         late, keep = min(self.late, other.late), min(self.keep, other.keep)
         return Coverage(rankings, buckets, late, keep, totals, self.lost | other.lost)
 
     def counted_by(self, family: Family) -> "Coverage":
         """What stays complete once a function with this family's definition has counted an event."""
         counted = {metric.total() for metric in family.metrics.values()}
-        return replace(self, lost=self.lost | {total for total in self.totals.values() if total not in counted})
+        totals = {code: total for code, total in self.totals.items() if total in counted}
+        return replace(self, totals=totals, lost=self.lost | (set(self.totals.values()) - counted))
 
     def without(self, lost: Collection[str]) -> "Coverage":
         """The same without rankings of these totals."""
@@ -528,10 +530,8 @@ def coverage_of(family: Family, now: int) -> Coverage:
         for unit, code in metric.bucket_codes.items()
     }
     totals = {
-        metric.ranking_code(window): metric.total()
+        metric.total() if (window := metric.window("all")) is None else metric.ranking_code(window): metric.total()
         for metric in family.metrics.values()
-        for window in metric.windows
-        if window.unit is None
     }
     return Coverage(family.rankings(), buckets, family.timetable.late, family.timetable.keep, totals)
 

@@ -133,7 +133,9 @@ def aggregate_of_event(metric: Metric, units: int, at: int, event_id: str, note:
 def merge(metric: Metric, one: Aggregate, other: Aggregate) -> Aggregate:
     """Merge two aggregates of a metric. `ties` says which event's tie key is kept."""
     if metric.aggregate == "sum":
-        return Aggregate(one.value + other.value, max(one.tie_key, other.tie_key))
+        # A definition that keeps no tie keys adds what has none: an older key would date it wrongly.
+        tie_key = max(one.tie_key, other.tie_key) if metric.has_tie_keys else NO_TIE_KEY
+        return Aggregate(one.value + other.value, tie_key)
     if metric.aggregate == "last":
         return max(one, other, key=lambda aggregate: aggregate.tie_key)
     if one.value == other.value:

@@ -96,7 +96,9 @@ def enter(record: BoardRecord, phase: str, family: Family, now: int) -> BoardRec
         changes |= {"latest": number, "renewed": now, "written": (record.generation, number)}
     elif phase == PLACING:
         # Functions with another definition have reduced the job's coverage to what they keep up.
-        job = job._replace(coverage=record.coverage.renewed(family, now).within(job.coverage))
+        # A deleted board has nothing that could lack anything.
+        complete = planned if job.task == DELETE else record.coverage.renewed(family, now)
+        job = job._replace(coverage=complete.within(job.coverage))
     elif phase == SWITCHED:
         lost = record.coverage.lost
         if job.task == DELETE:
