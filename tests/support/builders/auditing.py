@@ -34,7 +34,7 @@ from standings.domain.tiers import ROOT, Path, path, prefixes
 from tests.support.aws.stack import ManualClock, Stack, write
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import rows
-from tests.support.builders.maintenance import calls
+from tests.support.builders.maintenance import apart, calls
 from tests.support.builders.stored import Counters, Stored
 from tests.support.dynamodb.items import decode_item
 from tests.support.faults import faulty_client
@@ -184,7 +184,8 @@ def traffic(audited: Audited, chance: float, members: str = "x", step: int = 30)
             return
         try:
             audited.clock.milliseconds += rng.randrange(step)
-            happen()
+            with apart():
+                happen()
         finally:
             at_it.release()
         if operation == "TransactGetItems" and rng.random() < chance / 4:

@@ -1,0 +1,171 @@
+"""Calls of maintenance that stop at any request, while other calls and events go on: what is left is right."""
+
+import random
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import count, product
+from pathlib import Path
+from typing import Any, Final
+from unittest import mock
+
+import pytest
+
+from standings.aws.dynamodb.rolling import one_after_another
+from standings.domain.windows import SECOND, instant
+from standings.maintain.rebuild import PROPAGATION_WAIT
+from standings.project.commits import one_by_one
+from standings.stores import StoreUnavailableError
+from standings.wiring import projector
+from tests.support.aws.stack import ManualClock, Stack, deliver, project, running
+from tests.support.builders.checks import assert_tiers_count_the_entries, entries
+from tests.support.builders.maintenance import apart, call, finish
+from tests.support.builders.settling.leagues import (
+    BOARD,
+    BOARDS,
+    FINAL,
+    lines_in,
+    play,
+    settle,
+    settle_whole,
+    sorted_lines,
+)
+from tests.support.thoroughness import TIMES, assert_all_met, seeds
+
+DELETED: Final = "league-2"
+TASKS: Final = ("audit", "rebuild", "delete", "erase", "settle")
+SEEDS: Final = 40
+TRAPS: Final = [f"{one} within {other}" for one, other in product(TASKS, TASKS)]
+
+
+class Together:
+    """Two boards, one of which is deleted now and then, beside what a dict says of their members."""
+
+    def __init__(self, stack: Stack, rng: random.Random) -> None:
+        self.stack, self.rng = stack, rng
+        self.days = {board: play(stack, rng.randrange(99), 12, board) for board in (BOARD, DELETED)}
+        self.totals = {board: dict(scores) for board, scores in self.days.items()}
+        self.erased: set[str] = set()
+        self.begun: set[str] = set()
+        """Boards whose deletion has begun, and of which no event has counted since."""
+        self.working: list[str] = []
+        self.met: set[str] = set()
+        self.numbers = count()
+        self.cursors: dict[tuple[str, str], Any] = {}
+        stack.clock.milliseconds = FINAL
+        stack.dynamodb.before.append(self.before)
+
+    def before(self, *request: Any) -> None:
+        del request
+        often = {"event": 0, "erase": 1, "delete": 0.5}  # An erasure makes few requests
+        if self.working and self.rng.random() < often.get(self.working[-1], 0.15) / 6 ** len(self.working):
+            with apart():
+                for _ in range(self.rng.choice([1, 1, 15])):
+                    self.happen()
+
+    def happen(self) -> None:
+        later = self.rng.choice([1, 1, 2 * SECOND, PROPAGATION_WAIT])
+        if later == PROPAGATION_WAIT:  # A projector is at most seconds behind
+            self.working.append("event")
+            project(self.stack)
+            self.working.pop()
+        self.stack.clock.milliseconds += later
+        task = self.rng.choice([*TASKS, "rebuild", "event", "event", "event"])
+        self.met |= {f"{task} within {other}" for other in self.working} & set(TRAPS)
+        self.working.append(task)
+        try:
+            with suppress(StoreUnavailableError):
+                self.event() if task == "event" else self.call(task)
+        finally:
+            self.working.pop()
+
+    def event(self) -> None:
+        """An event of later than the day. Boards that are being deleted refuse it."""
+        board, member = self.rng.choice([BOARD, DELETED]), f"m{self.rng.randrange(16):03}"
+        if member in self.erased or (board == DELETED and "delete" in self.working and board not in self.begun):
+            return
+        about = {"board": board, "member": member, "at": instant(self.stack.clock())}
+        deliver(self.stack, [{"id": f"later-{next(self.numbers)}", **about, "metrics": {"points": 3}}])
+        if self.rng.random() < 0.7:
+            project(self.stack)
+        if self.stack.dead_letters.messages:
+            self.stack.dead_letters.messages.clear()
+            assert board in self.begun
+            return
+        if board in self.begun:
+            self.emptied(board)
+        self.totals[board][member] = self.totals[board].get(member, 0) + 3
+
+    def emptied(self, board: str) -> None:
+        self.begun.discard(board)
+        self.totals[board], self.days[board] = {}, {}
+
+    def call(self, task: str) -> None:
+        """One call, of little time or much. It begins, or goes on from where a call of its kind has come."""
+        board = DELETED if task == "delete" else self.rng.choice([BOARD, DELETED])
+        seconds = self.rng.choice([0.5, 30, 800])
+        if task == "settle":
+            settle(self.stack, seconds, again=self.rng.random() < 0.5)
+            return
+        arguments: dict[str, Any] = {"board": board}
+        if task == "erase":
+            others = [f"m{self.rng.randrange(12):03}"]
+            board = self.rng.choice(sorted(self.erased) if self.erased and self.rng.random() < 0.7 else others)
+            self.erased.add(board)
+            arguments = {"member": board}
+        if task in ("rebuild", "delete"):
+            arguments["begin"] = self.rng.random() < (0.4 if task == "rebuild" else 0.2)
+        else:
+            arguments["cursor"] = self.cursors.get((task, board))
+        answer = call(self.stack, task, seconds=seconds, **arguments)
+        if task == "delete" and arguments["begin"]:
+            self.begun.add(board)
+        self.cursors[task, board] = None if answer["done"] else answer.get("cursor")
+        if task == "audit":
+            assert answer["drift"] == 0, answer
+
+    def end(self) -> None:
+        """Let everything come to its end, and compare."""
+        self.stack.dynamodb.before.remove(self.before)
+        for board in (BOARD, DELETED):
+            project(self.stack)
+            finish(self.stack, "rebuild", board=board, begin=False)
+        for member in self.erased:
+            assert finish(self.stack, "erase", member=member)["problems"] == []
+        project(self.stack)
+        self.stack.clock.milliseconds += PROPAGATION_WAIT
+        for board in set(self.begun):
+            self.emptied(board)
+        for board in (BOARD, DELETED):
+            for window, scores in (("all", self.totals), ("day", self.days)):
+                left = {member: points for member, points in scores[board].items() if member not in self.erased}
+                period = "2026-11-20" if window == "day" else None
+                assert self.stack.entries(f"/boards/{board}/points/{window}", period=period) == sorted_lines(left)
+        assert finish(self.stack, "audit", grace_seconds=0)["drift"] == 0
+        assert_tiers_count_the_entries(self.stack.dynamodb)
+        copies = {(key.partition("#")[0], key.partition("~")[2]) for key in entries(self.stack.dynamodb)}
+        assert len(copies) == len({board for board, _ in copies}), "a copy of rankings that nobody reads is left"
+        settle_whole(self.stack, again=True)
+        left = {member: points for member, points in self.days[BOARD].items() if member not in self.erased}
+        assert lines_in(self.stack.bucket.results) == sorted_lines(left)
+
+
+@pytest.fixture
+def stack(engine: Any, clock: ManualClock) -> Iterator[Stack]:
+    """Requests come one after the other."""
+    with (
+        mock.patch("random.random", return_value=0.5),
+        mock.patch.object(projector, "run_parallel", return_value=one_by_one),
+        mock.patch.object(projector, "run_all", return_value=one_after_another),
+        running(engine, clock, BOARDS) as deployed,
+    ):
+        yield deployed
+
+
+@pytest.mark.parametrize("seed", seeds(4, SEEDS))
+def test_boards_are_right_whatever_calls_are_at_work_together(stack: Stack, seed: int, shared_folder: Path) -> None:
+    print(f"seed {seed}")
+    together = Together(stack, random.Random(seed))
+    for _ in range(25):
+        together.happen()
+    together.end()
+    assert_all_met(shared_folder, "together", seed, range(SEEDS * TIMES), together.met, TRAPS)
