@@ -143,16 +143,16 @@ def two_changes_of_one_record(pipeline: Rig) -> None:
     assert not records.put(record, None)
 
 
-def definitions_0() -> None:
+def definitions_13() -> None:
     """A history of definitions of `tests/support/builders/redefining.py`."""
     with pytest.MonkeyPatch.context() as patches:
-        live(0, patches)
+        live(13, patches)
 
 
-def definitions_11() -> None:
+def definitions_126() -> None:
     """Another such history."""
     with pytest.MonkeyPatch.context() as patches:
-        live(11, patches)
+        live(126, patches)
 
 
 AUTUMN: Final = '{ name = "autumn", starts = "2026-11-01", ends = "2026-11-23" }'
@@ -212,10 +212,10 @@ BOARDS: Final = {
         Change("aws.dynamodb.tables:put_if", _puts_unconditionally), written=two_changes_of_one_record
     ),
     "a ranking is no longer complete once a definition without it is in use": Safeguard(
-        Change("catalog:_within", lambda _: lambda _, __, record: record), written=definitions_0
+        Change("catalog:_within", lambda _: lambda _, __, record: record), written=definitions_13
     ),
     "a period is complete only if its first bucket is complete": Safeguard(
-        Change("domain.boards:Coverage._first", returns(None)), written=definitions_0
+        Change("domain.boards:Coverage._first", returns(None)), written=definitions_13
     ),
     "a season counts as complete only if all definitions have had it since it began": Safeguard(
         Change("domain.boards:_season_coverage", _as_if_never_in_use),
@@ -223,7 +223,7 @@ BOARDS: Final = {
     ),
     "readers use longer limits only after a rebuild": Safeguard(
         Change("domain.boards:Coverage._limited", lambda _: lambda _, timetable: timetable),
-        written=definitions_11,
+        written=definitions_126,
     ),
 }
 
