@@ -36,6 +36,21 @@ MEMORY: Final = 1.024
 LOGGED: Final = 1_200
 """Bytes that a run of a function logs: start, end, report and metrics."""
 
+METRICS_LOGGED: Final = {"writer": 495, "projector": 600}
+"""Bytes of the line of metrics that a run logs. The query function logs nothing for an answer that went well."""
+
+SYSTEM_LOGGED: Final = 470
+"""Bytes that Lambda logs of a run where `SystemLogLevel` is INFO: its start and its report."""
+
+ACCESS_LOGGED: Final = 384
+"""Bytes that the API logs of a request with `AccessLog`."""
+
+LOG_EVENT: Final = 26
+"""Bytes that CloudWatch Logs adds to each line; they are in the figures above.
+
+https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutLogEvents.html
+"""
+
 METRICS: Final = 13
 """Custom metrics that a healthy stack emits."""
 

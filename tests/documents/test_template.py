@@ -13,6 +13,7 @@ from typing import Any, Final
 from samtranslator.yaml_helper import yaml_parse  # type: ignore[import-untyped]
 
 from standings.calls import CALLS
+from tests.support.documents.pages import PAGES, blocks
 from tests.template.expansion import expanded, source
 from tests.template.rules import emitted
 
@@ -72,6 +73,23 @@ def test_the_pages_name_exactly_the_custom_metrics() -> None:
     assert sorted(documented) == sorted(
         (service, metric) for service, metrics in emitted().items() for metric in metrics
     )
+
+
+def test_nothing_looks_for_the_lines_that_lambda_leaves_out_at_warn() -> None:
+    """They are the start, the end and the report of a run that went well."""
+    lines = re.compile(r"""\bREPORT\b|"platform\.|@(billedD|d|initD)uration|@max|@type\b|@memory""")
+    told = [f"{page.name}: {command}" for page in PAGES for block in blocks(page) for command in block.commands]
+    programs = [path for folder in ("standings_cli", "demo", "layers/standings", "functions") for path in _code(folder)]
+
+    assert [text for text in told if lines.search(text)] == []
+    assert [path for path in programs if lines.search(path.read_text(encoding="utf-8"))] == []
+    assert not {"AWS::Logs::MetricFilter", "AWS::Logs::QueryDefinition"} & {
+        one["Type"] for one in TEMPLATE["Resources"].values()
+    }
+
+
+def _code(folder: str) -> list[Path]:
+    return sorted((PROJECT / folder).rglob("*.py"))
 
 
 def test_the_restore_template_has_the_same_tables_as_the_template() -> None:

@@ -171,6 +171,11 @@ CLAIMED: Final = "CommandFunction/Environment.Variables.JWT_MEMBER_CLAIM"
             [{"Issuer": TOKENS["JwtIssuer"], "Audience": ["standings", "other"]}],
         ),
         ({"LogRetentionDays": "1"}, "Logs::LogGroup/RetentionInDays", ["1"]),
+        ({}, "Lambda::Function/LoggingConfig.SystemLogLevel", ["WARN"]),
+        ({"SystemLogLevel": "INFO"}, "Lambda::Function/LoggingConfig.SystemLogLevel", ["INFO"]),
+        # The group stays, with the lines that are in it.
+        ({"AccessLog": "false"}, "ApiStage/AccessLogSettings", [None]),
+        ({"AccessLog": "false"}, "ApiLogGroup/RetentionInDays", [30]),
     ],
 )
 def test_what_a_parameter_sets(parameters: dict[str, str], where: str, expected: list[Any]) -> None:
@@ -200,6 +205,7 @@ SAFE: Final[list[tuple[str, list[Any]]]] = [
     ("S3::Bucket/PublicAccessBlockConfiguration", [dict.fromkeys(BLOCKS, True)]),
     # Lambda's own log groups never expire.
     ("Lambda::Function/LoggingConfig.LogGroup.Ref", [f"{name}LogGroup" for name in SIX]),
+    ("Lambda::Function/LoggingConfig.LogFormat", ["JSON"]),
     ("Logs::LogGroup/RetentionInDays", [30]),
     ("Lambda::Function/Environment.Variables.POWERTOOLS_METRICS_NAMESPACE", [NAMESPACE]),
     (

@@ -1,9 +1,14 @@
 """Logs and metrics. Powertools reads the service, the namespace and the log level from environment variables."""
 
+import logging
+import os
+
 from aws_lambda_powertools import Logger, Metrics
 
 logger = Logger()
 metrics = Metrics()
+# Powertools prefers Lambda's own level. That one is never above INFO, because metrics count as INFO for Lambda.
+logging.getLogger(logger.service).setLevel(os.environ.get("POWERTOOLS_LOG_LEVEL", "INFO"))
 
 
 class InternalError(Exception):
