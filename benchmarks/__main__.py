@@ -24,7 +24,7 @@ MODULES: Final = {
     "hot_key": "benchmarks.measure.hot_key",
     "speed": "benchmarks.measure.speed.speed",
     "streams": "benchmarks.measure.rolling",
-    "tabs": "benchmarks.measure.live_page.tabs",
+    "tabs": "benchmarks.measure.tabs",
     "budgets": "benchmarks.pages.budgets",
 }
 """The modules of the benchmarks, in the order in which they run: later ones read the results of earlier ones."""

@@ -10,8 +10,7 @@ import pytest
 
 from benchmarks import __main__ as bench
 from benchmarks.harness.results_file import REPOSITORY, Output
-from benchmarks.measure import hot_key, lanes, reads
-from benchmarks.measure.live_page import tabs
+from benchmarks.measure import hot_key, lanes, reads, tabs
 from benchmarks.measure.speed import speed
 from benchmarks.models.cost import cost_page, provisioned
 from benchmarks.models.cost.prices import MILLION, Bill, read_prices

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from benchmarks.measure.live_page.tab import ORIGIN
 from tests.functions.live_page.conftest import Score
 from tests.support.browser.live_page import AXE, HIDE, HOSTILE, SHOW, Opener, View
+from tests.support.browser.tab import ORIGIN
 
 pytestmark = pytest.mark.thorough
 

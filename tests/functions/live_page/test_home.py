@@ -6,9 +6,9 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks.measure.live_page.tab import ORIGIN
 from tests.support.aws.stack import Stack
 from tests.support.browser.live_page import DESK, PHONE, Opener
+from tests.support.browser.tab import ORIGIN
 from tests.support.builders.page_boards import post
 
 MANY = 120

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Route, expect
 
-from benchmarks.measure.live_page.tab import Tab
 from tests.functions.live_page.conftest import Score
 from tests.support.browser.live_page import HIDE, PHONE, SHOW, Opener
+from tests.support.browser.tab import Tab
 
 pytestmark = [pytest.mark.thorough]
 

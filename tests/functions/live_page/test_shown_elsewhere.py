@@ -8,10 +8,10 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import FrameLocator, expect
 
-from benchmarks.measure.live_page.tab import ORIGIN
 from tests.functions.live_page.conftest import Score
 from tests.support.aws.stack import Stack
 from tests.support.browser.live_page import DESK, WALL, Opener, View
+from tests.support.browser.tab import ORIGIN
 from tests.support.builders.page_boards import post
 
 pytestmark = [pytest.mark.thorough]

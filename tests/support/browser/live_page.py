@@ -7,9 +7,9 @@ from typing import Any, Final, Protocol
 
 from playwright.sync_api import Browser
 
-from benchmarks.measure.live_page.tab import Tab
 from demo.embedded.stack import LOCAL
 from tests.support.aws.stack import Stack
+from tests.support.browser.tab import Tab
 
 AXE: Final = LOCAL / "axe-core" / "node_modules" / "axe-core" / "axe.min.js"
 HOSTILE: Final = (

@@ -20,11 +20,11 @@ from playwright.sync_api import Browser
 from benchmarks.harness import population
 from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.results_file import REPOSITORY, Output
-from benchmarks.measure.live_page.tab import Tab
 from benchmarks.pages.tables import Result, Table
 from standings.http import document
 from tests.support.aws.stack import ManualClock, Stack, apply, running
 from tests.support.browser.chromium import chromium, unavailable
+from tests.support.browser.tab import Tab
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 

@@ -1,1 +1,0 @@
-"""What the live page asks of the API."""
