@@ -33,9 +33,6 @@ WRITES_SIDE_BY_SIDE: Final = 16
 MEMORY: Final = 1.024
 """Gigabytes of each function: the template's default."""
 
-LOGGED: Final = 1_200
-"""Bytes that a run of a function logs: start, end, report and metrics."""
-
 METRICS_LOGGED: Final = {"writer": 495, "projector": 600}
 """Bytes of the line of metrics that a run logs. The query function logs nothing for an answer that went well."""
 

@@ -9,7 +9,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from benchmarks.harness.results_file import Output
 from benchmarks.models.cost import provisioned
@@ -18,6 +18,7 @@ from benchmarks.models.cost.prices import MILLION, SHIPPED, Bill, Prices, read_p
 from benchmarks.models.cost.services import SERVICES
 from benchmarks.models.cost.spending import (
     READS,
+    WAYS,
     Counted,
     Load,
     counted_reads,
@@ -30,6 +31,8 @@ from benchmarks.models.cost.spending import (
     of_tracing,
     units_of_reads,
 )
+
+WAY_NAMES: Final = dict(zip(("api", "no-access-log", "invocation", "client"), WAYS, strict=True))
 
 
 def parser() -> argparse.ArgumentParser:
@@ -44,6 +47,7 @@ def parser() -> argparse.ArgumentParser:
     load.add_argument("--events-per-second", type=float, default=10, help="of all boards together (%(default)s)")
     load.add_argument("--reads-per-second", type=float, default=100, help="(%(default)s)")
     load.add_argument("--read", default="rank", choices=READS, help="kind of read (%(default)s)")
+    load.add_argument("--way", default="api", choices=WAY_NAMES, help="how reads come (%(default)s)")
     load.add_argument("--members", type=int, default=100_000, help="of each board (%(default)s)")
     load.add_argument("--boards", type=int, default=1, help="(%(default)s)")
     load.add_argument("--active", type=int, help="members from whom the events of a board come now (all different)")
@@ -82,7 +86,7 @@ def load_of(options: argparse.Namespace) -> Load:
     batch = options.batch or gathered(options.events_per_second, options.batching_window)
     traffic = Traffic(options.members, options.median, (least, most), batch, options.active, daily, options.improving)
     rates = options.events_per_second, options.reads_per_second
-    return Load(settings, traffic, options.boards, *rates, options.read, options.sent_together)
+    return Load(settings, traffic, options.boards, *rates, options.read, options.sent_together, WAY_NAMES[options.way])
 
 
 def main(arguments: list[str]) -> int:
@@ -98,7 +102,7 @@ def main(arguments: list[str]) -> int:
 def estimate(load: Load, prices: Prices, reads: Counted) -> dict[str, Any]:
     """Return the dollars of a million events, of a million reads, and of a month in its parts."""
     event, month = of_event(load), of_month(load, reads)
-    read = of_read(units_of_reads(load, reads))
+    read = of_read(units_of_reads(load, reads), load.way)
     return {
         "prices": {"region": prices.region, "read_on": prices.read_on},
         "batch": load.traffic.batch,

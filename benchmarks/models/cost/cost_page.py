@@ -1,21 +1,27 @@
 """The tables of `docs/cost.md`, and those of costs on other pages: `python -m benchmarks cost`."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import product
 from typing import Any, Final
 
 from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.results_file import Output
+from benchmarks.models.assumed import ACCESS_LOGGED, METRICS_LOGGED, SYSTEM_LOGGED
 from benchmarks.models.cost import provisioned, settlements
 from benchmarks.models.cost.counted import Settings, Traffic
-from benchmarks.models.cost.prices import MILLION, Prices, read_prices
-from benchmarks.models.cost.services import CHEAP, SERVICES
+from benchmarks.models.cost.prices import MILLION, Bill, Prices, read_prices
+from benchmarks.models.cost.services import CHEAP, KEEPING, SERVICES
 from benchmarks.models.cost.spending import (
+    API,
+    CLIENT,
+    GIGABYTE,
     READS,
+    WAYS,
     Counted,
     Load,
     counted_reads,
+    in_all,
     loads,
     of_event,
     of_month,
@@ -26,6 +32,7 @@ from benchmarks.models.cost.spending import (
     read_units,
     traces,
     used_by,
+    waiting,
 )
 from benchmarks.pages.plots import plot
 from benchmarks.pages.tables import Lines, Result, Row, Table, crossed
@@ -43,33 +50,45 @@ BOARDS: Final[dict[str, Settings]] = {
     "three metrics, each `all`": Settings(windows=("all",), metrics=3),
 }
 POINTS: Final = Traffic()
+LIVED: Final = Traffic(daily=8.64, comes=2 / 7)
 AMOUNTS: Final = {
     "1–100, median 400": POINTS,
+    "1–100, members come on two days of seven": LIVED,
     "100–2,500, median 20,000": Traffic(median=20_000, amounts=(100, 2_500)),
     "10,000–1,000,000, median 4,000,000": Traffic(median=4_000_000, amounts=(10_000, 1_000_000)),
 }
 BATCHES: Final[tuple[int, ...]] = (1, 10, 100, 500)
+HABITS: Final = {"every day": None, "two days of seven": 2 / 7, "once a week": 1 / 7}
+"""The shares of days on which a member has events."""
+BATCHING: Final = (1, 2, 5, 10)
+"""Seconds of `WriterBatchingWindow`."""
+LOGS: Final = {
+    "a batch of the writer: metrics": METRICS_LOGGED["writer"],
+    "a batch of the projector: metrics": METRICS_LOGGED["projector"],
+    "a request of the API, with `AccessLog`": ACCESS_LOGGED,
+    "a run of a function, with `SystemLogLevel=INFO`": SYSTEM_LOGGED,
+}
+ASKED: Final = tuple(round(0.01 * 1.02**step, 4) for step in range(466))
+"""Events a second that are tried for the break-even, up to 100."""
 WINDOWS: Final = ("day", "last-7-days")
 """Those of the table of reads. A read of `all` costs as much as one of a calendar window."""
-MONTHS: Final[tuple[tuple[float, float, int], ...]] = (
+Service = Callable[[Load], Any]
+Rates = tuple[float, float, int]
+MONTHS: Final[tuple[Rates, ...]] = (
     (1.0, 10.0, 10_000),
     (10.0, 100.0, 100_000),
     (100.0, 1_000.0, 1_000_000),
     (1_000.0, 10_000.0, 1_000_000),
 )
 """Events per second, reads per second, members."""
-SERVED: Final[tuple[tuple[float, float, int], ...]] = ((0.1, 1.0, 10_000), *MONTHS)
+SERVED: Final[tuple[Rates, ...]] = ((0.1, 1.0, 10_000), *MONTHS)
 SERVED_BOARDS: Final = {"`all`": ALL, "as shipped": SHIPPED}
+CASES: Final = tuple(f"{board}, {way}" for board in SERVED_BOARDS for way in (API, CLIENT))
 SHORT: Final = (1.0, 10.0, 100.0)
 """Events per second of the short table."""
 OURS: Final = "Standings"
-DRAWN: Final = (
-    "Valkey Serverless",
-    "a cache node and a replica",
-    "Upstash",
-    "a Durable Object",
-    "a server with SQLite",
-)
+DSQL: Final = KEEPING[-1]
+DRAWN: Final = (*CHEAP, "durable Valkey", "a Durable Object")
 
 
 def measure(out: Output) -> dict[str, Any]:
@@ -88,14 +107,20 @@ def measure(out: Output) -> dict[str, Any]:
             _events(prices, name, settings, amounts, [replace(traffic, batch=batch) for batch in batches])
             for name, settings in boards.items()
             for amounts, traffic in AMOUNTS.items()
-            if traffic is POINTS or settings in (ALL, SHIPPED)
+            if traffic in (POINTS, LIVED) or settings in (ALL, SHIPPED)
+            if traffic is not LIVED or settings is SHIPPED
         ],
         "reads": [_million_reads(prices, *read, reads) for read in product(READS, WINDOWS, (10_000, 1_000_000))],
-        "months": [
-            {**rates, "board": name, "batch": load.traffic.batch, "month": _month(prices, load, reads)}
-            for name in ("`all`", "`all`, `day`, `last-7-days` (as shipped)")
-            for rates, load in loads(BOARDS[name], months)
+        "loads": [
+            {"board": board, **rates, "batch": load.traffic.batch, **_month(prices, load, reads)}
+            for board, settings in SERVED_BOARDS.items()
+            for rates, load in loads(settings, served)
         ],
+        "logs": [
+            {"line": line, "bytes": count, "dollars": prices.total(Bill(logged_gigabytes=MILLION * count / GIGABYTE))}
+            for line, count in LOGS.items()
+        ],
+        "break_even": [{"rival": rival, **_break_even(prices, SERVICES[rival], reads)} for rival in KEEPING],
         "tracing": [
             {**rates, "traces_per_second": round(traces(load), 2), "dollars": round(prices.total(of_tracing(load)), 2)}
             for rates, load in loads(ALL, months)
@@ -106,23 +131,17 @@ def measure(out: Output) -> dict[str, Any]:
         ],
         "settlements": list(settlements.rows(prices)),
         "provisioned": _provisioned(prices, reads, months),
-        "services": [
-            {"board": board, **rates, "dollars": _services(prices, load, reads)}
-            for board, settings in SERVED_BOARDS.items()
-            for rates, load in loads(settings, served)
-        ],
     }
 
 
 def _events(prices: Prices, name: str, settings: Settings, amounts: str, kinds: Sequence[Traffic]) -> dict[str, Any]:
-    by_batch = {}
-    for traffic in kinds:
-        load = Load(settings, traffic)
-        dollars = prices.total(of_event(load).times(MILLION))
-        by_batch[str(traffic.batch)] = {
-            "write_units": round(used_by(load).write_units, 2),
-            "dollars": round(dollars, 2),
+    by_batch = {
+        str(traffic.batch): {
+            "write_units": round(used_by(load := Load(settings, traffic)).write_units, 2),
+            "dollars": round(prices.total(of_event(load).times(MILLION)), 2),
         }
+        for traffic in kinds
+    }
     row = {"board": name, "amounts": amounts, "batches": by_batch}
     print(row, flush=True)
     return row
@@ -130,15 +149,56 @@ def _events(prices: Prices, name: str, settings: Settings, amounts: str, kinds: 
 
 def _million_reads(prices: Prices, read: str, window: str, members: int, reads: Counted) -> dict[str, Any]:
     units = read_units(reads, read, parse_window(window), members)
-    dollars = round(prices.total(of_read(units).times(MILLION)), 2)
+    dollars = {way: round(prices.total(of_read(units, way).times(MILLION)), 2) for way in WAYS}
     return {"read": read, "window": window, "members": members, "read_units": units, "dollars": dollars}
 
 
-def _month(prices: Prices, load: Load, reads: Counted) -> dict[str, float]:
-    return {name: round(prices.total(bill), 2) for name, bill in of_month(load, reads).items()}
+def _month(prices: Prices, load: Load, reads: Counted) -> dict[str, Any]:
+    """Return the dollars of a month: in parts, by ways to read, on other services; of usual loads in other cases."""
+
+    def whole(one: Load) -> float:
+        return total(in_all(one, reads))
+
+    def total(bill: Bill) -> float:
+        return round(prices.total(bill), 2)
+
+    tables, month = provisioned.compared(prices, load, reads), whole(load)
+    theirs = {name: ask(load) for name, ask in SERVICES.items()}
+    parts = {
+        "month": {name: total(bill) for name, bill in of_month(load, reads).items()},
+        "ways": {way: whole(replace(load, way=way)) for way in WAYS},
+        "services": {
+            OURS: month,
+            f"{OURS}, provisioned": round(month - tables["on demand"] + tables["daily wave"], 2),
+            **{name: None if bill is None else total(bill) for name, bill in theirs.items()},
+        },
+    }
+    if load.events_per_second not in SHORT:
+        return parts
+    lived = {habit: replace(load, traffic=replace(load.traffic, comes=comes)) for habit, comes in HABITS.items()}
+    return parts | {
+        "habits": {habit: whole(one) for habit, one in lived.items()},
+        "units": {habit: round(used_by(one).write_units, 2) for habit, one in lived.items()},
+        "windows": {f"{seconds} s": whole(waiting(load, seconds)) for seconds in BATCHING},
+        "committed": {name: total(bill) for name, bill in provisioned.committed(prices, load, reads).items()},
+    }
 
 
-def _provisioned(prices: Prices, reads: Counted, months: Sequence[tuple[float, float, int]]) -> dict[str, Any]:
+def _break_even(prices: Prices, ask: Service, reads: Counted) -> dict[str, float]:
+    """Return by board and way the events a second up to which ours costs less, 0 for never; ten reads to an event.
+
+    There are 10,000 members, and batches of one.
+    """
+    found = {}
+    for (board, settings), way in product(SERVED_BOARDS.items(), (API, CLIENT)):
+        ((_, load),) = loads(settings, MONTHS[:1])
+        by_rate = {rate: replace(load, events_per_second=rate, reads_per_second=10 * rate, way=way) for rate in ASKED}
+        less = (rate for rate, at in by_rate.items() if prices.total(in_all(at, reads)) < prices.total(ask(at)))
+        found[f"{board}, {way}"] = max(less, default=0.0)
+    return found
+
+
+def _provisioned(prices: Prices, reads: Counted, months: Sequence[Rates]) -> dict[str, Any]:
     shipped = list(loads(SHIPPED, months))
     busy = shipped[min(2, len(shipped) - 1)][1]
     return {
@@ -151,68 +211,66 @@ def _provisioned(prices: Prices, reads: Counted, months: Sequence[tuple[float, f
     }
 
 
-def _services(prices: Prices, load: Load, reads: Counted) -> dict[str, float | None]:
-    """Return the dollars of a month of ours and of theirs; None where a service does not bear the load."""
-    month = sum(_month(prices, load, reads).values())
-    tables = provisioned.compared(prices, load, reads)
-    theirs = {name: ask(load) for name, ask in SERVICES.items()}
-    return {
-        OURS: round(month, 2),
-        f"{OURS}, provisioned": round(month - tables["on demand"] + tables["daily wave"], 2),
-        **{name: None if bill is None else round(prices.total(bill), 2) for name, bill in theirs.items()},
-    }
-
-
 def of_events(result: Result) -> Iterator[str]:
+    cell = "${dollars:,.2f} ({write_units:g})"
     return crossed(
         "board | amounts",
         (
-            (
-                f"{row['board']} | {row['amounts']}",
-                f"batches of {int(batch):,}",
-                f"${one['dollars']:,.2f} ({one['write_units']:g})",
-            )
+            (f"{row['board']} | {row['amounts']}", f"batches of {int(batch):,}", cell.format_map(one))
             for row in result["events"]
             for batch, one in row["batches"].items()
         ),
     )
 
 
-def of_services(result: Result) -> Iterator[str]:
-    return crossed(
-        "board | events/s | reads/s | members",
-        (
-            (f"{row['board']} | {LOAD.format_map(row)}", name, _dollars(amount))
-            for row in result["services"]
-            for name, amount in row["dollars"].items()
-        ),
-    )
-
-
 def of_sizes(result: Result) -> Iterator[str]:
     """Return the short table, for the first paragraph and the README: three sizes as shipped, and `all` of ours."""
-    by_load = {(row["board"], row["events_per_second"]): row["dollars"] for row in result["services"]}
+    in_all = {row["events_per_second"]: row["services"][OURS] for row in result["loads"] if row["board"] == "`all`"}
     return crossed(
         "events/s | reads/s | members",
         (
             (LOAD.format_map(row), name, _dollars(amount))
-            for row in result["services"]
+            for row in result["loads"]
             if row["board"] == "as shipped" and row["events_per_second"] in SHORT
             for name, amount in (
-                (f"{OURS}, as shipped", row["dollars"][OURS]),
-                (f"{OURS}, `all`", by_load["`all`", row["events_per_second"]][OURS]),
-                *((name, row["dollars"][name]) for name in CHEAP),
+                (f"{OURS}, as shipped", row["services"][OURS]),
+                (f"{OURS}, `all`", in_all[row["events_per_second"]]),
+                *((name, row["services"][name]) for name in CHEAP),
             )
         ),
     )
+
+
+def by_load(part: str, columns: Iterable[str], more: str = "") -> Table:
+    """Return the table of a part of a month, with a line for each load that has it."""
+    names = list(columns)
+
+    def rows(result: Result) -> Iterator[Row]:
+        for row in result["loads"]:
+            if part in row and (part == "services" or row["events_per_second"] >= 1):
+                cells = {**row["month"], **row[part]}
+                yield {**row, "cells": " | ".join(_dollars(cells[name]) for name in names)}
+
+    head = f"board | events/s | reads/s | members | {more and 'batch | '}{' | '.join(names)}"
+    return Table(head, f"{{board}} | {LOAD} | {more}{{cells}}", rows)
+
+
+def _columns(name: str, keys: Iterable[str], form: str = ".0f") -> str:
+    """Return the cells of dollars by key, as the line of a table names them."""
+    return " | ".join(f"${{{name}[{key}]:,{form}}}" for key in keys)
 
 
 def _dollars(amount: float | None) -> str:
     return "-" if amount is None else f"${amount:,.0f}"
 
 
+def _rate(rate: float) -> str:
+    return f"{rate:.2g}" if rate else "never"
+
+
 def of_traces(result: Result) -> Iterator[Row]:
-    for row, month in zip(result["tracing"], result["months"], strict=False):
+    months = [row for row in result["loads"] if row["board"] == "`all`" and row["events_per_second"] >= 1]
+    for row, month in zip(result["tracing"], months, strict=False):
         yield {**row, "share": row["dollars"] / sum(month["month"].values())}
 
 
@@ -227,15 +285,21 @@ RATES: Final = "{events_per_second:,g} | {reads_per_second:,g}"
 TABLES: Final[dict[str, Lines]] = {
     "events": of_events,
     "reads": Table(
-        "read | window | members | read units at most | dollars per million",
-        "{read} | `{window}` | {members:,} | {read_units:g} | ${dollars:,.2f}",
+        f"read | window | members | read units at most | {' | '.join(WAYS)}",
+        f"{{read}} | `{{window}}` | {{members:,}} | {{read_units:g}} | {_columns('dollars', WAYS, '.2f')}",
         "reads",
     ),
-    "months": Table(
-        "board | events/s | reads/s | members | batch | events | reads | storage | at rest | a month",
-        f"{{board}} | {LOAD} | {{batch:,}} | ${{month[events]:,.0f}} | ${{month[reads]:,.0f}} | "
-        "${month[storage]:,.0f} | ${month[at rest]:,.0f} | ${sum:,.0f}",
-        lambda result: ({**row, "sum": sum(row["month"].values())} for row in result["months"]),
+    "months": by_load("ways", ("events", "reads", "storage", "at rest", *WAYS), "{batch:,} | "),
+    "logs": Table("line | bytes | a million", "{line} | {bytes:,} | ${dollars:.2f}", "logs"),
+    "habits": by_load("habits", HABITS),
+    "windows": by_load("windows", [f"{seconds} s" for seconds in BATCHING]),
+    "committed": by_load("committed", provisioned.COMMITTED),
+    "break_even": Table(
+        f"beside | {' | '.join(CASES)}",
+        f"{{rival}} | {' | '.join(f'{{{case}}}' for case in CASES)}",
+        lambda result: (
+            {name: _rate(one) if name != "rival" else one for name, one in row.items()} for row in result["break_even"]
+        ),
     ),
     "tracing": Table(
         "events/s | reads/s | traces/s | a month | beside the rest",
@@ -253,7 +317,7 @@ TABLES: Final[dict[str, Lines]] = {
         f"{RATES} | ${{on demand:,.0f}} | {' | '.join(f'${{{shape}:,.0f}}' for shape in provisioned.SHAPES)}",
         lambda result: result["provisioned"]["months"],
     ),
-    "services": of_services,
+    "services": by_load("services", (OURS, f"{OURS}, provisioned", *SERVICES)),
     "sizes": of_sizes,
     "prices": Table(
         "item | dollars | per | source | read on",
@@ -270,9 +334,9 @@ TARGETS: Final = Table(
 
 def pictures(result: Mapping[str, Any]) -> dict[str, str]:
     lines: dict[str, list[tuple[float, float]]] = {f"{OURS}, as shipped": [], f"{OURS}, all": []}
-    for row in result["services"]:
+    for row in result["loads"]:
         for name in (OURS, *(DRAWN if row["board"] == "as shipped" else ())):
-            amount = row["dollars"][name]
+            amount = row["services"][name]
             if amount is not None:
                 line = f"{OURS}, {row['board'].replace('`', '')}" if name == OURS else name
                 lines.setdefault(line, []).append((row["events_per_second"], amount))

@@ -70,6 +70,7 @@ class Traffic:
     - `batch`: events of the board that come together.
     - `active`: members from whom the events of a batch are drawn; None: all are of different members.
     - `daily`: events of a member per day; None: its first was today, and all of its score is of today.
+    - `comes`: the share of days on which a member has events, drawn for each day; None: as `daily` says by chance.
     - `improving`: the share of events that improve a `max` or `min`.
     - `counted`: events that are counted at least, and twice the fewest members of a run. There are more members than
       have events between two folds of a log, since these share no nodes.
@@ -81,6 +82,7 @@ class Traffic:
     batch: int = 500
     active: int | None = None
     daily: float | None = None
+    comes: float | None = None
     improving: float = 0.5
     counted: int = 400
 
@@ -176,7 +178,8 @@ class _Run:
 
     def _draw(self) -> list[str]:
         """Draw members of whom nothing is stored yet."""
-        count = min(self._traffic.active or max(self._batch, self._traffic.counted // 2), len(self._everyone))
+        count = self._traffic.active or ceil(max(self._batch, self._traffic.counted // 2) / (self._traffic.comes or 1))
+        count = min(count, len(self._everyone))
         chosen = {population.member(n): self._everyone[n] for n in self._rng.sample(range(len(self._everyone)), count)}
         self._scores |= chosen
         return list(chosen)
@@ -196,15 +199,17 @@ class _Run:
             if daily is not None:
                 for step in range(today - every + 1, today) if turn else ():
                     self._now = step * self._step
-                    self._come(1 - exp(-daily * self._step / DAY), 0.05)
+                    self._come(self._share(daily), 0.05)
             self._now = round((today + passed) * self._step)
+            comes = self._traffic.comes or 1.0
             if daily is not None:
-                self._come(1 - exp(-daily * passed * self._step / DAY), 0.05)
+                active = [name for name in self._members if comes == 1 or self._rng.random() < comes]
+                self._come(1 - exp(-daily / comes * passed * self._step / DAY), 0.05, active)
             else:
-                self._members = self._draw()
+                active = self._members = self._draw()
                 self._come(1.0, 1.0)
             self._fold()
-            self._turns = cycle(self._members)
+            self._turns = cycle(active)
             left = self._traffic.counted / turns
             while left > 0 or not self._is_folded():
                 self._count_batch()
@@ -218,14 +223,18 @@ class _Run:
             if window.unit is not None
         )
         steps = max(spans, default=1) + 1
-        active = 1 - exp(-daily * self._step / DAY)
+        active = self._share(daily)
         for ago in range(steps, 0, -1):
             self._now = population.NOW - ago * self._step
             self._come(1.0 if ago == steps else active, 1 / (1 + active * (steps - 1)))
 
-    def _come(self, share: float, part: float) -> None:
-        """Let a share of the members come; a sum grows by this part of the score."""
-        came = [name for name in self._members if self._rng.random() < share]
+    def _share(self, daily: float) -> float:
+        """The share of members that come in a step."""
+        return self._traffic.comes or 1 - exp(-daily * self._step / DAY)
+
+    def _come(self, share: float, part: float, among: Sequence[str] | None = None) -> None:
+        """Let a share of the members come, or of those that are named; a sum grows by this part of the score."""
+        came = [name for name in (self._members if among is None else among) if self._rng.random() < share]
         adds = self._settings.aggregate == "sum"
         self._live_through([(name, max(1, round(self._scores[name] * (part if adds else 1)))) for name in came])
 

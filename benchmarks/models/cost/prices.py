@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -10,52 +10,33 @@ SHIPPED: Final = Path(__file__).parent / "prices.toml"
 MILLION: Final = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
 class Bill:
-    """Billed amounts: units of DynamoDB, requests, gigabytes (10^9 bytes; stored ones for a month)."""
+    """Billed amounts by the names of `prices.toml`, of which 0 are left out: `Bill(write_units=2).write_units` is 2.
 
-    write_units: float = 0.0
-    read_units: float = 0.0
-    stream_reads: float = 0.0
-    stored_gigabytes: float = 0.0
-    recoverable_gigabytes: float = 0.0
-    queue_requests: float = 0.0
-    invocations: float = 0.0
-    gigabyte_seconds: float = 0.0
-    api_requests: float = 0.0
-    logged_gigabytes: float = 0.0
-    custom_metrics: float = 0.0
-    write_unit_hours: float = 0.0
-    read_unit_hours: float = 0.0
-    traces: float = 0.0
-    key_months: float = 0.0
-    key_requests: float = 0.0
-    bucket_writes: float = 0.0
-    bucket_reads: float = 0.0
-    bus_events: float = 0.0
-    valkey_gigabyte_hours: float = 0.0
-    valkey_units: float = 0.0
-    redis_gigabyte_hours: float = 0.0
-    redis_units: float = 0.0
-    micro_node_hours: float = 0.0
-    medium_node_hours: float = 0.0
-    large_node_hours: float = 0.0
-    upstash_commands: float = 0.0
-    upstash_gigabytes: float = 0.0
-    worker_plans: float = 0.0
-    worker_requests: float = 0.0
-    object_requests: float = 0.0
-    object_seconds: float = 0.0
-    object_rows: float = 0.0
-    small_server_hours: float = 0.0
-    large_server_hours: float = 0.0
-    disk_gigabytes: float = 0.0
+    Units of DynamoDB, requests, gigabytes (10^9 bytes; stored ones for a month).
+    """
+
+    def __init__(self, **amounts: float) -> None:
+        self.amounts: Final = {name: amount for name, amount in amounts.items() if amount}
+
+    def __getattr__(self, name: str) -> float:
+        return self.amounts.get(name, 0.0)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Bill) and self.amounts == other.amounts
+
+    __hash__ = None  # type: ignore[assignment] # its amounts are a dictionary
 
     def __add__(self, other: "Bill") -> "Bill":
-        return Bill(**{one.name: getattr(self, one.name) + getattr(other, one.name) for one in fields(self)})
+        names = self.amounts | other.amounts
+        return Bill(**{name: getattr(self, name) + getattr(other, name) for name in names})
 
     def times(self, factor: float) -> "Bill":
-        return Bill(**{one.name: factor * getattr(self, one.name) for one in fields(self)})
+        return Bill(**{name: factor * amount for name, amount in self.amounts.items()})
+
+    def less(self, shares: Mapping[str, float]) -> "Bill":
+        """Return it with these shares of its amounts taken off."""
+        return Bill(**{name: amount * (1 - shares.get(name, 0)) for name, amount in self.amounts.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,30 +53,30 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """The prices of one region on one day, by the fields of `Bill`."""
+    """The prices of one region on one day, by the names of amounts."""
 
     region: str
     read_on: str
     of: Mapping[str, Price]
+    shares: Mapping[str, Mapping[str, float]]
+    """What a commitment of one year takes off amounts, by the commitment."""
 
     def dollars(self, bill: Bill) -> dict[str, float]:
         """Return the dollars of each part of a bill; parts of 0 are left out."""
-        amounts = {one.name: getattr(bill, one.name) for one in fields(bill)}
-        return {name: n * self.of[name].dollars / self.of[name].per for name, n in amounts.items() if n}
+        return {name: n * self.of[name].dollars / self.of[name].per for name, n in bill.amounts.items()}
 
     def total(self, bill: Bill) -> float:
         return sum(self.dollars(bill).values())
 
 
 def read_prices(file: Path = SHIPPED) -> Prices:
-    """Read a file of prices; ValueError if some are missing or unknown."""
-    content = tomllib.loads(file.read_text(encoding="utf-8"))
+    """Read a file of prices; ValueError if it has others than the shipped file."""
+    content, shipped = (tomllib.loads(one.read_text(encoding="utf-8")) for one in (file, SHIPPED))
+    if differing := content["prices"].keys() ^ shipped["prices"].keys():
+        names = ", ".join(sorted(shipped["prices"]))
+        raise ValueError(
+            f"{file}: expected one price for each of {names}, got a difference: {', '.join(sorted(differing))}"
+        )
     day = str(content["read_on"])
     prices = {name: Price(**{"read_on": day, **price}) for name, price in content["prices"].items()}
-    names = {one.name for one in fields(Bill)}
-    if prices.keys() != names:
-        differing = ", ".join(sorted(prices.keys() ^ names))
-        raise ValueError(
-            f"{file}: expected one price for each of {', '.join(sorted(names))}, got a difference: {differing}"
-        )
-    return Prices(content["region"], day, prices)
+    return Prices(content["region"], day, prices, content.get("shares", shipped["shares"]))

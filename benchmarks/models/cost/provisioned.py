@@ -15,7 +15,8 @@ from typing import Final
 
 from benchmarks.models import assumed
 from benchmarks.models.cost.prices import Bill, Prices
-from benchmarks.models.cost.spending import Counted, Load, units_of_reads, used_by
+from benchmarks.models.cost.services import durable_valkey, valkey_serverless
+from benchmarks.models.cost.spending import Counted, Load, in_all, units_of_reads, used_by
 
 HOURS: Final = 24
 HOUR: Final = 3600
@@ -100,6 +101,22 @@ def pays_above(prices: Prices) -> dict[str, float]:
         by_hour, by_request = prices.of[f"{side}_unit_hours"], prices.of[f"{side}_units"]
         shares[side] = round(by_hour.dollars / by_hour.per / HOUR / (by_request.dollars / by_request.per), 3)
     return shares
+
+
+COMMITTED: Final = (
+    *("on demand", "with a plan", "provisioned", "provisioned, with a plan", "provisioned, reserved"),
+    *("Valkey Serverless, with a plan", "durable Valkey, with a plan"),
+)
+
+
+def committed(prices: Prices, load: Load, reads: Counted) -> dict[str, Bill]:
+    """Return a month at a steady load, without a commitment and with one of a year, ours and theirs."""
+    month, plan = in_all(load, reads), prices.shares["plan"]
+    steady = month.less({"write_units": 1, "read_units": 1}) + provisioned(load, reads, SHAPES["steady"])
+    ours = month, month.less(plan), steady, steady.less(plan), steady.less(prices.shares["reserved"])
+    return dict(
+        zip(COMMITTED, (*ours, valkey_serverless(load).less(plan), durable_valkey(load).less(plan)), strict=True)
+    )
 
 
 def by_target(prices: Prices, load: Load, reads: Counted) -> Iterator[dict[str, float]]:

@@ -2,12 +2,13 @@
 
 Each keeps the same windows as ours, in the cheapest way that we know. A sorted set stands for each period and is kept
 until nothing needs it. The sum of the last N days is one more set, which the sets of the days replace at each midnight.
-None counts a redelivered event only once. ElastiCache keeps no scores when a node is lost, so a table beside it has
-each member's scores in one item.
+None counts a redelivered event only once. A cache may lose scores with a node, so a table beside it has each member's
+in one item; durable Valkey needs none.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from math import ceil, exp
 from typing import Final
 
@@ -31,10 +32,22 @@ https://docs.aws.amazon.com/AmazonElastiCache/latest/dg/redis-memory-management.
 NODES: Final = {"micro_node_hours": 0.5, "medium_node_hours": 3.09, "large_node_hours": 13.07}
 """GiB of cache.t4g.micro, cache.t4g.medium and cache.r7g.large."""
 LEAST_VALKEY: Final = 0.1
-LEAST_REDIS: Final = 1.0
 """Gigabytes that a serverless cache is charged for at least."""
 UPSTASH_MOST: Final = 10_000
 """Commands that Upstash takes each second."""
+UPSTASH_LARGE: Final = 10
+"""Gigabytes of its larger fixed plan; the smaller has one."""
+
+DSQL_WRITE: Final = 0.00004883
+DSQL_READ: Final = 0.00000183105
+"""Processing units of DSQL of a byte that is written or read; a transaction counts as 1,024 and 2,048 at least."""
+DSQL_ROW: Final = 128
+"""Bytes of a row, the least that DSQL counts."""
+DSQL_ROWS: Final = 7
+"""Rows of a move in a set, a guess: the member's, its place in an index, and five counters. A rank reads as many."""
+DSQL_EVENT: Final = 0.010
+DSQL_RANK: Final = 0.003
+"""Seconds of processing of an event and of a rank, guesses; each is one unit."""
 
 OBJECT_MOST: Final = 1_000
 """Requests a second that one Durable Object bears, a soft limit.
@@ -96,12 +109,15 @@ def sets_of(load: Load) -> Sets:
     return Sets(metrics * periods, metrics * sums, metrics * stored, metrics * shown, metrics * merged)
 
 
+ONE_FUNCTION: Final = {"write_units": 1, "read_units": 1, "invocations": 0.5, "gigabyte_seconds": 0.5}
+"""The shares of an event of ours that a service does not need: tables, the projector, and the lines of metrics."""
+
+
 def _served(load: Load, write_units: float) -> Bill:
-    """Return a month of the queue, the functions and the API, which are ours, and of a table's writes."""
-    ours = of_event(load)
-    event = replace(ours, write_units=write_units, read_units=0.0, gigabyte_seconds=ours.gigabyte_seconds / 2)
+    """Return a month of the queue, one function for events, the way of reads, which are ours, and a table's writes."""
+    event = of_event(load).less({**ONE_FUNCTION, "logged_gigabytes": 1}) + Bill(write_units=write_units)
     events = event.times(load.events_per_second * assumed.MONTH)
-    return events + of_read(0.0).times(load.reads_per_second * assumed.MONTH)
+    return events + of_read(0.0, load.way).times(load.reads_per_second * assumed.MONTH)
 
 
 def _beside_a_table(load: Load) -> Bill:
@@ -124,13 +140,6 @@ def valkey_serverless(load: Load) -> Bill:
     return _beside_a_table(load) + Bill(valkey_gigabyte_hours=gigabytes * HOURS, valkey_units=units)
 
 
-def redis_serverless(load: Load) -> Bill:
-    sets = sets_of(load)
-    gigabytes = max(LEAST_REDIS, sets.entries * CACHED / GIGABYTE)
-    units = commands(load) + sets.merged
-    return _beside_a_table(load) + Bill(redis_gigabyte_hours=gigabytes * HOURS, redis_units=units)
-
-
 def nodes(load: Load, each: int) -> Bill:
     """Return a month of the smallest Valkey node that holds the sets, or of as many large ones as they need."""
     needed = sets_of(load).entries * CACHED
@@ -140,23 +149,44 @@ def nodes(load: Load, each: int) -> Bill:
     return Bill(**{name: each * ceil(needed / held) * HOURS})
 
 
-def one_node(load: Load) -> Bill:
-    """Return a month of a Valkey node without a replica, beside a table."""
-    return _beside_a_table(load) + nodes(load, 1)
-
-
 def node_and_replica(load: Load) -> Bill:
     """Return a month of a Valkey node and its replica, beside a table."""
     return _beside_a_table(load) + nodes(load, 2)
 
 
-def upstash(load: Load) -> Bill | None:
-    """Return a month of Upstash, by the command, without a table; None above its commands a second."""
-    asked = commands(load)
-    if asked > UPSTASH_MOST * assumed.MONTH:
+def durable_valkey(load: Load) -> Bill:
+    """Return a month of Valkey with durability `sync`, without a table: a large node and its replica at least."""
+    held = NODES["large_node_hours"] * 2**30 * (1 - RESERVED)
+    return _served(load, 0.0) + Bill(large_node_hours=2 * HOURS * ceil(sets_of(load).entries * CACHED / held))
+
+
+def dsql(load: Load) -> Bill:
+    """Return a month of a tree of counts in Aurora DSQL, with a transaction for each event. Nobody runs it, we compute.
+
+    https://docs.aws.amazon.com/aurora-dsql/latest/userguide/billing-metering.html
+    """
+    sets = sets_of(load)
+    moved = DSQL_ROW * DSQL_ROWS * (sets.periods + sets.sums)
+    event = max(1_024, moved) * DSQL_WRITE + max(2_048, moved) * DSQL_READ + DSQL_EVENT
+    rank = max(2_048, DSQL_ROW * DSQL_ROWS) * DSQL_READ + DSQL_RANK
+    merged = sets.merged * DSQL_ROW * DSQL_ROWS * DSQL_WRITE
+    units = (load.events_per_second * event + load.reads_per_second * rank) * assumed.MONTH + merged
+    return _served(load, 0.0) + Bill(dsql_units=units, dsql_gigabytes=2 * sets.entries * DSQL_ROW / GIGABYTE)
+
+
+def upstash(load: Load, *, fixed: bool = False) -> Bill | None:
+    """Return a month of Upstash, by the command or with the smallest fixed plan, without a table.
+
+    None above its commands a second, or above its largest plan here.
+    """
+    asked, gigabytes = commands(load), sets_of(load).entries * CACHED / GIGABYTE
+    if asked > UPSTASH_MOST * assumed.MONTH or (fixed and gigabytes > UPSTASH_LARGE):
         return None
-    gigabytes = max(0.0, sets_of(load).entries * CACHED / GIGABYTE - 1)
-    return _served(load, write_units=0.0) + Bill(upstash_commands=asked, upstash_gigabytes=gigabytes)
+    if fixed:
+        plan = Bill(upstash_small_plans=1) if gigabytes <= 1 else Bill(upstash_large_plans=1)
+    else:
+        plan = Bill(upstash_commands=asked, upstash_gigabytes=max(0.0, gigabytes - 1))
+    return _served(load, write_units=0.0) + plan
 
 
 def durable_object(load: Load) -> Bill | None:
@@ -193,12 +223,15 @@ def one_server(load: Load) -> Bill:
 
 SERVICES: Final[dict[str, Callable[[Load], Bill | None]]] = {
     "Valkey Serverless": valkey_serverless,
-    "Redis Serverless": redis_serverless,
-    "a cache node": one_node,
     "a cache node and a replica": node_and_replica,
+    "durable Valkey": durable_valkey,
+    "Aurora DSQL, computed": dsql,
     "Upstash": upstash,
+    "Upstash, fixed plan": partial(upstash, fixed=True),
     "a Durable Object": durable_object,
     "a server with SQLite": one_server,
 }
 CHEAP: Final[Sequence[str]] = ("Valkey Serverless", "a cache node and a replica", "a server with SQLite")
 """The services of the short table: without a node, with a node that may fail, and the least that does it."""
+KEEPING: Final = ("Valkey Serverless", "a cache node and a replica", "durable Valkey", "Aurora DSQL, computed")
+"""Those on AWS that keep every acknowledged score and have no server of one's own."""

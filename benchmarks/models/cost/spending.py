@@ -33,6 +33,15 @@ ROLLING: Final = {7: "`last-7-days`, two days of seven", 30: "`last-30-days`, tw
 """The boards in that result, by the size of their window."""
 
 
+API: Final = "over the API"
+UNLOGGED: Final = "over the API, no access log"
+DIRECT: Final = "by invocation"
+CLIENT: Final = "from your own backend (client)"
+WAYS: Final = (API, UNLOGGED, DIRECT, CLIENT)
+"""Ways of a read: the second with `AccessLog=false`, the third invokes the query function without the API, the last
+reads the tables in a process of the caller's own, which is not counted."""
+
+
 @dataclass(frozen=True, slots=True)
 class Load:
     """Boards of the same settings and the load on all of them; `traffic.batch` counts the events of all boards."""
@@ -45,11 +54,18 @@ class Load:
     read: str = "rank"
     sent_together: int = 1
     """Events in a producer's request."""
+    way: str = API
+    """The way of its reads."""
 
 
 def gathered(events_per_second: float, window: float) -> int:
     """Return the usual batch of the writer at this rate and batching window."""
     return max(1, min(1_000, round(events_per_second * window / assumed.POLLERS)))
+
+
+def waiting(load: Load, window: float) -> Load:
+    """Return a load at another `WriterBatchingWindow`, in seconds."""
+    return replace(load, traffic=replace(load.traffic, batch=gathered(load.events_per_second, window)))
 
 
 def loads(settings: Settings, rates: Sequence[tuple[float, float, int]]) -> Iterator[tuple[dict[str, Any], Load]]:
@@ -97,18 +113,18 @@ def of_event(load: Load) -> Bill:
         queue_requests=1 / load.sent_together + 2 / min(MAX_RECEIVED, batch),
         invocations=2 / batch,
         gigabyte_seconds=assumed.MEMORY * (writer + projector) / batch,
-        logged_gigabytes=2 * assumed.LOGGED / batch / GIGABYTE,
+        logged_gigabytes=sum(assumed.METRICS_LOGGED.values()) / batch / GIGABYTE,
     )
 
 
-def of_read(read_units: float) -> Bill:
-    return Bill(
-        read_units=read_units,
-        api_requests=1,
-        invocations=1,
-        gigabyte_seconds=assumed.MEMORY * assumed.ANSWER,
-        logged_gigabytes=assumed.LOGGED / GIGABYTE,
-    )
+def of_read(read_units: float, way: str = API) -> Bill:
+    """Return the amounts of one read that goes well."""
+    bill = Bill(read_units=read_units)
+    if way != CLIENT:
+        bill += Bill(invocations=1, gigabyte_seconds=assumed.MEMORY * assumed.ANSWER)
+    if way in (API, UNLOGGED):
+        bill += Bill(api_requests=1)
+    return bill + Bill(logged_gigabytes=assumed.ACCESS_LOGGED / GIGABYTE) if way == API else bill
 
 
 def counted_reads(results: Output) -> Counted:
@@ -159,10 +175,15 @@ def of_month(load: Load, reads: Counted) -> dict[str, Bill]:
     units = units_of_reads(load, reads)
     return {
         "events": of_event(load).times(events),
-        "reads": of_read(units).times(load.reads_per_second * assumed.MONTH),
+        "reads": of_read(units, load.way).times(load.reads_per_second * assumed.MONTH),
         "storage": of_storage(load),
         "at rest": at_rest(),
     }
+
+
+def in_all(load: Load, reads: Counted) -> Bill:
+    """Return the amounts of a month, all parts together."""
+    return sum(of_month(load, reads).values(), Bill())
 
 
 SAMPLED: Final = 0.05

@@ -1,7 +1,7 @@
 """What boards cost and a deployment bears, by the models of the benchmarks; and the tools of the benchmarks."""
 
 import json
-from dataclasses import fields, replace
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from random import Random
@@ -58,12 +58,13 @@ def test_a_month_is_its_parts_and_reads_go_to_every_window() -> None:
     assert of_event(boards).write_units == of_event(Load(ALL, ALONE)).write_units
 
 
-def test_every_field_of_a_bill_has_a_price_of_a_seller(tmp_path: Path) -> None:
+def test_every_amount_has_a_price_of_a_seller(tmp_path: Path) -> None:
     sellers = ("https://aws.amazon.com/", "https://upstash.com/", "https://developers.cloudflare.com/")
     file = tmp_path / "prices.toml"
     file.write_text(SHIPPED.read_text().replace("[prices.invocations]", "[prices.calls]"))
 
-    assert set(PRICES.of) == {one.name for one in fields(Bill)}
+    with pytest.raises(KeyError, match="phone_calls"):
+        PRICES.total(Bill(phone_calls=1))
     assert all(one.source.startswith(sellers) for one in PRICES.of.values())
     assert all(one.read.startswith("https://") for one in PRICES.of.values() if one.confirmed)
     assert PRICES.total(Bill(write_units=2 * MILLION, read_units=MILLION)) == pytest.approx(2 * 0.625 + 0.125)
@@ -93,6 +94,55 @@ def test_the_command_prints_what_a_load_costs(tmp_path: Path, capsys: pytest.Cap
     assert ("tables" in usual, other["options"]) == (False, usual["options"])
     for begin in ("million events", "a cache node and a replica", "with Tracing=Active", "provisioned, daily wave"):
         assert any(line.startswith(begin) for line in lines), begin
+
+
+def test_each_way_of_a_read_pays_for_what_it_passes() -> None:
+    logged, unlogged, invoked, client = (spending.of_read(3.0, way) for way in spending.WAYS)
+
+    assert client == Bill(read_units=3.0)
+    assert invoked == client + Bill(invocations=1, gigabyte_seconds=assumed.MEMORY * assumed.ANSWER)
+    assert unlogged == invoked + Bill(api_requests=1)
+    assert logged == unlogged + Bill(logged_gigabytes=assumed.ACCESS_LOGGED / 1e9)
+    by_client = replace(LOAD, way=spending.CLIENT)
+    assert of_month(by_client, READS)["reads"] == client.times(1_000 * MONTH)
+    # A service whose reads come by a client pays for no API either.
+    assert services.valkey_serverless(by_client).api_requests == 0
+
+
+def test_members_who_come_on_few_days_cost_less_in_a_rolling_window_alone() -> None:
+    alone = Traffic(members=2_000, batch=1, counted=80, daily=8.64)
+    seldom = replace(alone, comes=1 / 7)
+    shipped, rare = usage(Settings(), alone), usage(Settings(), seldom)
+
+    assert rare.write_units < 0.85 * shipped.write_units
+    assert usage(ALL, seldom).write_units == pytest.approx(usage(ALL, alone).write_units, rel=0.05)
+
+
+def test_a_commitment_takes_its_share_off_what_it_is_for() -> None:
+    bills = provisioned.committed(PRICES, LOAD, READS)
+    month, planned, reserved = (bills[name] for name in ("on demand", "with a plan", "provisioned, reserved"))
+
+    assert list(bills) == list(provisioned.COMMITTED)
+    assert month == spending.in_all(LOAD, READS)
+    assert planned.write_units == pytest.approx(0.82 * month.write_units)
+    assert reserved.write_unit_hours == pytest.approx(0.46 * bills["provisioned"].write_unit_hours)
+    for name in ("invocations", "logged_gigabytes", "stored_gigabytes"):
+        assert getattr(planned, name) == getattr(reserved, name) == getattr(month, name), name
+
+
+def test_what_keeps_scores_by_itself_needs_no_table() -> None:
+    durable, computed = services.durable_valkey(LOAD), services.dsql(LOAD)
+
+    assert durable.write_units == computed.write_units == 0
+    assert durable.large_node_hours == 2 * 730
+    # A move is 7 rows of 128 bytes, less than the least of a transaction, and 10 ms; a rank reads as many in 3 ms.
+    event = 1_024 * 0.00004883 + 2_048 * 0.00000183105 + 0.010
+    rank = 2_048 * 0.00000183105 + 0.003
+    assert computed.dsql_units == pytest.approx((100 * event + 1_000 * rank) * MONTH)
+    plans = [
+        services.upstash(replace(LOAD, traffic=replace(BATCH, members=n)), fixed=True) for n in (2_000, 10**7, 10**9)
+    ]
+    assert [plan and (plan.upstash_small_plans, plan.upstash_large_plans) for plan in plans] == [(1, 0), (0, 1), None]
 
 
 def test_provisioned_units_are_those_of_events_and_reads() -> None:
