@@ -11,7 +11,7 @@ from aws_lambda_powertools.metrics import MetricUnit
 
 from standings.aws.dynamodb.scores import decode_change
 from standings.project.commits import PruneResult
-from standings.project.projector import Record
+from standings.project.projector import ProjectResult, Record
 from standings.runtime.logs import logger, metrics, stack_of
 from standings.stores import RankingName, StoreUnavailableError
 from standings.wiring import building_blocks, projector
@@ -33,12 +33,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
         [_record(sequence, record) for sequence, record in records.items()], partial(_park, records), deadline
     )
     untold = _tell(projected.moved, deadline)
-    metrics.add_metric("Moves", MetricUnit.Count, projected.moves)
-    metrics.add_metric("MovesKnown", MetricUnit.Count, projected.stale_moves)
-    metrics.add_metric("GapsHealed", MetricUnit.Count, projected.gaps)
-    metrics.add_metric("ProjectorConflicts", MetricUnit.Count, projected.conflicts)
-    metrics.add_metric("TiersRemoved", MetricUnit.Count, _removed(projected.prunes))
-    metrics.add_metric("RecordsParked", MetricUnit.Count, projected.parked)
+    _emit(projected)
     if projected.problem:
         logger.error("a log is left as it is", extra={"reason": projected.problem})
     if untold:
@@ -52,6 +47,21 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
         lag = max(0, _clock.now() - min(projected.stamps))
         metrics.add_metric("WriteToRank", MetricUnit.Milliseconds, lag)
     return {"batchItemFailures": []}
+
+
+def _emit(projected: ProjectResult) -> None:
+    """Emit what the batch did, without counts of 0: a metric costs in each hour in which it has data."""
+    metrics.add_metric("Moves", MetricUnit.Count, projected.moves)  # so that no run is without a metric
+    if projected.stale_moves:
+        metrics.add_metric("MovesKnown", MetricUnit.Count, projected.stale_moves)
+    if projected.gaps:
+        metrics.add_metric("GapsHealed", MetricUnit.Count, projected.gaps)
+    if projected.conflicts:
+        metrics.add_metric("ProjectorConflicts", MetricUnit.Count, projected.conflicts)
+    if removed := _removed(projected.prunes):
+        metrics.add_metric("TiersRemoved", MetricUnit.Count, removed)
+    if projected.parked:
+        metrics.add_metric("RecordsParked", MetricUnit.Count, projected.parked)
 
 
 def _again(sequence: str) -> dict[str, list[dict[str, str]]]:

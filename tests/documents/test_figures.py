@@ -1,5 +1,6 @@
 """Figures of the pages: tables and pictures are made from the committed results, sentences have their figures."""
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -205,6 +206,15 @@ def test_pages_say_up_to_how_many_events_ours_costs_less() -> None:
     for page in ("README.md", "docs/cost.md"):
         assert "up to {} events a second as shipped and {} with `all` alone".format(*most) in text_of(page), page
     assert "up to {} and {}".format(*least) in text_of("docs/cost.md")
+
+
+def test_what_needs_no_count_of_events_is_what_the_model_says_now() -> None:
+    """The rest is counted in minutes: `make bench` does."""
+    now = cost_page.computed(read_prices(), COMMITTED.result("reads")["reads"], cost_page.MONTHS)
+
+    assert json.loads(json.dumps(now)) == {name: COST[name] for name in now}
+    at_rest = round(read_prices().total(spending.at_rest()), 2)
+    assert {row["month"]["at rest"] for row in COST["loads"]} == {at_rest}
 
 
 def test_provisioned_tables_pay_where_the_pages_say_so() -> None:

@@ -348,12 +348,12 @@ def test_the_writer_emits_what_became_of_events_and_the_lag(stack: Stack, engine
     bodies = [event("1"), event("1"), event("2", "n"), event("3", points="3"), event("4", colour=1), "{"]
     stack.writer({"Records": [message(n, body, waited=100 * n) for n, body in enumerate(bodies)]}, Context())
 
-    # The lag is that of event 2: refused events and duplicates do not count. It includes the retry.
+    # The lag is that of event 2: refused events and duplicates do not count. It includes the retry. Nothing failed, and
+    # a count of 0 is left out.
     assert emitted() == (
         {
             "EventsApplied": 2,
             "EventsDuplicate": 1,
-            "EventsFailed": 0,
             "EventsRefused": 3,
             "QueueToScore": 200 + stack.clock() - NOW,
             "WriterConflicts": 1,
@@ -367,7 +367,7 @@ def test_a_batch_that_counted_nothing_tells_no_lag(stack: Stack, emitted: Emitte
     emitted()
     stack.writer({"Records": [message(0, event("1"), waited=500), message(1, "{", waited=500)]}, Context())
 
-    assert emitted()[0].keys() == OF_WRITER
+    assert emitted()[0] == {"EventsApplied": 0, "EventsDuplicate": 1, "EventsRefused": 1}
 
 
 def test_the_projector_tells_moves_what_it_parked_and_the_lag(stack: Stack, emitted: Emitted) -> None:
@@ -380,8 +380,8 @@ def test_the_projector_tells_moves_what_it_parked_and_the_lag(stack: Stack, emit
     stack.projector({"Records": found}, Context())
     told = emitted()[0]
 
-    assert told.keys() == {*OF_PROJECTOR, "WriteToRank"}
-    assert (told["RecordsParked"], told["WriteToRank"], told["ProjectorConflicts"]) == (1, 700, 0)
+    assert told.keys() == {"Moves", "RecordsParked", "WriteToRank"}
+    assert (told["RecordsParked"], told["WriteToRank"]) == (1, 700)
     assert told["Moves"] > 0
     stack.projector({"Records": [record for record in found if record is not bad]}, Context())
     again = emitted()[0]

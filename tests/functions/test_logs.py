@@ -12,7 +12,8 @@ import pytest
 
 from benchmarks.models import assumed
 from standings.runtime.logs import metrics
-from tests.support.aws.stack import Stack, apply, deliver, event, project
+from tests.support.aws.stack import Stack, apply, event, project
+from tests.support.awslambda.pollers import Context
 from tests.template import exercise
 from tests.template.expansion import deployed
 from tests.template.rules import emitted
@@ -52,7 +53,9 @@ def test_a_batch_writes_one_line_of_metrics_as_long_as_the_cost_model_says(
 ) -> None:
     """Lambda passes on a line that is a JSON object, and CloudWatch takes metrics from it."""
     lines: dict[str, list[str]] = {}
-    deliver(stack, [event("m1", 300)])
+    record = {"messageId": "1", "body": orjson.dumps(event("m1", 300)).decode(), "messageAttributes": {}}
+    record["attributes"] = {"SentTimestamp": str(stack.clock() - 700)}
+    assert stack.writer({"Records": [record]}, Context()) == {"batchItemFailures": []}
     lines["writer"] = printed()
     project(stack)
     lines["projector"] = printed()

@@ -98,11 +98,7 @@ def measure(out: Output) -> dict[str, Any]:
     months, served, batches = MONTHS[few], MONTHS[few] if out.small else SERVED, BATCHES[few]
     boards = dict(list(BOARDS.items())[few])
     return {
-        "prices": {
-            "region": prices.region,
-            "read_on": prices.read_on,
-            "of": [{"name": name, **asdict(price)} for name, price in prices.of.items()],
-        },
+        **computed(prices, reads, months),
         "events": [
             _events(prices, name, settings, amounts, [replace(traffic, batch=batch) for batch in batches])
             for name, settings in boards.items()
@@ -110,17 +106,29 @@ def measure(out: Output) -> dict[str, Any]:
             if traffic in (POINTS, LIVED) or settings in (ALL, SHIPPED)
             if traffic is not LIVED or settings is SHIPPED
         ],
-        "reads": [_million_reads(prices, *read, reads) for read in product(READS, WINDOWS, (10_000, 1_000_000))],
         "loads": [
             {"board": board, **rates, "batch": load.traffic.batch, **_month(prices, load, reads)}
             for board, settings in SERVED_BOARDS.items()
             for rates, load in loads(settings, served)
         ],
+        "break_even": [{"rival": rival, **_break_even(prices, SERVICES[rival], reads)} for rival in KEEPING],
+        "provisioned": _provisioned(prices, reads, months),
+    }
+
+
+def computed(prices: Prices, reads: Counted, months: Sequence[Rates]) -> dict[str, Any]:
+    """Return the parts of the result for which no event has to be counted."""
+    return {
+        "prices": {
+            "region": prices.region,
+            "read_on": prices.read_on,
+            "of": [{"name": name, **asdict(price)} for name, price in prices.of.items()],
+        },
+        "reads": [_million_reads(prices, *read, reads) for read in product(READS, WINDOWS, (10_000, 1_000_000))],
         "logs": [
             {"line": line, "bytes": count, "dollars": prices.total(Bill(logged_gigabytes=MILLION * count / GIGABYTE))}
             for line, count in LOGS.items()
         ],
-        "break_even": [{"rival": rival, **_break_even(prices, SERVICES[rival], reads)} for rival in KEEPING],
         "tracing": [
             {**rates, "traces_per_second": round(traces(load), 2), "dollars": round(prices.total(of_tracing(load)), 2)}
             for rates, load in loads(ALL, months)
@@ -130,7 +138,6 @@ def measure(out: Output) -> dict[str, Any]:
             for name, bill in (("AWS's (default)", of_table_keys()), ("yours (`KmsKeyArn`)", of_own_key()))
         ],
         "settlements": list(settlements.rows(prices)),
-        "provisioned": _provisioned(prices, reads, months),
     }
 
 
@@ -264,10 +271,6 @@ def _dollars(amount: float | None) -> str:
     return "-" if amount is None else f"${amount:,.0f}"
 
 
-def _rate(rate: float) -> str:
-    return f"{rate:.2g}" if rate else "never"
-
-
 def of_traces(result: Result) -> Iterator[Row]:
     months = [row for row in result["loads"] if row["board"] == "`all`" and row["events_per_second"] >= 1]
     for row, month in zip(result["tracing"], months, strict=False):
@@ -296,10 +299,8 @@ TABLES: Final[dict[str, Lines]] = {
     "committed": by_load("committed", provisioned.COMMITTED),
     "break_even": Table(
         f"beside | {' | '.join(CASES)}",
-        f"{{rival}} | {' | '.join(f'{{{case}}}' for case in CASES)}",
-        lambda result: (
-            {name: _rate(one) if name != "rival" else one for name, one in row.items()} for row in result["break_even"]
-        ),
+        f"{{rival}} | {' | '.join(f'{{{case}:.2g}}' for case in CASES)}",
+        "break_even",
     ),
     "tracing": Table(
         "events/s | reads/s | traces/s | a month | beside the rest",
