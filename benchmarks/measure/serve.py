@@ -39,7 +39,7 @@ def measure(out: Output) -> dict[str, Any]:
         for number in range(1 if out.small else _ROUNDS):
             rounds.append(_round(browser, out if number == 0 else None))
             print(rounds[-1], flush=True)
-    typical = {name: round(median(one[name] for one in rounds), 1) for name in rounds[0]}
+    typical = {name: round(median(one[name] for one in rounds), 2) for name in rounds[0]}
     return {"processors": os.cpu_count(), "rounds": rounds, "median": typical}
 
 

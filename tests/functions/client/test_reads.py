@@ -1,5 +1,8 @@
 """The client's reads: from the tables the same answers, errors and requests as over the API."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime, timedelta
@@ -216,3 +219,10 @@ def test_what_is_missing_is_named(stack: Stack, connected: Connect) -> None:
     ):
         with pytest.raises(BadArgument, match=missing):
             connected(**given).board("b").rank("a")
+
+
+def test_importing_it_imports_neither_aws_nor_what_a_call_needs() -> None:
+    program = "import sys, standings.client; print(*sorted({name.split('.')[0] for name in sys.modules}))"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert {*done.stdout.split()}.isdisjoint({"boto3", "botocore", "urllib3", "orjson", "aws_lambda_powertools"})

@@ -161,7 +161,7 @@ def expected(division: int, scores: Scores) -> dict[str, int]:
     return after
 
 
-@pytest.mark.parametrize("world", seeds(6, 300), indirect=True)
+@pytest.mark.parametrize("world", seeds(6, 100), indirect=True)
 def test_three_weeks_end_as_in_the_model(world: World) -> None:
     rng = world.rng
     world.client.chance = 0.15

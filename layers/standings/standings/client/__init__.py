@@ -12,13 +12,7 @@
 What goes wrong is an `ApiError`: `NotFound`, `BadArgument`, `NotAllowed` or `Unavailable`, with `kind` and `detail`.
 """
 
-import random
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import date, datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast
-from uuid import uuid4
+from typing import TYPE_CHECKING, Any
 
 from standings.client.errors import (
     ApiError,
@@ -31,14 +25,10 @@ from standings.client.errors import (
     Unavailable,
     Unsent,
 )
-from standings.client.posts import Batch, Event, Number, Queue, event_of
-from standings.client.reads import ApiReads, Reads, TableReads, Value, checked, ranked, text_of
-from standings.client.stack import Stack
-from standings.domain.boards import BOARD_TTL_S
-from standings.runtime.clock import Clock, TtlCache
 
 if TYPE_CHECKING:
-    from standings.client import answer_types
+    from standings.client.posts import Batch
+    from standings.client.standings import Board, Standings, connect
 
 __all__ = [
     "ApiError",
@@ -56,257 +46,11 @@ __all__ = [
     "connect",
 ]
 
-Method = Literal["competition", "ordinal", "dense"]
 
+def __getattr__(name: str) -> Any:
+    """Import the client with the first use of it: the command line needs its errors alone, and starts at once."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from standings.client import standings  # noqa: PLC0415 - as said
 
-class Ranking(TypedDict, total=False):
-    """Which ranking of a board is read, and how it is numbered.
-
-    - `metric`, `window`: by default the board's first metric, and the metric's first window, such as `last-7-days`.
-    - `period`: a past one: a day in it (`date(2026, 11, 20)`), an hour (`2026-11-20T15`) or a season (`winter-2026`).
-    - `method`: `competition` (1224, the default), `ordinal` (1234) or `dense` (1223).
-    """
-
-    metric: str
-    window: str
-    period: str | date
-    method: Method
-
-
-class Shown(Ranking, total=False):
-    """The same, and what is shown beside each member: its profile, and the note of each score."""
-
-    profiles: bool
-    notes: bool
-
-
-def connect(
-    stack: str | None = None,
-    *,
-    queue_url: str | None = None,
-    tables: Mapping[str, str] | None = None,
-    boards: str | Path | None = None,
-    api_url: str | None = None,
-    token: str | None = None,
-    reads: Literal["tables", "api"] | None = None,
-    session: Any = None,
-    clock: Clock | None = None,
-    new_id: Callable[[], str] = lambda: uuid4().hex,
-) -> "Standings":
-    """Make a client of a stack. It requests nothing: the first call that needs something does.
-
-    - `stack`: the name of the CloudFormation stack, whose outputs say all that is not given: it takes the permission
-      `cloudformation:DescribeStacks`. Without it, give what your calls need:
-    - `queue_url` to post; `tables` to read and for `event`, such as `{"scores": …, "rankings": …, "profiles": …,
-      "receipts": …}`; or `api_url` to read over the API.
-    - `boards`: the path of the stack's `boards.toml`. A function with the stack's layer has it already.
-    - `reads`: `tables`, the default where there are definitions, or `api`. Requests to the API carry the `token` if
-      there is one, else they are signed with the session's credentials.
-    - `session`: of botocore or of boto3, by default a new one, with the environment's credentials and region.
-
-    Threads may share a client. It keeps what the query function keeps, as long: a board's record for a minute.
-    """
-    if reads not in (None, "tables", "api"):
-        raise BadArgument(400, "bad-argument", f"reads: expected tables or api, got {reads!r}")
-    clock = clock or Clock(lambda: time.time_ns() // 1_000_000, time.monotonic, time.sleep, random.random)
-    found = Stack(stack, queue_url, tables, boards, api_url, token, session, clock)
-    source: Reads = ApiReads(found.api)
-    if reads == "tables" or (reads is None and found.has_boards):
-        source = TableReads(found.answers, found.scores, clock)
-    return Standings(source, Queue(found.sqs, found.queue_url, found.boards_if_any, clock, new_id))
-
-
-class Standings:
-    """A client of a stack; `connect` makes one."""
-
-    def __init__(self, reads: Reads, queue: Queue) -> None:
-        self._reads = reads
-        self._queue = queue
-        self._definitions: TtlCache[str, Mapping[str, Any]] = TtlCache(queue.clock, BOARD_TTL_S)
-
-    # Posting.
-
-    def post(
-        self,
-        board: str | Sequence[str] | None = None,
-        member: str | None = None,
-        *,
-        id: str | None = None,  # noqa: A002 - the field's name
-        at: datetime | str | None = None,
-        note: Mapping[str, Any] | None = None,
-        set: bool = False,  # noqa: A002 - the field's name
-        updates: Sequence[Mapping[str, Any]] | None = None,
-        metrics: Mapping[str, Number] | None = None,
-        **amounts: Number,
-    ) -> str:
-        """Post one event, and return its id: `post("berlin-2026", "u123", points=3)` is such as `"5f0c…"`.
-
-        The fields are those of docs/reference/events.md; `metrics` is for a metric that is called like one of them. An
-        event without `id` gets a new one, and without `at` the time of now. Posted twice with one id, it counts once.
-
-        Raises BadArgument if the definitions do not allow it, and PostError if the queue did not take it.
-        """
-        metrics = {**(metrics or {}), **amounts}
-        return self.post_event(event_of(board, member, id, at, note, set, updates, metrics))
-
-    def post_event(self, event: Event) -> str:
-        """Post an event in the form of docs/reference/events.md, and return its id. Raises as `post` does."""
-        ready = self._queue.prepare(event, self._queue.clock.now())
-        self._queue.send([ready])
-        return str(ready.event["id"])
-
-    def batch(self) -> Batch:
-        """Post many events: `with standings.batch() as batch: batch.post("berlin-2026", "u7", points=1)`.
-
-        They are sent ten at a time. At the end of `with`, all are on the queue. If not, PostError names those that are
-        not.
-        """
-        return Batch(self._queue)
-
-    def event(self, event_id: str) -> "answer_types.EventStatus | None":
-        """What became of an event: `{"id": "0197f2c4", "status": "counted", "at": "2026-11-21T10:15:01.000Z"}`.
-
-        None if nothing is known of it: it is on its way, or was counted more than 30 days ago.
-        """
-        try:
-            return cast("answer_types.EventStatus", self._answer("getEvent", {}, {"id": event_id}))
-        except NotFound:
-            return None
-
-    # Reading.
-
-    def board(self, name: str) -> "Board":
-        """A board, whose rankings can be read. It requests nothing."""
-        return Board(name, self._answer, self._ranked)
-
-    def boards(self, prefix: str = "", limit: int = 100, cursor: str | None = None) -> "answer_types.BoardList":
-        """The boards that had an event, by name: `{"boards": [{"board": "berlin-2026"}], "next": None}`."""
-        given: dict[str, Value] = {"prefix": prefix, "limit": limit, "cursor": cursor}
-        return cast("answer_types.BoardList", self._answer("listBoards", {}, given))
-
-    def profile(self, member: str) -> "answer_types.Profile":
-        """A member's profile: `{"name": "Ádám", "picture": None, "country": "HU", "data": None}`. Raises NotFound."""
-        return cast("answer_types.Profile", self._answer("getProfile", {}, {"id": member}))
-
-    def search(self, name: str, board: str | None = None, limit: int = 20) -> "answer_types.FoundMembers":
-        """Members whose names begin like `name`, of a board or of all."""
-        given: dict[str, Value] = {"name": name, "board": board, "limit": limit}
-        return cast("answer_types.FoundMembers", self._answer("getProfile", {}, given))
-
-    def _answer(
-        self, name: str, path: Mapping[str, str], arguments: Mapping[str, Value], body: Any = None
-    ) -> Mapping[str, Any]:
-        given = {each: text_of(value) for each, value in arguments.items() if value is not None and value is not False}
-        return self._reads.answer(name, checked(path), given, body)
-
-    def _ranked(self, board: str, metric: str | None, window: str | None) -> Mapping[str, str]:
-        """The names of a ranking. Those that are not given are in the board's definition."""
-        if metric is None or window is None:
-            definition = self._definitions.get_or_read(board, lambda: self._answer("getBoard", {"board": board}, {}))
-            metric, window = ranked(definition, metric, window)
-        return {"board": board, "metric": metric, "window": window}
-
-
-class Board:
-    """The reads of one board; `Standings.board` makes one.
-
-    Raises NotFound where there is no such board, metric, window, member or period, or it cannot be read any more;
-    BadArgument; and Unavailable.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        answer: Callable[..., Mapping[str, Any]],
-        names: Callable[[str, str | None, str | None], Mapping[str, str]],
-    ) -> None:
-        self.name = name
-        self._answer = answer
-        self._names = names
-
-    def definition(self) -> "answer_types.BoardDefinition":
-        """What the board counts and ranks, by `boards.toml`."""
-        return cast("answer_types.BoardDefinition", self._answer("getBoard", {"board": self.name}, {}))
-
-    def member(
-        self,
-        member: str,
-        *,
-        ranks: bool = False,
-        method: Method | None = None,
-        profiles: bool = False,
-        notes: bool = False,
-    ) -> "answer_types.MemberScores":
-        """A member's scores in all metrics and windows; with `ranks` also its ranks."""
-        given: dict[str, Value] = {"id": member, "ranks": ranks, "method": method, "profiles": profiles, "notes": notes}
-        return cast("answer_types.MemberScores", self._answer("getMember", {"board": self.name}, given))
-
-    def rank(self, member: str, *, previous: bool = False, **ranking: Unpack[Shown]) -> "answer_types.MemberRank":
-        """A member's rank: `{…, "rank": 211, "total": 1539, "score": 50, "percentile": 86.35}`.
-
-        `previous`: also its rank in the period before. Raises NotFound with kind `not-ranked`, and others.
-        """
-        return cast("answer_types.MemberRank", self._read("getRank", ranking, member=member, previous=previous))
-
-    def rank_of_score(self, score: Number | str, **ranking: Unpack[Ranking]) -> "answer_types.ScoreRank":
-        """The rank that a score would have: `{…, "rank": 12, "above": 11, "at": 2, "below": 288}`."""
-        return cast("answer_types.ScoreRank", self._read("getRank", ranking, score=score))
-
-    def ranks(
-        self, members: Iterable[str], *, previous: bool = False, **ranking: Unpack[Shown]
-    ) -> "answer_types.GroupRanks":
-        """The ranks of up to 100 members, in their order, each also within the group."""
-        return cast(
-            "answer_types.GroupRanks", self._read("rankGroup", ranking, {"members": [*members]}, previous=previous)
-        )
-
-    def top(self, limit: int = 10, *, me: str | None = None, **ranking: Unpack[Shown]) -> "answer_types.Page":
-        """The first entries: `{…, "entries": [{"rank": 1, "member": "u9", "score": 912}, …], "next": "AbC…"}`."""
-        return self.page(limit=limit, me=me, **ranking)
-
-    def page(
-        self,
-        *,
-        rank: int | None = None,
-        score: Number | str | None = None,
-        cursor: str | None = None,
-        limit: int = 100,
-        me: str | None = None,
-        **ranking: Unpack[Shown],
-    ) -> "answer_types.Page":
-        """A page of the list: from a position (-1 is the last: the page ends there), a score, or a page's cursor.
-
-        `me` adds the rank of that member, and who is just ahead of it.
-        """
-        given: dict[str, Value] = {"rank": rank, "score": score, "cursor": cursor, "limit": limit, "me": me}
-        return cast("answer_types.Page", self._read("listRanking", ranking, **given))
-
-    def around(
-        self,
-        member: str,
-        *,
-        limit: int | None = None,
-        radius: int | None = None,
-        me: str | None = None,
-        **ranking: Unpack[Shown],
-    ) -> "answer_types.Page":
-        """The page around a member: `limit` entries in all, or `radius` (5) on each side."""
-        given: dict[str, Value] = {"around": member, "limit": limit, "radius": radius, "me": me}
-        return cast("answer_types.Page", self._read("listRanking", ranking, **given))
-
-    def history(self, member: str, periods: int = 14, **ranking: Unpack[Ranking]) -> "answer_types.History":
-        """A member's rank in the last periods of a window, the latest first."""
-        return cast("answer_types.History", self._read("getHistory", ranking, member=member, periods=periods))
-
-    def percentile(self, p: Number | str, **ranking: Unpack[Ranking]) -> "answer_types.PercentileScore":
-        """The score at a percentile: `{…, "p": 90, "score": 61}`."""
-        return cast("answer_types.PercentileScore", self._read("getPercentile", ranking, p=p))
-
-    def distribution(self, buckets: int = 50, **ranking: Unpack[Ranking]) -> "answer_types.Distribution":
-        """The number of members in each range of scores: `{…, "buckets": [{"from": 0, "to": 9, "members": 41}, …]}`."""
-        return cast("answer_types.Distribution", self._read("getDistribution", ranking, buckets=buckets))
-
-    def _read(self, name: str, ranking: Mapping[str, Any], body: Any = None, **arguments: Value) -> Mapping[str, Any]:
-        shown = {each: value for each, value in ranking.items() if each not in ("metric", "window")}
-        names = self._names(self.name, ranking.get("metric"), ranking.get("window"))
-        return self._answer(name, names, {**arguments, **shown}, body)
+    return getattr(standings, name)
