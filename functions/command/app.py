@@ -5,7 +5,7 @@ It also says what became of an event, to whoever may post events.
 
 import os
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 from aws_lambda_powertools.event_handler import Response
 
@@ -13,12 +13,12 @@ from standings import http
 from standings.domain.errors import InvalidBodyError, NotYourMemberError
 from standings.http import check_admin, is_admin, own_member
 from standings.ingest import Posting, event_status
-from standings.runtime.logs import logger
 from standings.wiring import building_blocks, command
 
 _clock = building_blocks.real_clock()
 _MEMBER_CLAIM: Final = os.environ.get("JWT_MEMBER_CLAIM", "")
 _api = http.Api()
+handler = _api.handle
 
 
 @cache
@@ -77,12 +77,6 @@ def delete_profile() -> Response[str]:
     check_admin(_api.event)
     _stored().profiles.remove(_api.arguments["id"])
     return Response(status_code=204, body="")
-
-
-def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Answer an HTTP request in API Gateway's payload format 2.0."""
-    logger.debug("write", extra={"path": event.get("rawPath")})
-    return _api.resolve(event, context)
 
 
 def _own_member() -> str | None:

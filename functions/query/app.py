@@ -1,35 +1,23 @@
 """The query function answers HTTP reads. It cannot write."""
 
 import os
-from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from aws_lambda_powertools.event_handler import Response
 
 from standings import http
-from standings.runtime.logs import logger
 from standings.wiring import building_blocks, query
 
-_answers = query.answers(building_blocks.real_clock())
 _OPEN_READS: Final = os.environ.get("OPEN_READS") == "true"
 # A cache that anyone may ask must not keep what only some may read.
 _api = http.Api(rankings_max_age=int(os.environ.get("READS_MAX_AGE", "0")) if _OPEN_READS else 0)
+_api.answer_from(query.answers(building_blocks.real_clock()))
+handler = _api.handle
 
 _DESCRIPTION: Final = Path(__file__).with_name("openapi.json")
 _PAGE: Final = Path(__file__).with_name("page")
-
-
-def _read(name: str) -> Callable[..., Response[str]]:
-    def answer(**path: str) -> Response[str]:
-        return http.json(_answers.answer(name, path, _api.arguments, _api.document))
-
-    return answer
-
-
-for _name in _answers.reads:
-    _api.route(_name)(_read(_name))
 
 
 @_api.route("getDescription")
@@ -58,9 +46,3 @@ def _listed(name: str) -> list[str]:
 
 if _OPEN_READS:
     _api.page(live_page_)
-
-
-def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Answer an HTTP request in API Gateway's payload format 2.0."""
-    logger.debug("read", extra={"path": event.get("rawPath")})
-    return _api.resolve(event, context)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from hashlib import blake2b, sha256
 from pathlib import Path
-from typing import Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 from urllib.parse import parse_qsl
 
 import orjson
@@ -34,6 +34,9 @@ from standings.domain.errors import (
 )
 from standings.runtime.logs import logger, stack_of
 from standings.stores import StoreUnavailableError
+
+if TYPE_CHECKING:
+    from standings.read.dispatch import Answers
 
 # Responses: JSON, the live page, reads whose answer the client already has, and problem documents (RFC 9457).
 
@@ -228,13 +231,30 @@ class Api:
 
         return add
 
+    def answer_from(self, answers: "Answers") -> None:
+        """Answer every read from the tables."""
+        self.answers = answers
+        for name in answers.reads:
+            self.route(name)(self._read(name))
+
+    def _read(self, name: str) -> Callable[..., Response[str]]:
+        def answer(**path: str) -> Response[str]:
+            return json(self.answers.answer(name, path, self.arguments, self.document))
+
+        return answer
+
     def page(self, function: Callable[[], Response[str]]) -> None:
         """Make a function the answer to `/`: a page for people, whose script reads the arguments."""
         self._routes.add(("GET", "/"))
         self._app.route("/", "GET")(_without_text_of_bugs(function))
 
+    def handle(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
+        """Answer an HTTP request in API Gateway's payload format 2.0: the function's handler."""
+        logger.debug("request", extra={"path": event.get("rawPath")})
+        return self.resolve(event, context)
+
     def resolve(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
-        """Answer an HTTP request in API Gateway's payload format 2.0."""
+        """Answer an HTTP request, without the body if it is a `HEAD`."""
         http = event["requestContext"]["http"]
         if http["method"] == "OPTIONS":
             return preflight()

@@ -193,7 +193,8 @@ class RankingReads:
         self.limits = limits
         self._read, self._store = request.read, request.store
         self.ranking = ranking
-        self._lists = lists_of(ranking)
+        # A rolling window alone has its entries in several lists.
+        self._lists = lists_of(ranking) if ranking.window.rolling else (ranking.key,)
         self._known_shards = known_shards
         self._shards = max(known_shards.get(ranking.key) or 1, ranking.metric.shards)
 
