@@ -30,10 +30,10 @@ DAYS: Final = [TODAY - timedelta(days=2), TODAY - timedelta(days=1), TODAY]
 @pytest.fixture
 def league(deployment: Deployment) -> Callable[[str, str, date], Any]:
     """Deploys the example: days, groups of five, of which the first two rise and the last falls. Calls its API."""
-    given = {name: deployment.outputs[name] for name in OUTPUTS} | dict(one.split("=") for one in target())
+    given = dict(one.split("=") for one in target())
     rules = {"GroupSize": str(SIZE), "Rise": "2", "Fall": "1", "Window": "day", "PatienceHours": "72"}
     place = {"BoardPrefix": "tier", "Timezone": f"Etc/GMT{WEST:+}"}
-    name = deploy(deployment, "leagues", **given, **rules, **place)["ApiFunctionName"]
+    name = deploy(deployment, "leagues", *OUTPUTS, **given, **rules, **place)["ApiFunctionName"]
 
     def call(method: str, member: str, day: date) -> Any:
         request = {

@@ -20,9 +20,8 @@ PATIENCE_S: Final = 60
 
 
 def test_a_function_of_another_stack_posts_and_reads(deployment: Deployment) -> None:
-    given = {name: deployment.outputs[name] for name in (*OUTPUTS, *TABLES)}
     parameters = dict(one.split("=") for one in target())
-    function = deploy(deployment, "reader", **given, **parameters)["RunFunctionName"]
+    function = deploy(deployment, "reader", *OUTPUTS, *TABLES, **parameters)["RunFunctionName"]
     count(deployment, [event("demo-reader", "ahead", 5)])
 
     def run(**said: Any) -> Any:
