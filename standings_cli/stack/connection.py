@@ -6,7 +6,6 @@ AWS's packages are imported at first use: they take longer than all the rest of 
 import argparse
 import json
 import os
-import re
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -27,7 +26,6 @@ _CLONE: Final = Path(__file__).parents[2]
 _READ_TIMEOUT_S: Final = 60
 _LAMBDA_READ_TIMEOUT_S: Final = 930  # a call of the maintenance function takes up to 15 minutes
 _REGION: Final = "us-east-1"
-_API_HOST: Final = re.compile(r"\.execute-api\.([a-z0-9-]+)\.amazonaws\.")
 
 
 class Connection:
@@ -44,11 +42,12 @@ class Connection:
     @cached_property
     def api(self) -> "Api":
         """The HTTP API. Requests are signed if there are credentials and no token."""
-        from standings.client.api import Api, Signature, Transport  # noqa: PLC0415 - at first use
+        from standings.client.api import Api, Transport, signature  # noqa: PLC0415 - at first use
 
-        credentials = None if self._options.token else self._session.get_credentials()
-        signature = None if credentials is None else Signature(credentials, self._region)
-        return Api(self.api_url, Transport(local=self._options.local), signature, self._options.token)
+        signs = None
+        if not self._options.token:  # with one, AWS's packages are not imported
+            signs = signature(self._session.get_credentials(), self.api_url, self._session.region_name)
+        return Api(self.api_url, Transport(local=self._options.local), signs, self._options.token)
 
     @cached_property
     def maintenance(self) -> "Maintenance":
@@ -81,18 +80,13 @@ class Connection:
             config = config.merge(Config(proxies={}))
         return self._session.client(service, endpoint_url=self._endpoint_url, config=config)
 
-    @property
-    def _region(self) -> str:
-        """The region to sign for: the one in the API's address, or the configured one."""
-        in_address = _API_HOST.search(self.api_url)
-        return in_address[1] if in_address else self._session.region_name or _REGION
-
     @cached_property
     def api_url(self) -> str:
         url = self._options.api_url or self._served.get("api_url")
         if url is None and self._endpoint_url is not None:
-            # A local AWS serves its APIs at its own address, since few clients resolve their host names.
-            url = f"{self._endpoint_url}/_aws/execute-api/{self._output('ApiId')}"
+            from standings.client.api import local_address  # noqa: PLC0415 - at first use
+
+            url = local_address(self._endpoint_url, self._output("ApiId"))
         url = str(url or self._output("ApiUrl"))
         if "@" in url.partition("://")[2].partition("/")[0]:
             # Errors name the address, and the password would be in them.

@@ -19,6 +19,7 @@ from benchmarks.harness.results_file import REPOSITORY
 from standings.aws.dynamodb.scores import encode_image
 from standings.domain.boards_toml import parse_boards
 from standings.domain.members import EventPart, Image, additions
+from standings.runtime import clock
 from standings.wiring import building_blocks, projector, writer
 from tests.support.awslambda.context import Context
 from tests.support.awslambda.pollers import Message, record_of
@@ -127,7 +128,7 @@ def batches(function: str, boards: str, members: int, size: int, count: int) -> 
     rng = Random(1)
     scores = population.lognormal(rng, members)
     names = list(scores)
-    now = building_blocks.now()
+    now = clock.now()
     family = population.family(boards)
     engine = Engine()
     create_tables(engine)

@@ -81,7 +81,7 @@ class League:
         place = self.divisions.index(division)
         moved = dict.fromkeys(seats, division)
         for member, score in scores:
-            first = next(place for place, (_, other) in enumerate(scores) if other == score)
+            first = next(number for number, (_, other) in enumerate(scores) if other == score)
             if first < rise:
                 moved[member] = self.divisions[place + 1]
             elif first >= len(scores) - fall:

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 import orjson
@@ -82,7 +83,7 @@ def test_an_event_counts_once_with_all_its_fields(stack: Stack, connected: Conne
     client.post(["b", "c"], "u3", id="3", at="2026-11-20T10:00:00+01:00", points=0.5)
     client.post(id="4", updates=[{"board": "b", "member": "u4", "metrics": {"points": Decimal("1e1")}}])
     client.post("b", "u2", id="5", points=7, set=True)
-    client.post_event({"id": "6", "board": "b", "member": "u6", "metrics": {"points": 1}})
+    client.post_event(MappingProxyType({"id": "6", "board": "b", "member": "u6", "metrics": {"points": 1}}))
 
     assert sent(stack)[2] == {
         "id": "2",

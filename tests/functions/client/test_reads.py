@@ -174,6 +174,17 @@ def test_a_store_that_does_not_answer_is_unavailable_in_both(clients: Clients, m
     assert raised[0][0] == "urn:standings:unavailable"
 
 
+def test_so_is_one_that_does_not_say_whether_the_definitions_are_stale(
+    clients: Clients, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: Any) -> Any:
+        raise StoreUnavailableError("Scores is throttled")
+
+    monkeypatch.setattr("standings.read.reader.Request.record", fails)
+    with pytest.raises(Unavailable):
+        clients.tables.board("b").top(metric="points", window="last-9-days")
+
+
 def test_without_an_answer_the_api_is_unavailable_and_without_rights_not_allowed(connected: Connect) -> None:
     with answering((403, '{"message":"Forbidden"}')) as server:
         client = connected(reads="api", api_url=server.address, token=server.address)

@@ -5,6 +5,7 @@ import re
 from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from http import HTTPStatus
 from itertools import count
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
@@ -36,8 +37,6 @@ SQSClient: TypeAlias = "stubs.SQSClient"
 Attributes = dict[str, dict[str, Any]]
 _FILLED_IN: Final[Attributes] = {AT_FILLED_IN: {"DataType": "String", "StringValue": "true"}}
 _MAX_DIGITS: Final = 15
-_TOO_MANY: Final = 429
-_SERVER_ERROR: Final = 500
 _T = TypeVar("_T")
 
 
@@ -113,14 +112,10 @@ def send_until_taken(
                 raise
             untaken = dict.fromkeys(untaken, str(error))
         else:
-            failed = {int(failure["Id"]): failure for failure in answer.get("Failed", [])}
-            reasons = {position: said_of(failure) for position, failure in failed.items()}
-            is_final = {
-                position: bool(failure.get("SenderFault")) and not _is_throttled(failure["Code"])
-                for position, failure in failed.items()
-            }
-            refused |= {position: reason for position, reason in reasons.items() if is_final[position]}
-            untaken = {position: reason for position, reason in reasons.items() if not is_final[position]}
+            untaken = {}
+            for failure in answer.get("Failed", []):
+                is_final = failure.get("SenderFault") and not _is_throttled(failure["Code"])
+                (refused if is_final else untaken)[int(failure["Id"])] = said_of(failure)
         if not untaken or not again(attempt):
             break
     return Taken(refused, untaken)
@@ -131,7 +126,8 @@ def _is_temporary(error: Exception) -> bool:
     if not isinstance(error, ClientError):
         return True
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-    return status >= _SERVER_ERROR or status == _TOO_MANY or _is_throttled(error_code(error))
+    is_overloaded = status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.TOO_MANY_REQUESTS
+    return is_overloaded or _is_throttled(error_code(error))
 
 
 def _is_throttled(code: str) -> bool:

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +28,8 @@ _FIRST_RETRY_S: Final = 0.5
 _MAX_RETRY_S: Final = 4.0
 _RETRIED: Final = frozenset({429, 500, 502, 503, 504})
 _TIMEOUT_S: Final = 35
+_HOST: Final = re.compile(r"\.execute-api\.([a-z0-9-]+)\.amazonaws\.")
+_REGION: Final = "us-east-1"
 _MAX_KEPT: Final = 32  # connections to an address
 
 
@@ -97,6 +100,21 @@ class Signature:
         # A role's credentials are renewed now and then: each attempt reads them again, all at once.
         SigV4Auth(self.credentials.get_frozen_credentials(), "execute-api", self.region).add_auth(signed)
         return dict(signed.headers.items())
+
+
+def signature(credentials: "Credentials | None", url: str, region: str | None) -> Signature | None:
+    """What requests to an address are signed with: for the region in it, or else the one that is configured.
+
+    None without credentials.
+    """
+    in_address = _HOST.search(url)
+    region = in_address[1] if in_address else region or _REGION
+    return None if credentials is None else Signature(credentials, region)
+
+
+def local_address(endpoint: str, api_id: str) -> str:
+    """The address of an API of a local AWS, which serves all at its own: few clients resolve their host names."""
+    return f"{endpoint}/_aws/execute-api/{api_id}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,12 @@
 
 import atexit
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import orjson
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 Number = int | float | Decimal
 Event = Mapping[str, Any]
-MAX_TOGETHER: Final = 10  # Messages that SQS takes at once
 
 
 class Ready(NamedTuple):
@@ -56,10 +56,10 @@ class Queue:
         """Make an event ready to be sent: with an id, and with `now` as its time if it has none. Raises BadArgument."""
         from standings.aws.sqs import MAX_BODY_BYTES  # noqa: PLC0415 - AWS's packages are imported when they are needed
 
-        event = given if "id" in given else {"id": self._new_id(), **given}
+        event = dict(given) if "id" in given else {"id": self._new_id(), **given}
         _check_numbers(event)
         try:
-            ready = posted(orjson.dumps(event, default=_decimal).decode(), event, now, MAX_BODY_BYTES)
+            ready = posted(orjson.dumps(event, default=_known).decode(), event, now, MAX_BODY_BYTES)
             boards = self._boards()
             if boards is not None:
                 parse_event(ready.body, boards, now, at_filled_in=ready.at_filled_in)
@@ -89,7 +89,39 @@ class Queue:
             raise PostError(unsent, len(events))
 
 
-class Batch:
+class Poster(ABC):
+    """Whatever takes events."""
+
+    def post(
+        self,
+        board: str | Sequence[str] | None = None,
+        member: str | None = None,
+        *,
+        id: str | None = None,  # noqa: A002 - the field's name
+        at: datetime | str | None = None,
+        note: Mapping[str, Any] | None = None,
+        set: bool = False,  # noqa: A002 - the field's name
+        updates: Sequence[Mapping[str, Any]] | None = None,
+        metrics: Mapping[str, Number] | None = None,
+        **amounts: Number,
+    ) -> str:
+        """Post one event, and return its id: `post("berlin-2026", "u123", points=3)` is such as `"5f0c…"`.
+
+        The fields are those of docs/reference/events.md; `metrics` is for a metric that is called like one of them. An
+        event without `id` gets a new one, and without `at` the time of now. Posted twice with one id, it counts once.
+
+        Raises BadArgument if the definitions do not allow it, and PostError if the queue did not take it. In a batch
+        the queue is asked with each tenth event, and at the end.
+        """
+        metrics = {**(metrics or {}), **amounts}
+        return self.post_event(_event_of(board, member, id, at, note, set, updates, metrics))
+
+    @abstractmethod
+    def post_event(self, event: Event) -> str:
+        """Post an event in the form of docs/reference/events.md, and return its id. Raises as `post` does."""
+
+
+class Batch(Poster):
     """Events that are sent ten at a time, the last ones when the `with` ends, however it ends.
 
     Threads may share it. Of two events without a time, the later call has the later time.
@@ -110,33 +142,14 @@ class Batch:
         atexit.unregister(self.flush)
         self.flush()
 
-    def post(
-        self,
-        board: str | Sequence[str] | None = None,
-        member: str | None = None,
-        *,
-        id: str | None = None,  # noqa: A002 - the field's name
-        at: datetime | str | None = None,
-        note: Mapping[str, Any] | None = None,
-        set: bool = False,  # noqa: A002 - the field's name
-        updates: Sequence[Mapping[str, Any]] | None = None,
-        metrics: Mapping[str, Number] | None = None,
-        **amounts: Number,
-    ) -> str:
-        """Add an event, as in `Standings.post`, and return its id.
-
-        Raises BadArgument for this event, and PostError if it is the tenth and the queue does not take all ten.
-        """
-        metrics = {**(metrics or {}), **amounts}
-        return self.post_event(event_of(board, member, id, at, note, set, updates, metrics))
-
     def post_event(self, event: Event) -> str:
-        """Add an event in the form of docs/reference/events.md, and return its id. Raises as `post` does."""
+        from standings.aws.sqs import MAX_ENTRIES  # noqa: PLC0415 - as above
+
         with self._lock:
             now = self._latest = max(self._queue.clock.now(), self._latest + 1)
             ready = self._queue.prepare(event, now)
             self._waiting.append(ready)
-            if len(self._waiting) >= MAX_TOGETHER:
+            if len(self._waiting) >= MAX_ENTRIES:
                 self.flush()
         return str(ready.event["id"])
 
@@ -152,7 +165,7 @@ class Batch:
             self._waiting = []
 
 
-def event_of(
+def _event_of(
     board: str | Sequence[str] | None,
     member: str | None,
     event_id: str | None,
@@ -192,8 +205,8 @@ def _amounts(event: Event) -> Iterator[tuple[str, Any]]:
         yield from metrics.items() if isinstance(metrics, Mapping) else ()
 
 
-def _decimal(value: Any) -> Any:
-    """A value that JSON does not have, but for us."""
+def _known(value: Any) -> Any:
+    """A value that orjson does not know, as one that it knows: a decimal keeps its digits."""
     if isinstance(value, Decimal):
         return orjson.Fragment(f"{value:f}")
     if isinstance(value, Mapping):

@@ -57,6 +57,12 @@ class TableReads:
 
     def answer(self, name: str, path: Mapping[str, str], arguments: Mapping[str, str], body: Any = None) -> Answer:
         try:
+            return self._answer(name, path, arguments, body)
+        except StoreUnavailableError as error:
+            raise error_of(UNAVAILABLE.status, UNAVAILABLE.kind, UNAVAILABLE.detail) from error
+
+    def _answer(self, name: str, path: Mapping[str, str], arguments: Mapping[str, str], body: Any) -> Answer:
+        try:
             given = Arguments(CALLS[name].arguments, arguments.items())
             if name == "getEvent":
                 return event_status(self._scores(), self._clock, given["id"], with_reason=True)
@@ -66,8 +72,6 @@ class TableReads:
             problem = problem_of(error)
             stale = self._stale(path.get("board", ""), problem)
             raise stale or error_of(problem.status, problem.kind, problem.detail) from error
-        except StoreUnavailableError as error:
-            raise error_of(UNAVAILABLE.status, UNAVAILABLE.kind, UNAVAILABLE.detail) from error
         return found
 
     def _stale(self, board: str, problem: Problem) -> StaleBoards | None:

@@ -1,7 +1,6 @@
 """Finds a stack: its queue, its tables, its API and its definitions, each when a first call needs it."""
 
 import os
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import RLock
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     from standings.client.api import Api
     from standings.read.dispatch import Answers
 
-API_HOST: Final = re.compile(r"\.execute-api\.([a-z0-9-]+)\.amazonaws\.")
-_REGION: Final = "us-east-1"
 T = TypeVar("T")
 _TABLES: Final = ("scores", "rankings", "profiles", "receipts")
 
@@ -50,17 +47,14 @@ class Stack:
         self._queue_url = queue_url
         self._tables = tables or {}
         self._boards = boards
+        self.has_boards = boards is not None or BOARDS_FILE.exists()
+        """Whether there are definitions: those that were given, or those of the stack's layer."""
         self._api_url = api_url
         self._token = token
         self._session = session
         self._clock = clock
         self._made: dict[str, Any] = {}
         self._lock = RLock()
-
-    @property
-    def has_boards(self) -> bool:
-        """Whether there are definitions: those that were given, or those of the stack's layer."""
-        return self._boards is not None or BOARDS_FILE.exists()
 
     def boards_if_any(self) -> Boards | None:
         """The definitions; None if there are none."""
@@ -106,18 +100,16 @@ class Stack:
 
     def api(self) -> "Api":
         """The API. Requests carry the token, or are signed if there are credentials."""
-        from standings.client.api import Api, Signature, Transport  # noqa: PLC0415 - with the first read
+        from standings.client.api import Api, Transport, local_address, signature  # noqa: PLC0415 - with the first read
 
         def make() -> "Api":
             local = os.environ.get("AWS_ENDPOINT_URL")
             url = self._api_url
             if url is None and local:
-                # A local AWS serves its APIs at its own address, since few clients resolve their host names.
-                url = f"{local}/_aws/execute-api/{self._output('ApiId', 'api_url')}"
+                url = local_address(local, self._output("ApiId", "api_url"))
             url = url or self._output("ApiUrl", "api_url")
-            credentials = None if self._token else self._aws().get_credentials()
-            signature = None if credentials is None else Signature(credentials, self._region(url))
-            return Api(url, Transport(local=bool(local)), signature, self._token, self._clock.sleep, self._clock.random)
+            signs = None if self._token else signature(self._aws().get_credentials(), url, self._region())
+            return Api(url, Transport(local=bool(local)), signs, self._token, self._clock.sleep, self._clock.random)
 
         return self._once("api", make)
 
@@ -132,16 +124,11 @@ class Stack:
 
         return self._once("session", lambda: self._session or get_session())
 
-    def _region(self, url: str) -> str:
-        """The region to sign for: the one in the API's address, or the session's."""
-        in_address = API_HOST.search(url)
-        if in_address:
-            return in_address[1]
+    def _region(self) -> str | None:
         session = self._aws()
-        region = (
-            session.get_config_variable("region") if hasattr(session, "get_config_variable") else session.region_name
-        )
-        return str(region or _REGION)
+        is_botocore = hasattr(session, "get_config_variable")
+        region: str | None = session.get_config_variable("region") if is_botocore else session.region_name
+        return region
 
     def _table(self, name: str) -> str:
         return self._tables.get(name) or self._output(f"{name.title()}TableName", f"tables[{name!r}]")

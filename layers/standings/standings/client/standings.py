@@ -1,19 +1,17 @@
 """The client of a stack, and of its boards: every call."""
 
-import random
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import date, datetime
+from collections.abc import Callable, Iterable, Mapping
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast
 from uuid import uuid4
 
 from standings.client.errors import BadArgument, NotFound
-from standings.client.posts import Batch, Event, Number, Queue, event_of
+from standings.client.posts import Batch, Event, Number, Poster, Queue
 from standings.client.reads import ApiReads, Reads, TableReads, Value, checked, ranked, text_of
 from standings.client.stack import Stack
 from standings.domain.boards import BOARD_TTL_S
-from standings.runtime.clock import Clock, TtlCache
+from standings.runtime.clock import Clock, TtlCache, real_clock
 
 if TYPE_CHECKING:
     from standings.client import answer_types
@@ -70,7 +68,7 @@ def connect(
     """
     if reads not in (None, "tables", "api"):
         raise BadArgument(400, "bad-argument", f"reads: expected tables or api, got {reads!r}")
-    clock = clock or Clock(lambda: time.time_ns() // 1_000_000, time.monotonic, time.sleep, random.random)
+    clock = clock or real_clock()
     found = Stack(stack, queue_url, tables, boards, api_url, token, session, clock)
     source: Reads = ApiReads(found.api)
     if reads == "tables" or (reads is None and found.has_boards):
@@ -78,7 +76,7 @@ def connect(
     return Standings(source, Queue(found.sqs, found.queue_url, found.boards_if_any, clock, new_id))
 
 
-class Standings:
+class Standings(Poster):
     """A client of a stack; `connect` makes one."""
 
     def __init__(self, reads: Reads, queue: Queue) -> None:
@@ -88,31 +86,7 @@ class Standings:
 
     # Posting.
 
-    def post(
-        self,
-        board: str | Sequence[str] | None = None,
-        member: str | None = None,
-        *,
-        id: str | None = None,  # noqa: A002 - the field's name
-        at: datetime | str | None = None,
-        note: Mapping[str, Any] | None = None,
-        set: bool = False,  # noqa: A002 - the field's name
-        updates: Sequence[Mapping[str, Any]] | None = None,
-        metrics: Mapping[str, Number] | None = None,
-        **amounts: Number,
-    ) -> str:
-        """Post one event, and return its id: `post("berlin-2026", "u123", points=3)` is such as `"5f0c…"`.
-
-        The fields are those of docs/reference/events.md; `metrics` is for a metric that is called like one of them. An
-        event without `id` gets a new one, and without `at` the time of now. Posted twice with one id, it counts once.
-
-        Raises BadArgument if the definitions do not allow it, and PostError if the queue did not take it.
-        """
-        metrics = {**(metrics or {}), **amounts}
-        return self.post_event(event_of(board, member, id, at, note, set, updates, metrics))
-
     def post_event(self, event: Event) -> str:
-        """Post an event in the form of docs/reference/events.md, and return its id. Raises as `post` does."""
         ready = self._queue.prepare(event, self._queue.clock.now())
         self._queue.send([ready])
         return str(ready.event["id"])
@@ -132,7 +106,9 @@ class Standings:
         """
         try:
             return cast("answer_types.EventStatus", self._answer("getEvent", {}, {"id": event_id}))
-        except NotFound:
+        except NotFound as error:
+            if error.kind != "no-such-event":
+                raise
             return None
 
     # Reading.

@@ -33,7 +33,7 @@ class Answers:
     """Answers reads from the tables. Threads may share it. Errors are those of a `Request`: RequestError, and others.
 
     `answer("getRank", {"board": "berlin-2026", "metric": "points", "window": "all"}, arguments)` is such as
-    `{"board": "berlin-2026", …, "rank": 211, "score": 50, …}`: docs/reference/api.md has every answer.
+    `{"board": "berlin-2026", …, "rank": 211, "score": 50, …}`: docs/reference/http.md has every answer.
     """
 
     def __init__(self, reader: Reader, people: ProfileCache, search: Search, known_notes: notes.Notes) -> None:

@@ -1,5 +1,7 @@
 """The clock, retries until a deadline, and values that a process keeps for a while."""
 
+import random
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Lock
@@ -39,6 +41,16 @@ class Clock:
     def retry(self, do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Call `do`, retrying while the store is unavailable, for up to `RETRIED_FOR_S`."""
         return self.backoff_for(RETRIED_FOR_S).retry(do, *args, **kwargs)
+
+
+def now() -> int:
+    """The wall clock, in milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+def real_clock(now: Callable[[], int] = now) -> Clock:
+    """The real clock, with real randomness."""
+    return Clock(now, time.monotonic, time.sleep, random.random)
 
 
 class Backoff:

@@ -1,6 +1,5 @@
 """What all functions share: the clock, the AWS clients, and the boards."""
 
-import random
 import time
 from functools import lru_cache
 from typing import Any, Final
@@ -14,7 +13,8 @@ from standings.aws.s3 import FailureBucket
 from standings.catalog import BoardCatalog
 from standings.domain.boards import Boards
 from standings.domain.boards_toml import parse_boards
-from standings.runtime.clock import Clock
+from standings.runtime import clock
+from standings.runtime.clock import Clock, now
 from standings.runtime.environment import BOARDS_FILE, required
 
 CONNECTIONS: Final = 26  # Connections of a client: more than a function's calls at any time
@@ -31,14 +31,9 @@ REPORTING_RESERVE: Final = MAX_CALL_S + 1.0
 _SESSION: Final = get_session()
 
 
-def now() -> int:
-    """Return the wall clock, in milliseconds since 1970."""
-    return time.time_ns() // 1_000_000
-
-
 def real_clock() -> Clock:
     """Return the real clock, with real randomness."""
-    return Clock(now, time.monotonic, time.sleep, random.random)
+    return clock.real_clock(now)
 
 
 def deadline(remaining_milliseconds: int) -> float:
