@@ -45,9 +45,9 @@ class NotFound(ApiError):
 
 
 class StaleBoards(NotFound):
-    """There is no such thing in the client's definitions, which are not those that the board is used with.
+    """The client's definitions do not have it, and the stack uses other definitions for this board.
 
-    The text says which board. Give the client the `boards.toml`, or the version of the layer, that the stack has.
+    The text names the board. Give the client the `boards.toml`, or the version of the layer, that the stack has.
     """
 
 

@@ -192,7 +192,7 @@ def _event_of(
 
 
 def _check_numbers(event: Event) -> None:
-    """Refuse what JSON has no number for: it would be on the queue before somebody says so."""
+    """Refuse what is no number in JSON. Otherwise only the writer would refuse it, after the call has returned."""
     for name, amount in _amounts(event):
         if isinstance(amount, bool) or not isinstance(amount, Number) or not math.isfinite(amount):
             raise _bad_event(f'metrics.{name}: expected a number such as 3 or Decimal("0.5"), got {amount!r}')

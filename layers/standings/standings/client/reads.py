@@ -75,7 +75,7 @@ class TableReads:
         return found
 
     def _stale(self, board: str, problem: Problem) -> StaleBoards | None:
-        """The error instead of one that other definitions explain: the board's record names rankings that ours lack."""
+        """StaleBoards, if the stack's record of the board names rankings that these definitions lack; else None."""
         if problem.kind not in _BY_DEFINITION or not is_board_name(board):
             return None
         from standings.read.reader import Request  # noqa: PLC0415 - it is there: the read has failed with it
@@ -108,9 +108,9 @@ def text_of(value: Value) -> str:
 
 
 def checked(path: Mapping[str, str]) -> Mapping[str, str]:
-    """Names in a path, if a board, a metric and a window can have them; NotFound otherwise.
+    """The names in a path; NotFound for one that no board, metric or window can have.
 
-    An address cannot hold all others, so this is asked before it is made.
+    Some of these do not fit into an address, so the check comes first.
     """
     for kind, name in path.items():
         if kind == "board" and not is_board_name(name):

@@ -30,7 +30,7 @@ class Asked(NamedTuple):
 
 
 class Answers:
-    """Answers reads from the tables. Threads may share it. Errors are those of a `Request`: RequestError, and others.
+    """Answers reads from the tables. Threads may share it. Raises RequestError and StoreUnavailableError.
 
     `answer("getRank", {"board": "berlin-2026", "metric": "points", "window": "all"}, arguments)` is such as
     `{"board": "berlin-2026", …, "rank": 211, "score": 50, …}`: docs/reference/http.md has every answer.
