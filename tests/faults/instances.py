@@ -19,6 +19,7 @@ from standings.domain.boards_toml import parse_boards
 from standings.domain.windows import DAY
 from standings.project import commits
 from standings.project.commits import Pruning
+from standings.runtime import clock as runtime_clock
 from standings.runtime import logs
 from standings.wiring import building_blocks, projector
 from tests.support.aws.environment import ENVIRONMENT
@@ -162,7 +163,8 @@ def patched(world: World) -> Iterator[None]:
         (building_blocks, "boards", boards),
         (building_blocks, "client", lambda _: world.sdk),
         (building_blocks, "time", timing),
-        (building_blocks, "random", SimpleNamespace(random=world.rng.random)),
+        (runtime_clock, "time", timing),
+        (runtime_clock, "random", SimpleNamespace(random=world.rng.random)),
         (projector, "ThreadPoolExecutor", pool),
         (ranking_reads, "ThreadPoolExecutor", pool),
         # The boards here live for days only, so a purge need not look through years of periods.

@@ -13,8 +13,8 @@ from standings.aws.dynamodb.rolling import positions
 from standings.aws.dynamodb.tables import DIGITS, conditional, get_item, log_key, node_key, put_if, transact
 from standings.domain.rolling import LogEntry, Shift, Steps, node_deltas
 from standings.domain.windows import DAY, HOUR, MINUTE, SECOND
+from standings.runtime import clock
 from standings.stores import StoreUnavailableError
-from standings.wiring import building_blocks
 from tests.support.aws.stack import ManualClock
 from tests.support.faults.faulty_client import Faulty, cancelled
 
@@ -114,7 +114,7 @@ def counted_in_another_log(pipeline: Rig) -> None:
         raise cancelled([*["None"] * (len(request["TransactItems"]) - 1), "TransactionConflict"])
 
     chance = SimpleNamespace(random=lambda: 0.9)
-    pipeline.stacks.enter_context(mock.patch.object(building_blocks, "random", chance))
+    pipeline.stacks.enter_context(mock.patch.object(clock, "random", chance))
     stack = pipeline.functions(ROLLING_POINTS)
     pipeline.send(stack, "a", 10)
     pipeline.client.steps.extend([conflict] * 2)
