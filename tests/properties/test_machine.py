@@ -344,7 +344,8 @@ class Machine(RuleBasedStateMachine):
         must, may = set(), set()
         for sent in events:
             refuses = any(
-                self.models[board].refuses(member, amounts) for (board, member), amounts in self.parts(sent).items()
+                self.models[board].refuses(member) or self.models[board].overflows(member, sent.at, amounts, self.now)
+                for (board, member), amounts in self.parts(sent).items()
             )
             refuses = refuses or not self._allows(sent)
             if sent.id in self.accepted:

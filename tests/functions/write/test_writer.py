@@ -175,6 +175,16 @@ def test_an_event_beside_a_duplicate_has_the_room_that_there_is(subject: Subject
     assert subject.total() == near + 130_000_000_000
 
 
+def test_a_period_has_the_bounds_that_a_total_has(subject: Subject) -> None:
+    subject.write(event("1", -LARGE, at="2026-11-20T10:15:00Z"), event("2", 9 * LARGE))
+    written = subject.write(event("3", 2 * LARGE), event("4", LARGE))
+
+    assert [(message.id, str(refusal)) for message, refusal in written.refused] == [
+        ("message-0", "metrics: points in one day would go beyond ±(2^53 - 1) units")
+    ]
+    assert subject.total() == 9 * LARGE
+
+
 def test_several_updates_are_applied_together_or_not_at_all(subject: Subject) -> None:
     pairs = [
         {"board": "b", "member": "m", "metrics": {"points": 2}},

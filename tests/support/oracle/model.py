@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
+from itertools import islice
 from math import inf
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -18,6 +19,7 @@ METHODS = ("competition", "ordinal", "dense")
 CALENDAR = ("hour", "day", "week", "month", "year")
 SEASON = "season"
 ENDING = (*CALENDAR, SEASON)
+TRIAL = ""  # The id of an event that is tried
 NO_NOTES: Mapping[str, Any] = MappingProxyType({})
 NO_AMOUNTS: Mapping[str, int] = MappingProxyType({})
 MAX_UNITS = 2**53 - 1
@@ -154,6 +156,12 @@ class Calendar:
         while on is not None and self.is_readable(window, on, now):
             yield on
             on = self.before(window, on)
+
+    def containing(self, window: str, at: datetime) -> list[datetime]:
+        """An instant in each period of a window that contains this one."""
+        if window in ("all", *ENDING):
+            return [at]
+        return [at, *islice(self.later(window, at), int(window.split("-")[1]) - 1)]
 
     def later(self, window: str, now: datetime) -> Iterator[datetime]:
         """Yield an instant in each later period, without end. A rolling period ends one bucket later each time."""
@@ -366,12 +374,26 @@ class BoardModel:
     """The buckets of the longest rolling window, by kind, if definitions change; see `Counted`."""
     keeps_instants: bool = True
 
-    def refuses(self, member: str, amounts: Mapping[str, int] = NO_AMOUNTS) -> bool:
-        """Whether the board would refuse an event for this member, for it or for a sum that goes beyond the bounds."""
-        if self.registered and member not in self.members:
-            return True
-        sums = {name: units for name, units in amounts.items() if self.metrics[name].aggregate == "sum"}
-        return any(abs(self.sum(name, member) + units) > MAX_UNITS for name, units in sums.items())
+    def refuses(self, member: str) -> bool:
+        """Whether the board would refuse any event for this member."""
+        return self.registered and member not in self.members
+
+    def overflows(self, member: str, at: datetime, amounts: Mapping[str, int], now: datetime) -> bool:
+        """Whether an event would take a sum of this member beyond the bounds, in any period in which it counts."""
+        for name, units in amounts.items():
+            earlier = [event.amounts.get(name, 0) for event in self.counted if event.member == member]
+            if self.metrics[name].aggregate != "sum" or sum(map(abs, earlier)) + abs(units) <= MAX_UNITS:
+                continue
+            trial = replace(self, counted=[*self.counted])
+            trial.count(TRIAL, member, at, {name: units}, now)
+            windows = dict.fromkeys(("all", *self.metrics[name].windows))
+            periods = [(window, on) for window in windows for on in self.calendar.containing(window, at)]
+            for window, on in periods:
+                events = trial.events(name, window, on).get(member, [])
+                counts = any(event.id == TRIAL for event in events)
+                if counts and abs(sum(event.amounts[name] for event in events)) > MAX_UNITS:
+                    return True
+        return False
 
     def sum(self, metric: str, member: str) -> int:
         """What the amounts of a member come to, whenever they counted."""

@@ -16,7 +16,7 @@ from standings.domain.scoring import (
     merge_all,
     place_of,
 )
-from standings.domain.windows import DAY, HOUR, Window
+from standings.domain.windows import DAY, HOUR, NAMES, Window
 
 # A member's item: its accumulators, and how they change when the member is registered, removed or rewritten.
 
@@ -305,7 +305,7 @@ def beyond_bounds(family: Family, image: Image, changed: Iterable[str]) -> str |
             continue
         metric, unit, _, bucket, first = accumulator
         if abs(image.values[attribute]) > MAX_UNITS:
-            return f"{metric.name} in {'all' if unit is None else 'one ' + unit}"
+            return f"{metric.name} in {'all' if unit is None else 'one ' + NAMES[unit]}"
         for window in metric.windows:
             if not window.rolling or window.unit != unit:
                 continue

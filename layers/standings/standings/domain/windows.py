@@ -20,7 +20,7 @@ MAX_SLAB: Final = 16
 _SHORT: Final = 10  # Buckets of a rolling window that has short slabs and blocks
 
 _UNITS: Final[dict[str, Unit]] = {"hour": "h", "day": "d", "week": "w", "month": "m", "year": "y", "season": "s"}
-_NAMES: Final[dict[str, str]] = {"a": "all", **{unit: name for name, unit in _UNITS.items()}}
+NAMES: Final[dict[str, str]] = {"a": "all", **{unit: name for name, unit in _UNITS.items()}}  # By unit: "d" is "day"
 _ROLLING: Final = re.compile(r"last-([1-9][0-9]?)-(hours|days)")
 
 
@@ -82,7 +82,7 @@ def parse_window(name: str) -> Window:
 def window_of(code: str) -> Window:
     """The window of a code; ValueError for an unknown code."""
     rolling = f"last-{code[:-1]}-{'hours' if code.endswith('h') else 'days'}"
-    return parse_window(_NAMES.get(code, rolling))
+    return parse_window(NAMES.get(code, rolling))
 
 
 # Seasons: periods of the window `season`, which a family names. They never overlap, and there may be gaps between.
