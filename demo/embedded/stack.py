@@ -29,7 +29,8 @@ _STACK_NAME = "standings"
 _REGION = "us-east-1"
 _BUILD_TIMEOUT_S = 240
 _DEPLOY_TIMEOUT_S = 120
-_CLIENT_CONFIG = Config(proxies={}, retries={"mode": "standard"}, max_pool_connections=32)
+# An invocation may take as long as a function: a client that sends it again would have two at work.
+_CLIENT_CONFIG = Config(proxies={}, retries={"mode": "standard"}, max_pool_connections=32, read_timeout=900)
 
 
 @dataclass(frozen=True, slots=True)
