@@ -7,6 +7,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from hashlib import sha256
 from typing import Any, Final
 from unittest import mock
@@ -21,7 +22,7 @@ from standings.maintain import settlement
 from standings.maintain.settlement import Files
 from standings.stores import StoreUnavailableError
 from tests.support.aws.stack import Stack, project
-from tests.support.builders.maintenance import call, calls, finish
+from tests.support.builders.maintenance import before, call, calls, finish
 from tests.support.builders.settling import leagues
 from tests.support.builders.settling.leagues import (
     BOARD,
@@ -54,6 +55,29 @@ def play_until_final(stack: Stack, seed: int, board: str = BOARD) -> dict[str, f
 def hide(stack: Stack, member: str) -> None:
     stack.put(f"/boards/{BOARD}/member", {"hidden": True}, id=member)
     project(stack)
+
+
+@pytest.mark.parametrize("task", ["audit", "settle"])
+def test_a_call_that_a_whole_rebuild_overtakes_reports_no_difference(stack: Stack, task: str) -> None:
+    """The generation that the call reads is purged before it reads the rows."""
+    scores = play_until_final(stack, 1)
+    rebuilds = [partial(finish, stack, "rebuild", board=BOARD)]
+    arguments: dict[str, Any] = (
+        {"board": BOARD} if task == "audit" else {"board": BOARD, "window": "day", "period": DAY}
+    )
+    with before(stack.dynamodb, lambda: rebuilds and rebuilds.pop()(), "BatchGetItem", "'Rankings'"):
+        answer = call(stack, task, **arguments)
+
+    assert rebuilds == []
+    (told,) = answer["boards"] if task == "audit" else answer["rankings"]
+    assert (told["drift"], told["examples"]) == (0, [])
+    if task == "settle":
+        assert told["why"] == "the board was rebuilt or deleted meanwhile: try again"
+        assert settle_whole(stack)["rankings"][0]["settled"]
+        assert lines_in(stack.bucket.results) == sorted_lines(scores)
+    else:
+        again = finish(stack, "audit", board=BOARD, cursor=answer["cursor"])
+        assert (answer["done"], again["drift"], again["boards"][0]["looked_at"]["members"]) == (False, 0, len(scores))
 
 
 @pytest.mark.parametrize("part", [7, 41, 50_000])

@@ -1,8 +1,8 @@
 """Calls of maintenance that stop at any request, while other calls and events go on: what is left is right."""
 
 import random
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import count, product
 from pathlib import Path
 from typing import Any, Final
@@ -34,7 +34,16 @@ from tests.support.thoroughness import TIMES, assert_all_met, seeds
 DELETED: Final = "league-2"
 TASKS: Final = ("audit", "rebuild", "delete", "erase", "settle")
 SEEDS: Final = 40
-TRAPS: Final = [f"{one} within {other}" for one, other in product(TASKS, TASKS)]
+JOBS: Final = ("rebuild", "delete")
+KILLED: Final = "a call that Lambda ends"
+WHOLE: Final = [f"a whole job within {other}" for other in TASKS]
+TRAPS: Final = [*(f"{one} within {other}" for one, other in product(TASKS, TASKS)), *WHOLE, KILLED]
+LAMBDA: Final = 900 * SECOND
+"""Milliseconds after which Lambda ends a call of maintenance."""
+
+
+class Killed(BaseException):
+    """Lambda has ended the call: no code of the call runs any more."""
 
 
 class Together:
@@ -48,6 +57,8 @@ class Together:
         self.begun: set[str] = set()
         """Boards whose deletion has begun, and of which no event has counted since."""
         self.working: list[str] = []
+        self.ends: list[int] = []
+        """When Lambda ends each call that is at work, in milliseconds; the innermost is last."""
         self.met: set[str] = set()
         self.numbers = count()
         self.cursors: dict[tuple[str, str], Any] = {}
@@ -56,27 +67,44 @@ class Together:
 
     def before(self, *request: Any) -> None:
         del request
+        self.die()
         often = {"event": 0, "erase": 1, "delete": 0.5}  # An erasure makes few requests
         if self.working and self.rng.random() < often.get(self.working[-1], 0.15) / 6 ** len(self.working):
             with apart():
                 for _ in range(self.rng.choice([1, 1, 15])):
                     self.happen()
+            self.die()
+
+    def die(self) -> None:
+        """End the innermost call of maintenance if its time is over."""
+        if self.working and self.working[-1] != "event" and self.stack.clock() >= self.ends[-1]:
+            self.met.add(KILLED)
+            raise Killed
 
     def happen(self) -> None:
         later = self.rng.choice([1, 1, 2 * SECOND, PROPAGATION_WAIT])
         if later == PROPAGATION_WAIT:  # A projector is at most seconds behind
-            self.working.append("event")
-            project(self.stack)
-            self.working.pop()
+            self.project()
         self.stack.clock.milliseconds += later
         task = self.rng.choice([*TASKS, "rebuild", "event", "event", "event"])
-        self.met |= {f"{task} within {other}" for other in self.working} & set(TRAPS)
+        is_whole = task in JOBS and self.rng.random() < 0.1
+        names = [f"{task} within {other}" for other in self.working]
+        self.met |= {*names, *(f"a whole job within {other}" for other in self.working if is_whole)} & set(TRAPS)
         self.working.append(task)
         try:
-            with suppress(StoreUnavailableError):
-                self.event() if task == "event" else self.call(task)
+            if task == "event":
+                self.event()
+            elif task in JOBS:
+                self.job(task, is_whole=is_whole)
+            else:
+                self.task(task)
         finally:
             self.working.pop()
+
+    def project(self) -> None:
+        self.working.append("event")
+        project(self.stack)
+        self.working.pop()
 
     def event(self) -> None:
         """An event of later than the day. Boards that are being deleted refuse it."""
@@ -99,29 +127,45 @@ class Together:
         self.begun.discard(board)
         self.totals[board], self.days[board] = {}, {}
 
-    def call(self, task: str) -> None:
+    def task(self, task: str) -> None:
         """One call, of little time or much. It begins, or goes on from where a call of its kind has come."""
-        board = DELETED if task == "delete" else self.rng.choice([BOARD, DELETED])
-        seconds = self.rng.choice([0.5, 30, 800])
         if task == "settle":
-            settle(self.stack, seconds, again=self.rng.random() < 0.5)
+            self.ended(partial(settle, self.stack, again=self.rng.random() < 0.5))
             return
-        arguments: dict[str, Any] = {"board": board}
+        of = self.rng.choice([BOARD, DELETED])
         if task == "erase":
             others = [f"m{self.rng.randrange(12):03}"]
-            board = self.rng.choice(sorted(self.erased) if self.erased and self.rng.random() < 0.7 else others)
-            self.erased.add(board)
-            arguments = {"member": board}
-        if task in ("rebuild", "delete"):
-            arguments["begin"] = self.rng.random() < (0.4 if task == "rebuild" else 0.2)
-        else:
-            arguments["cursor"] = self.cursors.get((task, board))
-        answer = call(self.stack, task, seconds=seconds, **arguments)
-        if task == "delete" and arguments["begin"]:
-            self.begun.add(board)
-        self.cursors[task, board] = None if answer["done"] else answer.get("cursor")
-        if task == "audit":
+            of = self.rng.choice(sorted(self.erased) if self.erased and self.rng.random() < 0.7 else others)
+            self.erased.add(of)
+        about: dict[str, Any] = {"member" if task == "erase" else "board": of, "cursor": self.cursors.get((task, of))}
+        answer = self.ended(partial(call, self.stack, task, **about))
+        if answer is not None:
+            self.cursors[task, of] = None if answer["done"] else answer.get("cursor")
+        if answer is not None and task == "audit":
             assert answer["drift"] == 0, answer
+
+    def job(self, task: str, *, is_whole: bool) -> None:
+        """One call of a job, or all calls, as a command makes them while others wait. Some begin the job."""
+        board = DELETED if task == "delete" else self.rng.choice([BOARD, DELETED])
+        begin = self.rng.random() < (0.4 if task == "rebuild" else 0.2)
+        answer = None
+        while answer is None or (is_whole and not answer["done"]):
+            answer = self.ended(partial(call, self.stack, task, board=board, begin=begin))
+            if answer is not None:
+                self.begun |= {board} if task == "delete" and begin else set()
+                begin = False
+                self.project()
+                self.stack.clock.milliseconds += round(answer.get("wait", 0) * SECOND) if is_whole else 0
+
+    def ended(self, do: Callable[..., dict[str, Any]]) -> dict[str, Any] | None:
+        """The answer of a call; None if it has none, because the store failed or Lambda ended the call."""
+        self.ends.append(self.stack.clock() + LAMBDA)
+        try:
+            return do(seconds=self.rng.choice([0.5, 30, 800]))
+        except (StoreUnavailableError, Killed):
+            return None
+        finally:
+            self.ends.pop()
 
     def end(self) -> None:
         """Let everything come to its end, and compare."""

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from standings.catalog import BoardCatalog
-from standings.domain.boards import DELETE, Coverage, Family, Ranking
+from standings.domain.boards import DELETE, BoardRecord, Coverage, Family, Ranking
 from standings.domain.members import Image, open_rankings, readable_rankings
 from standings.domain.rolling import rolling_of, rolling_windows
 from standings.domain.windows import MINUTE, SECOND
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 # - The sorted index lags behind its table. A leaf's entries are counted between two equal snapshots that are `settling`
 #   seconds apart. A leaf that never rests for so long is `unsettled`.
 #
+# A rebuild may purge the generation that a call reads. So before a difference is reported, the board's record is read
+# again: it must name that generation still (`is_read`).
+#
 # So there are no false alarms. An audit may miss a difference while events flow, if moves between two cheap reads of
 # a leaf make up for its wrong counter. The next audit names it. Nothing leads to the row of a rolling window of a
 # member that has neither an item nor a place in the list: it is not seen.
@@ -43,6 +47,13 @@ if TYPE_CHECKING:
 
 GRACE: Final = 15 * MINUTE  # Milliseconds after an item's last change in which the stream may bring it
 PAGE_SIZE: Final = 100  # Members that are listed and compared together
+_FIRST: Final[Mapping[str, Any]] = MappingProxyType({"stage": "members", "slot": 0, "after": None})
+
+
+def is_read(catalog: BoardCatalog, clock: Clock, record: BoardRecord) -> bool:
+    """Whether a board's rankings are still read in the generation of a record that was read before."""
+    now = clock.retry(catalog.current, record.board)
+    return now is not None and not now.deleted and now.generation == record.generation
 
 
 @dataclass(frozen=True)
@@ -67,7 +78,7 @@ class BoardAudit:
         """
         units = self.call.store.units
         if cursor is None or cursor["generation"] != self.generation:
-            cursor = {"stage": "members", "slot": 0, "after": None}
+            cursor = _FIRST
         position = self._audit(cursor)
         after = None if position is None else {"generation": self.generation, **position}
         return self.call.answer(after, self.call.store.units - units)
@@ -215,7 +226,12 @@ class Audits:
         family = self.catalog.boards.family(call.board)
         if family is None:
             raise ValueError(f"no family in boards.toml matches {call.board!r}")
-        return BoardAudit(call, family, record.generation, record.coverage).run(cursor)
+        report = BoardAudit(call, family, record.generation, record.coverage).run(cursor)
+        if report["drift"] and not is_read(self.catalog, self.clock, record):
+            # The next call begins again, in the generation that is read then.
+            call.forget()
+            return call.answer({"generation": record.generation, **_FIRST}, report["read_units"])
+        return report
 
 
 # Audits all boards in turn, for a schedule.

@@ -155,6 +155,11 @@ class AuditCall:
         if kind not in NO_DIFFERENCE and len(self.examples) < MAX_EXAMPLES:
             self.examples.append({"kind": kind.value, **keys})
 
+    def forget(self) -> None:
+        """Drop the findings. What was looked at stays counted."""
+        self.found.clear()
+        self.examples.clear()
+
     def answer(self, cursor: dict[str, Any] | None, units: float) -> dict[str, Any]:
         """The report as JSON. `cursor` is None once the board is done; `units` are read units, approximately."""
         return {

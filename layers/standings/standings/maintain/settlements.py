@@ -14,7 +14,7 @@ from standings.domain.boards import DELETE, BoardRecord, Family, Metric, Ranking
 from standings.domain.errors import bad_argument
 from standings.domain.members import open_rankings
 from standings.domain.windows import NO_SEASON, final_at, instant, label_of, state_of
-from standings.maintain.audit import GRACE
+from standings.maintain.audit import GRACE, is_read
 from standings.maintain.audited_rankings import AuditCall
 from standings.maintain.settlement import (
     ALL_SENT,
@@ -186,6 +186,8 @@ class Settlements:
             settlement = Settlement(call, family, record, ranking, files, attempt.name, place.bus, place.stack)
             after = settlement.run(at, again=again)
         except NotSettledError as error:
+            if error.report is not None and not is_read(self.catalog, self.clock, record):
+                error = NotSettledError("the board was rebuilt or deleted meanwhile: try again")
             report = error.report or {"drift": 0, "found": {}, "examples": []}
             told = {name: report[name] for name in ("drift", "found", "examples")}
             return {**about, "settled": False, "why": str(error), "summary": None, **told}, None
