@@ -104,6 +104,25 @@ def test_a_new_window_can_be_read_once_the_board_is_rebuilt_and_for_what_was_kep
         assert (upkeep.page("day"), upkeep.page("last-2-days")[0]) == ((200, {"tomorrow": 2}), 404)
 
 
+def test_a_new_metric_can_be_read_once_the_board_is_rebuilt(engine: Any, clock: ManualClock) -> None:
+    with running(engine, clock, ALL) as stack:
+        Upkeep(stack).projected("before", 5)
+    read = []
+    for aggregate, points in (("max", 7), ("sum", 50), ("max", 3)):
+        with running(
+            engine, clock, f'{ALL}metrics.best = {{ aggregate = "{aggregate}", windows = ["all"] }}\n'
+        ) as stack:
+            apply(stack, [{**event("m", 1), "id": str(next(NUMBERS)), "metrics": {"best": points}}])
+            clock.milliseconds += PROPAGATION_WAIT
+            read.append(stack.get("/boards/b/best/all")[1]["type"])
+            if len(read) == 3:
+                job(stack, "rebuild")
+                after = stack.get("/boards/b/best/all")[1]["entries"]
+
+    assert read == ["urn:standings:not-built"] * 3
+    assert after == [{"rank": 1, "member": "m", "score": 7}]
+
+
 def test_a_deleted_board_is_gone_and_begins_anew(engine: Any, clock: ManualClock) -> None:
     with running(engine, clock, DAYS) as stack:
         upkeep = Upkeep(stack)
