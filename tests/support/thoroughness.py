@@ -19,10 +19,18 @@ def seeds(some: int, every: int) -> list[object]:
     return [pytest.param(seed, marks=pytest.mark.thorough) if seed >= some else seed for seed in range(every * TIMES)]
 
 
+def thorough_seeds(some: int, every: int) -> range:
+    """The thorough ones of `seeds`."""
+    return range(some, every * TIMES)
+
+
 def assert_all_met(
     folder: Path, name: str, part: Any, parts: Iterable[Any], met: Collection[str], traps: list[str]
 ) -> None:
-    """Remember in a shared folder which traps one part of a test has met. With the last part, all have to be met."""
+    """Remember in a shared folder which traps one part of a test has met. With the last part, all have to be met.
+
+    `parts` are thorough ones alone, since a run may leave out the others.
+    """
     for trap in met:
         (folder / f"{name} trap {traps.index(trap)}").touch()
     (folder / f"{name} part {part}").touch()

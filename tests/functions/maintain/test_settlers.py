@@ -32,13 +32,13 @@ from tests.support.builders.settling.leagues import (
     won,
 )
 from tests.support.faults.faulty_client import Fate, Mortal
-from tests.support.thoroughness import TIMES, assert_all_met, seeds
+from tests.support.thoroughness import assert_all_met, seeds, thorough_seeds
 
 WRITES: Final = frozenset(("put_item", "update_item", "transact_write_items", "delete_item"))
 OTHERS: Final = ("put_object", "get_object", "list_objects_v2", "delete_object", "put_events")
 ATTEMPT: Final = f"{PREFIX}attempt.json"
 CALLERS: Final = ("plain", "again", "schedule")
-SEEDS: Final = 320
+SEEDS: Final = (20, 320)
 TRAPS: Final = [
     "two settlers",
     "a cursor that is older than the seal",
@@ -154,7 +154,7 @@ class Callers:
             assert details.setdefault(event["id"], about) == about
 
 
-@pytest.mark.parametrize("seed", seeds(20, SEEDS))
+@pytest.mark.parametrize("seed", seeds(*SEEDS))
 def test_files_summary_and_prizes_fit_whoever_settles(
     stack: Stack, fate: Fate, seed: int, monkeypatch: pytest.MonkeyPatch, shared_folder: Path
 ) -> None:
@@ -172,7 +172,7 @@ def test_files_summary_and_prizes_fit_whoever_settles(
     files = dict(stack.bucket.results)
     callers.end(again=True)
     assert files | stack.bucket.results == files | {ATTEMPT: stack.bucket.results[ATTEMPT]}
-    assert_all_met(shared_folder, "settlers", seed, range(SEEDS * TIMES), callers.met, TRAPS)
+    assert_all_met(shared_folder, "settlers", seed, thorough_seeds(*SEEDS), callers.met, TRAPS)
 
 
 def test_an_older_call_cannot_settle_what_a_later_one_has_opened_again(
