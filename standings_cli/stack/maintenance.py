@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _MAX_PAUSE_S: Final = 30.0  # a waiting task is asked at least this often, to show its progress
 _ATTEMPTS: Final = 6
 _FIRST_RETRY_S: Final = 1.0
+_ANY_ERROR: Final = "Runtime.HandlerError"
+"""What the embedded AWS calls each error of a function. Lambda calls it by its class."""
 _MISTAKES: Final = frozenset(error.__name__ for error in (ValueError, InvalidArgumentError, NotFoundError))
 
 
@@ -56,8 +58,10 @@ class Maintenance:
             if not failed:
                 return answer
             kind, told = answer.get("errorType", "error"), str(answer.get("errorMessage", ""))
-            if kind in _MISTAKES:
-                is_of_board = told.startswith(("board ", "no family "))
+            is_of_board = told.startswith(("board ", "no family "))
+            # A mistake names the argument that is wrong. That tells it apart where the class has another name.
+            (arguments,) = event.values()
+            if kind in _MISTAKES or (kind == _ANY_ERROR and (is_of_board or told.partition(":")[0] in arguments)):
                 raise InputError(told + (": `standings boards list` shows the boards" if is_of_board else ""))
             error = f"{kind}: {told}"
             if kind != StoreUnavailableError.__name__:

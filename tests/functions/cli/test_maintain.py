@@ -145,6 +145,29 @@ def test_a_day_is_settled_and_listed(stack: Stack, run: Run, monkeypatch: pytest
     assert [prize["winners"] for prize in result["prizes"] if prize["name"] == "silver"] == [silver]
 
 
+@pytest.mark.parametrize("names_errors", [True, False])
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (
+            "settle league-1 --window week-end",
+            "window: expected one that boards.toml settles for this board (day, week)",
+        ),
+        ("settle league-1 --window day --metric runs", "metric: expected one that is ranked in 'day' (points)"),
+        ("settle other-1 --window day", "board 'other-1' has had no event"),
+    ],
+)
+def test_a_mistake_in_a_task_is_one_of_the_command_wherever_the_function_runs(
+    stack: Stack, run: Run, connection: Any, command: str, said: str, names_errors: bool
+) -> None:
+    play(stack, 2)
+    connection.function.names_errors = names_errors
+
+    ran = run(command)
+
+    assert (ran.status, said in ran.err) == (WRONG, True), ran
+
+
 def test_what_is_not_settled_is_said_with_its_reason(stack: Stack, run: Run) -> None:
     play(stack, 2)
     early = run(f"settle league-1 --window day --period {DAY}")

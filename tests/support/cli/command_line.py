@@ -65,12 +65,14 @@ def runner(connection: Any, capsys: pytest.CaptureFixture[str]) -> Run:
 class Lambda:
     """Invokes the maintenance function as the service does: JSON in and out, errors as content.
 
-    In the calls whose numbers, from 0, are in `unavailable`, the store fails after the function has worked.
+    In the calls whose numbers, from 0, are in `unavailable`, the store fails after the function has worked. Errors have
+    the names of their classes, unless `names_errors` is False, as in the embedded AWS.
     """
 
     def __init__(self, stack: Stack, unavailable: Container[int] = ()) -> None:
         self._stack = stack
         self.unavailable = unavailable
+        self.names_errors = True
         self.payloads: list[dict[str, Any]] = []
 
     def invoke(self, FunctionName: str, Payload: bytes) -> dict[str, Any]:  # noqa: N803
@@ -81,7 +83,8 @@ class Lambda:
             if len(self.payloads) - 1 in self.unavailable:
                 raise StoreUnavailableError("Rankings is throttled")
         except Exception as error:  # noqa: BLE001 - as Lambda does
-            content = {"errorType": type(error).__name__, "errorMessage": str(error)}
+            kind = type(error).__name__ if self.names_errors else "Runtime.HandlerError"
+            content = {"errorType": kind, "errorMessage": str(error)}
             return {"FunctionError": "Unhandled", "Payload": io.BytesIO(orjson.dumps(content))}
         return {"Payload": io.BytesIO(json.dumps(answer).encode())}
 
