@@ -1,9 +1,9 @@
-"""Checks a `boards.toml`: `python check_boards.py PATH`. Prints a mistake with its line."""
+"""Checks a `boards.toml`: `python check_boards.py PATH`. Prints the first mistake of each family with its line."""
 
 import sys
 from pathlib import Path
 
-from standings.domain.boards_toml import DefinitionError, parse_boards
+from standings.domain.boards_toml import DefinitionError, mistakes_in, parse_boards
 from standings.runtime.environment import BOARDS_FILE
 
 
@@ -11,9 +11,11 @@ def main(arguments: list[str]) -> int:
     """Return 0 if the file can be deployed, 1 if not."""
     path = Path(arguments[0]) if arguments else BOARDS_FILE
     try:
-        boards = parse_boards(path.read_text(encoding="utf-8"))
-    except DefinitionError as error:
-        print(f"{path.name}:{error.line}: {error.reason}", file=sys.stderr)
+        text = path.read_text(encoding="utf-8")
+        boards = parse_boards(text)
+    except DefinitionError:
+        for mistake in mistakes_in(text):
+            print(f"{path.name}:{mistake.line}: {mistake.reason}", file=sys.stderr)
         return 1
     except (OSError, UnicodeDecodeError) as error:
         print(f"{path}: {error}", file=sys.stderr)

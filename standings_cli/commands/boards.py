@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Final
 
-from standings.domain.boards_toml import DefinitionError, parse_boards
+from standings.domain.boards_toml import DefinitionError, mistakes_in, parse_boards
 from standings_cli.commands.options import Commands, add_csv
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import unknown_status
@@ -88,9 +88,11 @@ def _amounts(least: float | None, most: float | None) -> str:
 def _check(_: Connection, options: argparse.Namespace) -> int:
     path: Path = options.file
     try:
-        families = parse_boards(path.read_text(encoding="utf-8")).families
-    except DefinitionError as error:
-        say(f"{path.name}:{error.line}: {error.reason}")
+        text = path.read_text(encoding="utf-8")
+        families = parse_boards(text).families
+    except DefinitionError:
+        for mistake in mistakes_in(text):
+            say(f"{path.name}:{mistake.line}: {mistake.reason}")
         return DIFFERS
     except (OSError, UnicodeDecodeError) as error:
         say(f"standings: {path}: {error}")

@@ -223,8 +223,9 @@ MISTAKES: list[tuple[str, int, str]] = [
     (family(WEEK, f"prizes.week = [{', '.join([GOLD] * 21)}]"), 4, "week: expected a list of 1 to 20 prizes"),
     (family(WEEK, "prizes.week = [3]"), 4, 'prizes such as [{ ranks = "1", name = "gold" }], got [3]'),
     (family(WEEK, f"prizes.week = [{GOLD}, {GOLD}]"), 4, "expected each name once for a metric"),
-    (family(RUNS, WEEK, f"prizes.week = [{GOLD}]"), 5, "metric: expected one of points, runs, got none"),
+    (family(RUNS, WEEK, f"prizes.week = [{GOLD}]"), 5, 'rank in this window, so add metric = "points"'),
     (prize('rank = "1", name = "a"'), 4, "rank: unknown key"),
+    (prize('ranks = "1", name = "a", method = "dense"'), 4, "method: expected one of competition, ordinal"),
     (prize('ranks = "1", name = "Gold"'), 4, "name: expected a-z, then up to 31 of a-z 0-9 -, got 'Gold'"),
     (prize('ranks = "1"'), 4, "name: expected a-z"),
     (prize('name = "a"'), 4, "a: expected either ranks or percent"),
@@ -288,10 +289,12 @@ def test_each_bound_is_allowed_itself(text: str) -> None:
 
 def test_the_command_that_the_build_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "boards.toml"
-    file.write_text('[boards."*"]\nlate = "soon"\n', encoding="utf-8")
+    file.write_text(f'[boards."*"]\nlate = "soon"\n{family("shards = 0")}\n[boards."c"]\n{POINTS}\n', encoding="utf-8")
 
     assert main([str(file)]) == 1
-    assert "boards.toml:2: late: expected a span such as" in capsys.readouterr().err
+    first, second = capsys.readouterr().err.splitlines()
+    assert "boards.toml:2: late: expected a span such as" in first
+    assert second.startswith("boards.toml:5: shards: expected a whole number")
     assert main([str(tmp_path / "nowhere.toml")]) == 1
     assert main([]) == 0
 

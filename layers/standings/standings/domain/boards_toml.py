@@ -418,9 +418,10 @@ def _prize(path: Path, table: Mapping[str, Any], metrics: list[str]) -> Prize:
         raise Mistake(path, f"{name}: expected either ranks or percent")
     metric = table.get("metric", metrics[0] if len(metrics) == 1 else None)
     if metric not in metrics:
-        raise Mistake(path, f"{name}: metric: expected one of {', '.join(metrics)}, got {_shown(metric)}")
+        advice = "" if metric else f': several metrics rank in this window, so add metric = "{metrics[0]}"'
+        raise Mistake(path, f"{name}: metric: expected one of {', '.join(metrics)}, got {_shown(metric)}{advice}")
     first, last = values["ranks"] or (1, 0)
-    return Prize(name, metric, first, last, values["percent"])
+    return Prize(name, metric, first, last, values["percent"], values["method"])
 
 
 # The keys of families.
@@ -492,27 +493,46 @@ class DefinitionError(ValueError):
 
 def parse_boards(text: str) -> Boards:
     """The boards that a `boards.toml` defines; DefinitionError for the first mistake in it."""
+    families, mistakes = _families(text)
+    if mistakes:
+        raise mistakes[0]
+    return Boards(tuple(families))
+
+
+def mistakes_in(text: str) -> list[DefinitionError]:
+    """The first mistake of each family, by line; empty for a file that can be deployed."""
+    return _families(text)[1]
+
+
+def _families(text: str) -> tuple[list[Family], list[DefinitionError]]:
     try:
         document = tomllib.loads(text, parse_float=_Exact)
     except tomllib.TOMLDecodeError as error:
         where = re.search(r"\(at line ([0-9]+)", str(error))
-        line = int(where[1]) if where else text.count("\n") + 1
-        raise DefinitionError(line, str(error)) from error
+        return [], [DefinitionError(int(where[1]) if where else text.count("\n") + 1, str(error))]
+    found: list[Family] = []
+    mistakes: list[Mistake] = []
     try:
-        return Boards(tuple(_families(document)))
+        for pattern, table in _patterns(document):
+            try:
+                found.append(_family(("boards", pattern), table))
+            except Mistake as mistake:
+                mistakes.append(mistake)
     except Mistake as mistake:
-        raise DefinitionError(line_of(text, mistake.path), str(mistake)) from mistake
+        mistakes.append(mistake)
+    errors = [DefinitionError(line_of(text, mistake.path), str(mistake)) for mistake in mistakes]
+    return found, sorted(errors, key=lambda error: error.line)
 
 
-def _families(document: Mapping[str, Any]) -> Iterator[Family]:
+def _patterns(document: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+    """The families' patterns with their tables."""
     for key in document:
         if key != "boards":
             raise Mistake((key,), 'unknown key, expected families of boards such as [boards."berlin-*"]')
     boards = document.get("boards", {})
     if not isinstance(boards, dict) or not boards:
         raise Mistake(("boards",), f'expected a family of boards such as [boards."*"], got {boards!r}')
-    for pattern, table in boards.items():
-        yield _family(("boards", pattern), table)
+    return boards.items()
 
 
 def _family(path: Path, table: Any) -> Family:
