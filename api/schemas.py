@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, get_args
 
 from standings.calls import CALLS
-from standings.domain.boards import MAX_MEMBER_BYTES, MAX_UNITS, AggregateFunction, Members, Order, Ties
+from standings.domain.boards import MAX_MEMBER_BYTES, MAX_UNITS, AggregateFunction, Members, Order, PrizeMethod, Ties
 from standings.domain.boards_toml import MAX_DECIMALS, MAX_METRICS, METRIC_NAME
 from standings.domain.events import MAX_BOARDS, MAX_ID_LENGTH, MAX_UPDATES
 from standings.domain.profiles import MAX_NAME_LENGTH, MAX_PICTURE_LENGTH
@@ -316,7 +316,26 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
             "windows": listed("WindowDefinition"),
         },
     ),
-    "WindowDefinition": record("A window in which a metric is ranked, and its current period.", named("window period")),
+    "WindowDefinition": record(
+        "A window in which a metric is ranked, and its current period.",
+        {
+            **named("window period"),
+            "prizes?": listed(
+                "Prize", (1, None), "The prizes of a period. Only windows that have some have this field."
+            ),
+        },
+    ),
+    "Prize": record(
+        "A prize of each period of a window: for `ranks`, or for the first `percent` of the members, rounded up.",
+        {
+            "name": text(pattern=_SEASON),
+            "method": choice(
+                get_args(PrizeMethod), "By `competition` equals all win; by `ordinal` ranks are positions of the list."
+            ),
+            "ranks?": text("A rank or a range of ranks, such as `2-3`.", pattern="^[1-9][0-9]*(-[1-9][0-9]*)?$"),
+            "percent?": whole("", (1, 100)),
+        },
+    ),
     # Members and profiles.
     "MemberScores": record(
         "A member's scores in all metrics and windows.",

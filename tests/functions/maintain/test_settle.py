@@ -21,7 +21,7 @@ from standings.domain.errors import InvalidArgumentError
 from standings.maintain import settlement
 from standings.maintain.settlement import Files
 from standings.stores import StoreUnavailableError
-from tests.support.aws.stack import Stack, project
+from tests.support.aws.stack import Stack, apply, project
 from tests.support.builders.maintenance import before, call, calls, finish
 from tests.support.builders.settling import leagues
 from tests.support.builders.settling.leagues import (
@@ -123,6 +123,48 @@ def test_files_and_events_are_those_of_a_sort(stack: Stack, part: int, monkeypat
     for kind, event in (("Prize Won", stack.bus.events[0]), ("Period Settled", settled)):
         said = [name for names, *cells in rows if cells[kind != "Prize Won"] != "-" for name in names.split(", ")]
         assert sorted(said) == sorted(f"`{name}`" for name in event.keys() - {"source", "type"}), kind
+
+
+def test_a_prize_by_ordinal_goes_to_a_position_of_the_list_so_of_equals_to_who_was_first(stack: Stack) -> None:
+    points = {"eve": (9, 8), "dan": (5, 9), "ann": (5, 10), "bob": (5, 11)}
+    apply(
+        stack,
+        [
+            {
+                "id": member,
+                "board": "race-1",
+                "member": member,
+                "at": f"{DAY}T{hour:02}:00:00Z",
+                "metrics": {"points": score},
+            }
+            for member, (score, hour) in points.items()
+        ],
+    )
+    stack.clock.milliseconds = FINAL
+
+    (told,) = settle_whole(stack, board="race-1")["rankings"]
+
+    assert won(stack) == {
+        ("gold", "eve", 1),
+        *(("silver", member, 2) for member in ("dan", "ann")),
+        *(("bronze", member, 2) for member in ("dan", "ann", "bob")),
+        *(("top-75", member, rank) for member, rank in (("eve", 1), ("dan", 2), ("ann", 2))),
+    }
+    assert [prize["winners"] for prize in told["summary"]["prizes"]] == [1, 2, 3, 3]
+
+
+def test_a_boards_definition_has_the_prizes_of_each_window(stack: Stack) -> None:
+    (points,) = stack.get("/boards/race-1")[1]["metrics"]
+
+    assert [window.get("prizes") for window in points["windows"]] == [
+        None,
+        [
+            {"name": "gold", "method": "ordinal", "ranks": "1"},
+            {"name": "silver", "method": "ordinal", "ranks": "2-3"},
+            {"name": "bronze", "method": "competition", "ranks": "2-3"},
+            {"name": "top-75", "method": "ordinal", "percent": 75},
+        ],
+    ]
 
 
 def test_a_period_is_settled_once_and_listed(stack: Stack) -> None:

@@ -85,11 +85,21 @@ class Season(TypedDict):
     ends: str
 
 
+class Prize(TypedDict):
+    """A prize of each period of a window: for `ranks`, or for the first `percent` of the members, rounded up."""
+
+    name: str
+    method: Literal["competition", "ordinal"]
+    ranks: NotRequired[str]
+    percent: NotRequired[int]
+
+
 class WindowDefinition(TypedDict):
     """A window in which a metric is ranked, and its current period."""
 
     window: str
     period: Period
+    prizes: NotRequired[list[Prize]]
 
 
 class MetricDefinition(TypedDict):

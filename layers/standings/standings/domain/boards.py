@@ -29,10 +29,14 @@ MAX_ANNOUNCED: Final = 10_000
 """The most winners of one prize for whom there are events. More are in the files alone."""
 
 
-class Prize(NamedTuple):
-    """A prize of a metric in each period of a window, for members by their competition rank: equals all win.
+PrizeMethod = Literal["competition", "ordinal"]
 
-    The ranks from `first` to `last` win, or with `percent` those up to that share of all members, rounded up.
+
+class Prize(NamedTuple):
+    """A prize of a metric in each period of a window.
+
+    The ranks from `first` to `last` win, or with `percent` those up to that share of all members, rounded up. By
+    `competition` equals share a rank, and all of them win. By `ordinal` a rank is a position of the list.
     """
 
     name: str
@@ -40,6 +44,7 @@ class Prize(NamedTuple):
     first: int
     last: int
     percent: int | None = None
+    method: PrizeMethod = "competition"
 
     def last_rank(self, total: int) -> int:
         """The last rank that wins among so many members."""

@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from decimal import Decimal
 from itertools import pairwise
@@ -20,6 +20,7 @@ from standings.domain.boards import (
     Metric,
     Order,
     Prize,
+    PrizeMethod,
     Ties,
     late_name,
 )
@@ -377,6 +378,7 @@ def _ranks(text: Any) -> tuple[int, int] | None:
 
 
 _PRIZE: Final = {
+    "method": _choice(get_args(PrizeMethod)),
     "metric": Key("a metric", _if(lambda _: True), is_optional=True),
     "name": _name(""),
     "percent": _whole_number(1, 100)._replace(is_optional=True),

@@ -13,7 +13,7 @@ import orjson
 
 from standings.aws.eventbridge import EventBus
 from standings.aws.s3 import ResultsBucket
-from standings.domain.boards import MAX_ANNOUNCED, BoardRecord, Family, Metric, Ranking
+from standings.domain.boards import MAX_ANNOUNCED, BoardRecord, Family, Metric, PrizeMethod, Ranking
 from standings.domain.members import Image, place
 from standings.domain.windows import final_at, instant, label_of
 from standings.maintain.audit import BoardAudit
@@ -282,6 +282,11 @@ def event_id(kind: str, *about: str) -> str:
     return sha256(orjson.dumps([kind, *about])).hexdigest()[:32]
 
 
+def placing(method: PrizeMethod, rank: int, position: int) -> int:
+    """The number of a line that the ranks of a prize are compared with."""
+    return position if method == "ordinal" else rank
+
+
 @dataclass(frozen=True)
 class PrizeEvents:
     """Puts the events of a settlement that were not put yet."""
@@ -344,11 +349,13 @@ class PrizeEvents:
         identity = {**about, "period": self.files.label}.values()
         prizes = [prize for prize in summary["prizes"] if prize["events"] and prize["winners"]]
         last = max((prize["last"] for prize in prizes), default=0)
-        for line in self.files.lines(summary["parts"] if prizes else 0):
+        for position, line in enumerate(self.files.lines(summary["parts"] if prizes else 0), 1):
             if line.rank > last:
                 break
             for prize in prizes:
-                if prize["first"] <= line.rank <= prize["last"]:
+                # Summaries of version 0.2 name no method.
+                method = prize.get("method", "competition")
+                if prize["first"] <= placing(method, line.rank, position) <= prize["last"]:
                     won = {"prize": prize["name"], "rank": line.rank, "member": line.member}
                     yield _event(
                         "Prize Won",
@@ -523,7 +530,7 @@ class Settlement:
             digest.update(line.content)
             written.add(line.rest)
             for prize, first, final in ranges:
-                winners[prize] += first <= rank <= final
+                winners[prize] += first <= placing(prize.method, rank, written.members) <= final
         if (str(written), written.members) != (at["sum"], total):
             raise NotSettledError(
                 f"the files do not hold the {total} members that the audit counted: "
@@ -546,6 +553,7 @@ class Settlement:
                 "prizes": [
                     {
                         "name": prize.name,
+                        "method": prize.method,
                         "first": first,
                         "last": final,
                         "winners": winners[prize],

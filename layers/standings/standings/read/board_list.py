@@ -1,8 +1,9 @@
 """Answers about boards: the list of boards, and the definition of one."""
 
+from collections.abc import Iterable
 from typing import Any, Final
 
-from standings.domain.boards import BOARD_NAME, Metric
+from standings.domain.boards import BOARD_NAME, Metric, Prize
 from standings.domain.errors import bad_argument, being_deleted
 from standings.domain.windows import DAY, HOUR, MINUTE, WEEKDAYS, Timetable, day_text
 from standings.read.pages import encode_name, read_name
@@ -49,7 +50,11 @@ def definition(request: Request, board: str) -> dict[str, Any]:
                 "most": _limit(metric, metric.most),
                 "notes": metric.notes,
                 "windows": [
-                    {"window": window.name, "period": period_of(request.current(board, metric, window))}
+                    {
+                        "window": window.name,
+                        "period": period_of(request.current(board, metric, window)),
+                        **_prizes(family.endings.prizes_of(window.name, metric.name)),
+                    }
                     for window in metric.windows
                 ],
             }
@@ -60,6 +65,15 @@ def definition(request: Request, board: str) -> dict[str, Any]:
 
 def _limit(metric: Metric, units: int | None) -> Any:
     return None if units is None else decimal_of(units, metric.precision)
+
+
+def _prizes(prizes: Iterable[Prize]) -> dict[str, Any]:
+    """The prizes of a window: `{"name": "gold", "method": "competition", "ranks": "1"}` for each; nothing for none."""
+    shown = []
+    for name, _, first, last, percent, method in prizes:
+        ranks = str(first) if first == last else f"{first}-{last}"
+        shown.append({"name": name, "method": method, **({"percent": percent} if percent else {"ranks": ranks})})
+    return {"prizes": shown} if shown else {}
 
 
 def _seasons(timetable: Timetable) -> list[dict[str, str]]:

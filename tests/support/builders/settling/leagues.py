@@ -21,6 +21,16 @@ prizes.day = [
   { ranks = "2-3", name = "silver" },
   { percent = 10, name = "top-10" },
 ]
+[boards."race-*"]
+late = "1 day"
+settle = ["day"]
+metrics.points = { aggregate = "sum", ties = "first", windows = ["all", "day"] }
+prizes.day = [
+  { ranks = "1", name = "gold", method = "ordinal" },
+  { ranks = "2-3", name = "silver", method = "ordinal" },
+  { ranks = "2-3", name = "bronze" },
+  { percent = 75, name = "top-75", method = "ordinal" },
+]
 [boards."cup-*"]
 late = "1 day"
 settle = ["season"]
