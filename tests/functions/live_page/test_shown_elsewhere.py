@@ -215,6 +215,15 @@ LAID_OUT: Final = """() => {
 }"""
 
 
+TALL: Final = """@font-face { font-family: tall; src: local("DejaVu Sans"), local("Liberation Sans");
+    ascent-override: 107%; descent-override: 29%; } .kiosk { font-family: tall; }"""
+"""Type that is as high as Noto Sans, the usual type of many systems."""
+CUT_BELOW: Final = """() => [...document.querySelectorAll("#title, #podium strong, #rows td.who :is(button, .remark)")]
+    .filter(one => one.scrollHeight > Math.max(one.clientHeight, one.offsetHeight) + 1 && one.textContent.length < 12)
+    .map(one => `${one.textContent}: ${one.clientHeight} of ${one.scrollHeight}`)"""
+"""Short names whose room is lower than their type."""
+
+
 @pytest.fixture
 def walls(stack: Stack, score: Score) -> None:
     """A board of forty members, most of them with names of every length, and boards of few members and of equals."""
@@ -281,6 +290,19 @@ def test_every_row_that_is_shown_is_wholly_on_the_screen_in_type_for_five_metres
     assert capitals["podium step"] > capitals["rows score"]
     view.page.set_viewport_size({"width": size[1], "height": size[0]})
     assert rows_laid_out(view) != rows
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: "x".join(map(str, size)))
+def test_nothing_of_a_name_is_cut_below_in_tall_type(hang: Any, size: tuple[int, int]) -> None:
+    view = hang(f"board={BOARD}&window=day", size)
+    view.page.evaluate(f"""() => {{
+        const sheet = new CSSStyleSheet();
+        sheet.replaceSync(`{TALL}`);
+        document.adoptedStyleSheets = [sheet];
+    }}""")
+    rows_laid_out(view)
+
+    assert view.page.evaluate(CUT_BELOW) == []
 
 
 def test_the_first_three_stand_on_a_podium_and_the_list_goes_on_below(hang: Any) -> None:
