@@ -93,7 +93,7 @@ async function lead(row) {
     row.members.textContent = found.total === 1 ? "1 member" : number(found.total) + " members";
     if (first) {
       const name = shownAs(first), score = element("span", "points", number(first.score)), who = element("bdi", "", name);
-      score.append(element("span", "", " " + metric.metric.replaceAll("_", " ")));
+      score.append(element("span", "", " " + unit(first.score, metric.metric)));
       row.leader.replaceChildren(face(name, first.profile?.picture), who, score);
     } else row.leader.textContent = "Nobody is ranked yet.";
     ages();

@@ -112,7 +112,8 @@ async function movement(mine) {
   }
 }
 function arrow(rank, previous) {
-  if (previous === null) return element("span", "same", "new");
+  // Where nobody has a rank of the period before, all are new: that says nothing.
+  if (previous === null) return element("span", "same", [...before.values()].some(Number) ? "new" : "");
   if (previous === undefined) return element("span");
   const by = previous - rank;
   const mark = element("span", by > 0 ? "up" : by < 0 ? "down" : "same", by > 0 ? "▲ " + number(by) : by < 0 ? "▼ " + number(-by) : "–");

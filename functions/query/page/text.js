@@ -16,6 +16,11 @@ function element(name, style = "", text = "") {
   if (text) made.textContent = text;
   return made;
 }
+// The name of a metric behind a score: 1 point, 2 points.
+function unit(score, metric) {
+  const many = metric.replaceAll("_", " ");
+  return Math.abs(score) === 1 ? many.replace(/(ss|x|ch|sh)es$|(?<![siu])s$/, "$1") : many;
+}
 const shownAs = one => one.profile?.name || one.member;
 const countryOf = code => new Intl.DisplayNames(undefined, {type: "region"}).of(code);
 const noted = () => board.metrics.find(one => one.metric === view.metric)?.notes;

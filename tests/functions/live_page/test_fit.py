@@ -6,7 +6,9 @@ from typing import Final
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.support.aws.stack import Stack
 from tests.support.browser.live_page import AXE, DESK, PHONE, WALL, Opener, View
+from tests.support.builders.page_boards import post
 from tests.support.dynamodb.local import NO_NPM
 
 ROWS: Final = """() => [...document.querySelectorAll("#rows tr[data-rank]")].map(row => row.getBoundingClientRect())
@@ -91,6 +93,15 @@ def test_the_first_screen_is_the_list(
     for control in ("#controls", "#member"):
         expect(page.locator(control)).to_be_visible(visible=viewport != PHONE)
     expect(page.locator("#fold")).to_be_visible(visible=viewport == PHONE)
+
+
+@pytest.mark.parametrize("window", ["all", "week", "last-7-days"])
+def test_on_a_desk_the_search_stands_beside_six_windows(open_bare: Opener, stack: Stack, window: str) -> None:
+    post(stack, "prize-1", {"ada": {"points": 1}})
+    page = open_bare(f"board=prize-1&window={window}", viewport=DESK).page
+
+    tops = page.locator("#controls > *:visible").evaluate_all("all => all.map(one => one.getBoundingClientRect().top)")
+    assert max(tops) - min(tops) < 8
 
 
 def test_the_controls_fold_away_and_the_choice_stays_readable(open_page: Opener) -> None:

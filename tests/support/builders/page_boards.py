@@ -13,6 +13,13 @@ metrics.points = { aggregate = "sum", windows = ["all", "day", "last-7-days"] }
 metrics.best_km = { aggregate = "max", precision = 1, windows = ["all"] }
 metrics.breaks = { aggregate = "sum" }
 
+[boards."prize-*"]
+late = "1 day"
+settle = ["day", "week"]
+metrics.points = { aggregate = "sum", ties = "first", windows = ["all", "day", "week", "month", "year", "last-7-days"] }
+prizes.day = [{ ranks = "1", name = "gold" }, { ranks = "2-3", name = "silver" }, { percent = 50, name = "half" }]
+prizes.week = [{ ranks = "1-2", name = "cup", method = "ordinal" }]
+
 [boards."league-*"]
 seasons = [{ name = "first", starts = "2099-01-01", ends = "2099-04-01" }]
 metrics.goals = { aggregate = "sum", windows = ["all", "season"] }
