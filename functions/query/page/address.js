@@ -1,6 +1,6 @@
 // The address: a link shows the same view. Arguments that say how it is shown, such as kiosk, stay.
-const PARTS = ["board", "metric", "window", "period", "member", "prefix"];
-const NOWHERE = {board: "", metric: "", window: "", period: "", rank: 1, member: "", prefix: ""};
+const PARTS = ["board", "metric", "window", "period", "member", "prefix", "rise", "fall"];
+const NOWHERE = {board: "", metric: "", window: "", period: "", rank: 1, member: "", prefix: "", rise: "", fall: ""};
 function address(of = view) {
   const all = new URLSearchParams(location.search);
   for (const name of [...PARTS, "rank"]) all.delete(name);

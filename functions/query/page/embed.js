@@ -1,7 +1,7 @@
 // A frame in another page (`?embed`): the list alone. Its links open the whole page beside the other one.
 function whole(more = {}) {
   const all = new URLSearchParams();
-  for (const name of ["board", "metric", "window", "period"]) if (view[name]) all.set(name, view[name]);
+  for (const name of ["board", "metric", "window", "period", "rise", "fall"]) if (view[name]) all.set(name, view[name]);
   for (const [name, value] of Object.entries(more)) all.set(name, value);
   return location.origin + location.pathname + "?" + all;
 }

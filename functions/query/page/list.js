@@ -14,6 +14,7 @@ function rows() {
     moved.replaceChildren(...(answer.period.end && before.get(one.member) !== undefined ? [arrow(one.rank, before.get(one.member))] : []));
     return row;
   });
+  zones(made, entries);
   if (made.length !== body.children.length || made.some((row, place) => row !== body.children[place])) {
     const held = document.activeElement;
     body.replaceChildren(...made);

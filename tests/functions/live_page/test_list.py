@@ -448,3 +448,84 @@ def test_notes_are_shown_where_the_metric_keeps_them(open_bare: Opener, stack: S
     said = {"id": "1", "board": "b", "member": "ada", "at": "2026-11-21T10:00:00Z", "metrics": {"points": 9}}
     apply(stack, [{**said, "note": note}])
     expect(open_bare("board=b").page.locator("#rows .remark")).to_have_text(["run: <b>7</b> · km: 4.5"])
+
+
+def worth(tab: View) -> list[tuple[str, str, bool]]:
+    """Of each row the rank, what its place is worth, and whether a line is above it."""
+    tab.settle()
+    found: list[list[Any]] = tab.page.evaluate("""() => [...document.querySelectorAll("#rows tr")].map(row =>
+        [row.dataset.rank, row.querySelector(".worth")?.textContent || "", row.classList.contains("line")])""")
+    return [(rank, said, line) for rank, said, line in found]
+
+
+PLACES: Final = {"ann": 9, "bob": 7, "cem": 7, "dan": 5, "eve": 3, "fay": 2}
+
+
+def test_each_row_says_what_it_wins_and_a_line_ends_the_winners(open_bare: Opener, score: Score) -> None:
+    score(PLACES, board="prize-1")
+    tab = open_bare("board=prize-1&window=day")
+
+    silver = [("2", "silver · half", False)] * 2
+    assert worth(tab) == [("1", "gold · half", False), *silver, ("4", "", True), ("5", "", False), ("6", "", False)]
+    # By position, equals do not share a prize.
+    tab.open("board=prize-1&window=week")
+    assert [(said, line) for _, said, line in worth(tab)[:4]] == [
+        ("cup", False),
+        ("cup", False),
+        ("", True),
+        ("", False),
+    ]
+    tab.open("board=prize-1&window=week&rank=2")
+    assert [said for _, said, _ in worth(tab)[:3]] == ["cup", "", ""]
+    tab.open("board=prize-1&window=all")
+    assert {(said, line) for _, said, line in worth(tab)} == {("", False)}
+    # Who overtakes, wins: the rows stay, and what they say changes.
+    tab.open("board=prize-1&window=day")
+    score({"fay": 90}, board="prize-1")
+    tab.pass_seconds(5)
+    said = {member: words for member, (_, words, _) in zip(tab.members(), worth(tab), strict=True)}
+    assert (said["fay"], said["bob"], said["dan"]) == ("gold · half", "silver · half", "")
+
+
+def test_the_address_draws_the_lines_of_a_league_until_another_board_is_chosen(open_bare: Opener, score: Score) -> None:
+    score(PLACES, board="b-league")
+    score(PLACES, board="b-other")
+    tab = open_bare("board=b-league&window=day&rise=2&fall=5")
+
+    rise, fall = [("1", "rises", False), *[("2", "rises", False)] * 2], [("5", "falls", True), ("6", "falls", False)]
+    assert worth(tab) == [*rise, ("4", "", True), *fall]
+    tab.open("board=b-league&window=day&rise=2&fall=5&embed=6")
+    assert worth(tab) == [*rise, ("4", "", True), *fall]
+    assert "rise=2&fall=5" in (tab.page.locator("#title a").get_attribute("href") or "")
+    tab.open("board=b-league&window=day&rise=2&fall=5")
+    tab.page.click("#all")
+    tab.settle()
+    tab.page.get_by_role("link", name="b-other").click()
+    tab.settle()
+    assert {(said, line) for _, said, line in worth(tab)} == {("", False)}
+    assert "rise" not in tab.page.url
+
+
+@pytest.mark.parametrize(
+    ("metric", "many", "one"),
+    [("points", "2 points", "1 point"), ("best_km", "2 best km", "1 best km"), ("matches", "2 matches", "1 match")],
+)
+def test_a_score_of_one_has_one_point(open_page: Opener, metric: str, many: str, one: str) -> None:
+    tab = open_page("board=run-paris")
+
+    words = [
+        tab.page.evaluate("([score, metric]) => `${score} ${unit(score, metric)}`", [score, metric]) for score in (2, 1)
+    ]
+    assert words == [many, one]
+
+
+def test_in_a_first_period_nobody_is_new(open_bare: Opener, score: Score) -> None:
+    score({"ann": 3, "bob": 2})
+    tab = open_bare("board=b&window=day")
+    tab.pass_seconds(20)
+    assert tab.page.locator("#rows td.moved").all_text_contents() == ["", ""]
+
+    score({"ann": 1}, days_ago=1)
+    tab.open("board=b&window=day")
+    tab.pass_seconds(20)
+    assert tab.page.locator("#rows td.moved").all_text_contents() == ["–", "new"]
