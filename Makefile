@@ -18,6 +18,7 @@ CHECKOV_INSTALLED := $(TOOLS)/checkov/.installed
 DOCS_INSTALLED := $(TOOLS)/docs/.installed
 SCHEMAS_INSTALLED := $(TOOLS)/schemas/.installed
 DEMO_INSTALLED := $(VENV)/.demo-installed
+COST_INSTALLED := $(VENV)/.cost-installed
 DEV_INSTALLED := $(VENV)/.dev-installed
 DYNAMODB_LOCAL_INSTALLED := .local/dynamodb-local/.installed
 AXE_INSTALLED := .local/axe-core/.installed
@@ -95,7 +96,7 @@ rolling: $(DEV_INSTALLED) ## replay a stream of your own in rolling windows, com
 replay: rolling
 
 .PHONY: cost
-cost: $(DEV_INSTALLED) ## dollars of a board of yours: make cost COST_ARGS="--events-per-second 10 --members 1000000"
+cost: $(COST_INSTALLED) ## dollars of a board of yours: make cost COST_ARGS="--events-per-second 10 --members 1000000"
 	@PYTHONPATH=layers/standings $(RUN) -m benchmarks.models.cost.cost $(COST_ARGS)
 
 .PHONY: faults
@@ -220,6 +221,9 @@ $(DEMO_INSTALLED): requirements/demo.txt pyproject.toml $(BOOTSTRAPPED)
 	@$(UV) pip install --quiet --python $(RUN) --no-deps --editable . || \
 		$(BOOTSTRAP)/bin/python -m pip --python $(RUN) install --quiet --no-deps --editable .
 	@ln -sf ../../$(SAM) $(VENV)/bin/sam
+
+$(COST_INSTALLED): requirements/cost.txt $(DEMO_INSTALLED)
+	$(call install,$(VENV),$<)
 
 $(DEV_INSTALLED): requirements/dev.txt $(DEMO_INSTALLED)
 	$(call install,$(VENV),$<)
