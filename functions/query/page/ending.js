@@ -1,5 +1,5 @@
 // How the period ends: what is left of it, until when late events still count, or since when it is final.
-const SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE, DAY = 24 * HOUR, CROWD = 5000;
+const SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE, DAY = 24 * HOUR, CROWD = 5000, SKEW = 5 * MINUTE;
 let due = "";
 
 function ending() {
@@ -16,7 +16,11 @@ function ended({state, final_at, period: {end}}) {
   const open = state === "open", at = open ? end : final_at, left = Date.parse(at) - Date.now();
   // All who look see it end at once. They must not ask at once.
   if (left <= 0 && due !== at) { due = at; setTimeout(hurry, Math.random() * CROWD); }
-  if (!open) return ["Ended " + moment(end), "late events still count until " + moment(at)];
+  if (!open) {
+    // A period is final some minutes after its last late event could have counted: clocks differ.
+    const late = Date.parse(final_at) - SKEW;
+    return ["Ended " + moment(end), Date.now() < late ? "late events still count until " + moment(late) : "final at " + moment(final_at)];
+  }
   const what = rolling() ? "Rolls over" : "Ends";
   return [left > 0 ? `${what} in ${remaining(left)}` : `${what} now`, moment(end)];
 }

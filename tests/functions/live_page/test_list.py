@@ -155,8 +155,12 @@ def test_an_ended_period_says_until_when_late_events_count_and_since_when_it_is_
 ) -> None:
     tab = opened("board=b&window=day&period=2026-11-20", locale="en-US")
     expect(tab.page.locator("#ending")).to_have_text(
-        "Ended Sat, Nov 21, 12:00 AM GMT+1 late events still count until Sun, Nov 22, 12:05 AM GMT+1"
+        "Ended Sat, Nov 21, 12:00 AM GMT+1 late events still count until Sun, Nov 22, 12:00 AM GMT+1"
     )
+    set_clock(stack, "2026-11-21T23:00:30Z")
+    tab = opened("board=b&window=day&period=2026-11-20", locale="en-US")
+    final = "final at Sun, Nov 22, 12:05 AM GMT+1"
+    expect(tab.page.locator("#ending")).to_have_text(f"Ended Sat, Nov 21, 12:00 AM GMT+1 {final}")
     set_clock(stack, "2026-11-21T23:04:30Z")
     tab = opened("board=b&window=day&period=2026-11-20", locale="en-US")
     expect(tab.page.locator("#ending .said")).to_contain_text("Ended")
