@@ -18,7 +18,7 @@ EXAMPLE = Path(__file__).parents[3] / "examples" / "web-page" / "index.html"
 def example(opened: Opener, score: Score) -> View:
     """The page, with a hostile member at the top."""
     score({HOSTILE[0]: 20_000})
-    tab = opened("board=nowhere", missing="status of")
+    tab = opened("board=nowhere", missing="status of|ERR_FAILED")
     tab.instead[r"/\?"] = {"body": EXAMPLE.read_text(encoding="utf-8"), "content_type": "text/html"}
     return tab
 
@@ -74,3 +74,11 @@ def test_it_says_what_is_wrong(example: View, status: int, body: str, said: str)
     example.instead["/points/all"] = {"status": status, "body": body}
     example.open(f"api={ORIGIN}&board=b")
     expect(example.page.locator("#state")).to_have_text(f"No new standings: {said}")
+
+
+def test_what_a_browser_does_not_tell_apart_names_both_causes(example: View) -> None:
+    example.instead["/points/all"] = None
+    example.open(f"api={ORIGIN}&board=b")
+    expect(example.page.locator("#state")).to_have_text(
+        f"No new standings: The API cannot be reached, or its parameter CorsOrigins does not name {ORIGIN}."
+    )
