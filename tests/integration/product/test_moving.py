@@ -61,11 +61,13 @@ def post(stack: Stack, arguments: list[str]) -> None:
     project(stack)
 
 
-def export(redis: Any) -> None:
-    """Run the program of the page, which writes totals.csv."""
+def export(redis: Any, decimals: int = 2) -> str:
+    """Run the program of the page, which writes totals.csv. Return what it says of rounded scores."""
     program = PAGE.partition("```python\n")[2].partition("```")[0]
     port = redis.connection_pool.connection_kwargs["port"]
-    subprocess.run([sys.executable, "-c", program, f"redis://127.0.0.1:{port}", "totals", BOARD, "2"], check=True)
+    arguments = [f"redis://127.0.0.1:{port}", "totals", BOARD, str(decimals)]
+    run = subprocess.run([sys.executable, "-c", program, *arguments], check=True, capture_output=True, text=True)
+    return run.stderr
 
 
 def scores(stack: Stack, window: str = "all") -> dict[str, float]:
@@ -75,6 +77,15 @@ def scores(stack: Stack, window: str = "all") -> dict[str, float]:
 
 def totals(redis: Any) -> dict[str, float]:
     return {member: round(score, 2) for member, score in redis.zrange("totals", 0, -1, withscores=True)}
+
+
+def test_the_program_names_each_score_that_it_rounds(redis: Any, stack: Stack) -> None:
+    del stack  # the file is written in its folder
+    redis.zadd("totals", {"ann": 12.5, "bob": 12, "cem": 0.1})
+    redis.zincrby("totals", 0.2, "cem")
+
+    assert export(redis, 1) == ""
+    assert sorted(export(redis, 0).splitlines()) == ["ann: 12.5 becomes 12", "cem: 0.30000000000000004 becomes 0"]
 
 
 def test_totals_of_redis_land_in_all_alone(stack: Stack, redis: Any, capsys: pytest.CaptureFixture[str]) -> None:
