@@ -249,3 +249,29 @@ def test_the_limits_of_the_example_are_those_of_its_template() -> None:
         assert re.search(
             rf"^  {name}:\n    Type: Number\n    Default: {limit.replace(',', '')}$", template, re.MULTILINE
         )
+
+
+SERVICES: Final = {
+    "ApiGatewayV2": "API Gateway",
+    "ApplicationAutoScaling": "Application Auto Scaling",
+    "CloudWatch": "CloudWatch",
+    "DynamoDB": "DynamoDB",
+    "Events": "EventBridge",
+    "IAM": "IAM",
+    "Lambda": "Lambda",
+    "Logs": "CloudWatch Logs",
+    "S3": "S3",
+    "SQS": "SQS",
+    "Serverless": "Lambda",
+}
+
+
+def test_the_plan_of_a_launch_names_each_service_and_the_writers_concurrency() -> None:
+    text = (PROJECT / "docs" / "how-to" / "deploy.md").read_text(encoding="utf-8")
+    needed = " ".join(text.partition("- **Permissions**")[2].partition("- **Room")[0].split())
+
+    used = {resource["Type"].split("::")[1] for resource in source()["Resources"].values()}
+    assert used == SERVICES.keys()
+    assert [service for service in SERVICES.values() if service not in needed] == []
+    writers = source()["Parameters"]["WriterMaximumConcurrency"]["Default"]
+    assert f"the writer alone takes up to {writers} (`WriterMaximumConcurrency`)" in text
