@@ -52,7 +52,7 @@ def of_peers(result: Result, *, short: bool = False) -> Iterator[str]:
     with PEERS.open(encoding="utf-8", newline="") as lines:
         reads = [row for row in csv.DictReader(lines) if row["README"] or not short]
     columns = [name for name in reads[0] if name not in ("cost", "README")]
-    yield f"| {columns[0]} | {columns[1]} | units | {' | '.join(columns[2:])} |"
+    yield f"| {columns[0]} | {columns[1]} | read units | {' | '.join(columns[2:])} |"
     yield "|---" * (len(columns) + 1) + "|"
     for row in reads:
         cost = costs[row["cost"]] if row["cost"] else ""

@@ -13,12 +13,13 @@ from benchmarks import __main__ as bench
 from benchmarks.harness.results_file import REPOSITORY, Output
 from benchmarks.measure import hot_key, lanes, reads, tabs
 from benchmarks.measure.speed import speed
-from benchmarks.models.cost import cost_page, provisioned, spending
+from benchmarks.models import assumed
+from benchmarks.models.cost import cost_page, league, provisioned, spending
 from benchmarks.models.cost.prices import MILLION, Bill, read_prices
 from benchmarks.models.cost.services import SERVICES
 from tests.faults.safeguards import __main__ as search
 from tests.support.documents.pages import DECISIONS, PAGES
-from tests.template.expansion import source
+from tests.template.expansion import expanded, source
 
 COMMITTED = Output()
 RESULTS = {name: bench.load(name).committed() for name in (*bench.MODULES, *bench.NAMED)}
@@ -215,6 +216,47 @@ def test_what_needs_no_count_of_events_is_what_the_model_says_now() -> None:
     assert json.loads(json.dumps(now)) == {name: COST[name] for name in now}
     at_rest = round(read_prices().total(spending.at_rest()), 2)
     assert {row["month"]["at rest"] for row in COST["loads"]} == {at_rest}
+
+
+def test_a_stack_at_rest_has_the_alarms_of_the_default_parameters() -> None:
+    alarms = list(expanded(source()).of("CloudWatch::Alarm"))
+    assert len(alarms) == assumed.ALARMS
+    assert all("MetricName" in properties for _, properties in alarms)
+    *parts, whole = [row["dollars"] for row in COST["idle"]]
+
+    assert f"of which there are {assumed.ALARMS} by default" in text_of("docs/cost.md")
+    assert f"An idle stack costs ${whole:.0f} a month" in text_of("README.md")
+    assert f"a stack costs [some ${whole:.0f} a month]" in text_of("docs/how-to/deploy.md")
+    assert whole == pytest.approx(sum(parts), abs=0.02)
+
+
+def test_a_club_pays_mostly_for_a_stack_at_rest_and_players_become_events() -> None:
+    rate, _, members = cost_page.CLUB
+    club, many = (
+        row for row in COST["loads"] if row["board"] == "as shipped" and row["events_per_second"] in (rate, 1)
+    )
+    daily, each = 86_400 * rate / members, 86_400 / many["members"]
+
+    said = f"{many['members']:,} players with some nine each. A club of {members} members with three each has {rate}"
+    assert (round(daily), round(each)) == (3, 9)
+    for page in ("README.md", "docs/cost.md"):
+        assert said in text_of(page), page
+    assert club["month"]["at rest"] > sum(club["ways"].values()) / len(club["ways"]) / 2
+    assert club["services"][cost_page.OURS] < club["services"]["Valkey Serverless"]
+    assert "A club pays less than for Valkey" in text_of("README.md")
+
+
+def test_the_tutorial_says_what_a_league_costs() -> None:
+    cost = {row["part"]: row["dollars"] for row in COST["league"]}
+    text = text_of("docs/tutorials/league.md")
+
+    assert cost["in all"] == pytest.approx(sum(dollars for part, dollars in cost.items() if part != "in all"), abs=0.05)
+    assert f"That is ${cost['in all'] / league.WEEKS:.2f} a week" in text
+    assert f"{league.PLAYERS:,} players in groups of thirty, each with three events a day" in text
+    assert (league.GROUP, league.EVENTS, league.LISTS, league.ASKED, league.KEPT) == (30, 3, 6, 1, 4 + 1)
+    # The schedule of the tutorial: every quarter of an hour on one day of the week.
+    assert 'SettleSchedule="cron(0/15 * ? * MON *)"' in text
+    assert league.RUNS == 4 * 24
 
 
 def test_provisioned_tables_pay_where_the_pages_say_so() -> None:

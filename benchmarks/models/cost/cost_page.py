@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.results_file import Output
-from benchmarks.models.assumed import ACCESS_LOGGED, METRICS_LOGGED, SYSTEM_LOGGED
-from benchmarks.models.cost import provisioned, settlements
+from benchmarks.models.assumed import ACCESS_LOGGED, ALARMS, METRICS_LOGGED, SYSTEM_LOGGED
+from benchmarks.models.cost import league, provisioned, settlements
 from benchmarks.models.cost.counted import Settings, Traffic
 from benchmarks.models.cost.prices import MILLION, Bill, Prices, read_prices
 from benchmarks.models.cost.services import CHEAP, KEEPING, SERVICES
@@ -20,6 +20,7 @@ from benchmarks.models.cost.spending import (
     WAYS,
     Counted,
     Load,
+    at_rest,
     counted_reads,
     in_all,
     loads,
@@ -81,11 +82,21 @@ MONTHS: Final[tuple[Rates, ...]] = (
     (1_000.0, 10_000.0, 1_000_000),
 )
 """Events per second, reads per second, members."""
-SERVED: Final[tuple[Rates, ...]] = ((0.1, 1.0, 10_000), *MONTHS)
+CLUB: Final[Rates] = (0.01, 0.1, 300)
+SERVED: Final[tuple[Rates, ...]] = (CLUB, (0.1, 1.0, 10_000), *MONTHS)
 SERVED_BOARDS: Final = {"`all`": ALL, "as shipped": SHIPPED}
 CASES: Final = tuple(f"{board}, {way}" for board in SERVED_BOARDS for way in (API, CLIENT))
 SHORT: Final = (1.0, 10.0, 100.0)
+"""Events per second of the loads that are also computed in other cases."""
+SIZES: Final = (CLUB[0], *SHORT)
 """Events per second of the short table."""
+IDLE: Final = {
+    "queue_requests": "pollers at the queue",
+    "custom_metrics": "metrics",
+    "key_requests": "keys of the tables",
+    "alarms": "alarms",
+}
+"""What a stack at rest pays for, by the names of amounts."""
 OURS: Final = "Standings"
 DSQL: Final = KEEPING[-1]
 DRAWN: Final = (*CHEAP, "durable Valkey", "a Durable Object")
@@ -113,6 +124,7 @@ def measure(out: Output) -> dict[str, Any]:
         ],
         "break_even": [{"rival": rival, **_break_even(prices, SERVICES[rival], reads)} for rival in KEEPING],
         "provisioned": _provisioned(prices, reads, months),
+        "league": list(league.rows(prices, reads)),
     }
 
 
@@ -138,7 +150,14 @@ def computed(prices: Prices, reads: Counted, months: Sequence[Rates]) -> dict[st
             for name, bill in (("AWS's (default)", of_table_keys()), ("yours (`KmsKeyArn`)", of_own_key()))
         ],
         "settlements": list(settlements.rows(prices)),
+        "idle": _idle(prices),
     }
+
+
+def _idle(prices: Prices) -> list[dict[str, Any]]:
+    bill = at_rest() + Bill(alarms=ALARMS)
+    found = [{"part": IDLE[name], "dollars": round(dollars, 2)} for name, dollars in prices.dollars(bill).items()]
+    return [*found, {"part": "in all", "dollars": round(prices.total(bill), 2)}]
 
 
 def _events(prices: Prices, name: str, settings: Settings, amounts: str, kinds: Sequence[Traffic]) -> dict[str, Any]:
@@ -231,14 +250,14 @@ def of_events(result: Result) -> Iterator[str]:
 
 
 def of_sizes(result: Result) -> Iterator[str]:
-    """Return the short table, for the first paragraph and the README: three sizes as shipped, and `all` of ours."""
+    """Return the short table, for the first paragraph and the README: four sizes as shipped, and `all` of ours."""
     in_all = {row["events_per_second"]: row["ways"] for row in result["loads"] if row["board"] == "`all`"}
     return crossed(
         "events/s | reads/s | members",
         (
             (LOAD.format_map(row), name, _dollars(amount))
             for row in result["loads"]
-            if row["board"] == "as shipped" and row["events_per_second"] in SHORT
+            if row["board"] == "as shipped" and row["events_per_second"] in SIZES
             for name, amount in (
                 *((f"{OURS}, as shipped, {way}", row["ways"][way]) for way in (API, CLIENT)),
                 *((f"{OURS}, `all`, {way}", in_all[row["events_per_second"]][way]) for way in (API, CLIENT)),
@@ -254,7 +273,7 @@ def by_load(part: str, columns: Iterable[str], more: str = "") -> Table:
 
     def rows(result: Result) -> Iterator[Row]:
         for row in result["loads"]:
-            if part in row and (part == "services" or row["events_per_second"] >= 1):
+            if part in row and (part in ("services", "ways") or row["events_per_second"] >= 1):
                 cells = {**row["month"], **row[part]}
                 yield {**row, "cells": " | ".join(_dollars(cells[name]) for name in names)}
 
@@ -313,6 +332,7 @@ TABLES: Final[dict[str, Lines]] = {
         "{members:,} | {winners:,} | {read_units:,} | {requests:,} | {events:,} | ${dollars:,.4f}",
         "settlements",
     ),
+    "idle": Table("what | a month", "{part} | ${dollars:,.2f}", "idle"),
     "provisioned": Table(
         f"events/s | reads/s | on demand | {' | '.join(f'provisioned, {shape}' for shape in provisioned.SHAPES)}",
         f"{RATES} | ${{on demand:,.0f}} | {' | '.join(f'${{{shape}:,.0f}}' for shape in provisioned.SHAPES)}",
@@ -326,6 +346,7 @@ TABLES: Final[dict[str, Lines]] = {
         of_prices,
     ),
 }
+LEAGUE: Final = Table("what | a month", "{part} | ${dollars:,.2f}", "league")
 TARGETS: Final = Table(
     f"`TargetUtilization` | {' | '.join(provisioned.SHAPES)}",
     f"{{percent:.0f}} | {' | '.join(f'{{{shape}:.0%}}' for shape in provisioned.SHAPES)}",
@@ -352,6 +373,7 @@ BENCHMARK: Final = Benchmark(
         "docs/cost.md": TABLES,
         "README.md": {"sizes": of_sizes},
         "docs/how-to/provisioned-capacity.md": {"targets": TARGETS},
+        "docs/tutorials/league.md": {"league": LEAGUE},
     },
     pictures=pictures,
 )

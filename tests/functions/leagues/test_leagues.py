@@ -16,6 +16,8 @@ from urllib.parse import quote
 
 import pytest
 
+from benchmarks.harness.meter import Meter
+from benchmarks.models.cost import league
 from demo.embedded.stack import PROJECT
 from tests.support.dynamodb.engine import Engine
 from tests.support.thoroughness import seeds
@@ -144,6 +146,28 @@ def world(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> It
     yield World(app, client, boards, files)
     for module in ("app", "rules", "seats"):
         del sys.modules[module]
+
+
+@pytest.mark.parametrize("world", [0], indirect=True)
+def test_a_player_and_a_week_cost_what_the_tutorial_counts(world: World) -> None:
+    now = datetime(2026, 11, 16, 10, tzinfo=UTC)
+    meter = world.client.client = Meter(world.client.client)
+
+    def units(do: Callable[[], Any]) -> tuple[float, float]:
+        """The read and write units of a call."""
+        before = meter.snapshot()
+        do()
+        total = (meter.snapshot() - before).total
+        return total.read, total.write
+
+    found = [units(partial(world.call, "POST", f"m{number}", now)) for number in range(SIZE)]
+    assert found == [(league.SEAT_READS + league.STATE_READS, league.SEAT_WRITES)] * SIZE
+    assert units(partial(world.call, "GET", "m1", now)) == (league.STATE_READS, 0)
+    board = world.call("GET", "m1", now)[1]["board"]
+    world.boards[board] = {f"m{number}": number for number in range(SIZE)}
+    event = world.settle(board, MONDAY)
+    closed = league.CLOSED_READS, league.CLOSED_WRITES + SIZE * league.MOVED
+    assert units(lambda: world.app.settled(event, None)) == closed
 
 
 def expected(division: int, scores: Scores) -> dict[str, int]:
