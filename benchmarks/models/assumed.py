@@ -24,6 +24,9 @@ MOVE: Final = 0.0002
 ANSWER: Final = 0.015
 """Seconds of the query function for one answer: two rounds of reads, and its own work."""
 
+WAITED: Final = 2 * READ
+"""Seconds of those in which it waits for reads."""
+
 SIDE_BY_SIDE: Final = 8
 """Transactions of different rankings that a projector has in flight at once (`wiring.projector.MAX_CALLS`)."""
 
@@ -31,7 +34,11 @@ WRITES_SIDE_BY_SIDE: Final = 16
 """Single writes that a projector has in flight at once (`wiring.projector.MAX_WRITES`)."""
 
 MEMORY: Final = 1.024
-"""Gigabytes of each function: the template's default."""
+"""Gigabytes of each function: the template's default.
+
+Lambda gives processor in proportion to it, so with half as much a function's own work takes twice as long.
+https://docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html
+"""
 
 METRICS_LOGGED: Final = {"writer": 310, "projector": 295}
 """Bytes of the line of metrics that a run logs. The query function logs nothing for an answer that went well."""
@@ -60,8 +67,11 @@ PER_ITEM: Final = 100
 POLLERS: Final = 5
 """Pollers that Lambda starts for a queue; each gathers batches of its own.
 
+It may go down to `FEW_POLLERS` when there is little to do, but not for a queue with `MaximumConcurrency`.
 https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html
 """
+
+FEW_POLLERS: Final = 2
 
 LONG_POLL: Final = 20.0
 """Seconds of a long poll of an empty queue."""
@@ -86,6 +96,11 @@ MONTH: Final = 730 * 3600.0
 """Seconds of a month in AWS's price pages."""
 
 
-def single_writes(count: float) -> float:
+def single_writes(count: float, memory: float = MEMORY) -> float:
     """Return the seconds that a projector takes for single writes: its own work, and requests, some side by side."""
-    return count * MOVE + ceil(count / WRITES_SIDE_BY_SIDE) * WRITE
+    return worked(count * MOVE, memory) + ceil(count / WRITES_SIDE_BY_SIDE) * WRITE
+
+
+def worked(seconds: float, memory: float) -> float:
+    """Return the seconds that a function of so many gigabytes takes for its own work."""
+    return seconds * MEMORY / memory

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from itertools import product
 from typing import Any, Final
 
@@ -34,6 +35,7 @@ from benchmarks.models.cost.spending import (
     traces,
     used_by,
     waiting,
+    with_few_pollers,
 )
 from benchmarks.pages.plots import plot
 from benchmarks.pages.tables import Lines, Result, Row, Table, crossed
@@ -63,6 +65,14 @@ HABITS: Final = {"every day": None, "two days of seven": 2 / 7, "once a week": 1
 """The shares of days on which a member has events."""
 BATCHING: Final = (1, 2, 5, 10)
 """Seconds of `WriterBatchingWindow`."""
+LESS: Final[dict[str, Callable[[Load], Load]]] = {
+    "by default": lambda load: load,
+    "512 MB": partial(replace, memory=0.512),
+    "256 MB": partial(replace, memory=0.256),
+    "two pollers": with_few_pollers,
+    "two pollers, 512 MB": lambda load: replace(with_few_pollers(load), memory=0.512),
+}
+"""Less of what Lambda is paid for: `FunctionMemory`, and pollers of the queue."""
 LOGS: Final = {
     "a batch of the writer: metrics": METRICS_LOGGED["writer"],
     "a batch of the projector: metrics": METRICS_LOGGED["projector"],
@@ -206,6 +216,7 @@ def _month(prices: Prices, load: Load, reads: Counted) -> dict[str, Any]:
         "habits": {habit: whole(one) for habit, one in lived.items()},
         "units": {habit: round(used_by(one).write_units, 2) for habit, one in lived.items()},
         "windows": {f"{seconds} s": whole(waiting(load, seconds)) for seconds in BATCHING},
+        "less": {name: whole(less(load)) for name, less in LESS.items()},
         "committed": {name: total(bill) for name, bill in provisioned.committed(prices, load, reads).items()},
     }
 
@@ -315,6 +326,7 @@ TABLES: Final[dict[str, Lines]] = {
     "logs": Table("line | bytes | a million", "{line} | {bytes:,} | ${dollars:.2f}", "logs"),
     "habits": by_load("habits", HABITS),
     "windows": by_load("windows", [f"{seconds} s" for seconds in BATCHING]),
+    "less": by_load("less", LESS),
     "committed": by_load("committed", provisioned.COMMITTED),
     "break_even": Table(
         f"beside | {' | '.join(CASES)}",

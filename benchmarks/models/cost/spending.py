@@ -56,16 +56,25 @@ class Load:
     """Events in a producer's request."""
     way: str = API
     """The way of its reads."""
+    memory: float = assumed.MEMORY
+    """Gigabytes of each function."""
+    pollers: int = assumed.POLLERS
 
 
-def gathered(events_per_second: float, window: float) -> int:
+def gathered(events_per_second: float, window: float, pollers: int = assumed.POLLERS) -> int:
     """Return the usual batch of the writer at this rate and batching window."""
-    return max(1, min(1_000, round(events_per_second * window / assumed.POLLERS)))
+    return max(1, min(1_000, round(events_per_second * window / pollers)))
 
 
 def waiting(load: Load, window: float) -> Load:
     """Return a load at another `WriterBatchingWindow`, in seconds."""
     return replace(load, traffic=replace(load.traffic, batch=gathered(load.events_per_second, window)))
+
+
+def with_few_pollers(load: Load) -> Load:
+    """Return a load at the default batching window, at which Lambda has made the pollers few."""
+    batch = gathered(load.events_per_second, 1, assumed.FEW_POLLERS)
+    return replace(load, pollers=assumed.FEW_POLLERS, traffic=replace(load.traffic, batch=batch))
 
 
 def loads(settings: Settings, rates: Sequence[tuple[float, float, int]]) -> Iterator[tuple[dict[str, Any], Load]]:
@@ -94,34 +103,33 @@ def of_event(load: Load) -> Bill:
     batch = load.traffic.batch
     used = used_by(load)
     rankings = load.settings.metrics * len(load.settings.windows)
-    writer = (
-        assumed.INVOCATION
-        + batch * assumed.EVENT
-        + ceil(batch * used.writer_transactions) * (assumed.TRANSACTION + (assumed.READ if used.read_units else 0.0))
-    )
+    writer = assumed.worked(assumed.INVOCATION + batch * assumed.EVENT, load.memory) + ceil(
+        batch * used.writer_transactions
+    ) * (assumed.TRANSACTION + (assumed.READ if used.read_units else 0.0))
     transactions = batch * used.projector_transactions
     consecutive = max(ceil(transactions / load.boards / rankings), transactions / assumed.SIDE_BY_SIDE)
+    own = assumed.INVOCATION + batch * (used.records * assumed.EVENT + used.moves * assumed.MOVE)
     projector = (
-        assumed.INVOCATION
-        + batch * (used.records * assumed.EVENT + used.moves * assumed.MOVE)
+        assumed.worked(own, load.memory)
         + consecutive * assumed.TRANSACTION
-        + assumed.single_writes(batch * used.single_writes)
+        + assumed.single_writes(batch * used.single_writes, load.memory)
     )
     return Bill(
         write_units=used.write_units,
         read_units=used.read_units,
         queue_requests=1 / load.sent_together + 2 / min(MAX_RECEIVED, batch),
         invocations=2 / batch,
-        gigabyte_seconds=assumed.MEMORY * (writer + projector) / batch,
+        gigabyte_seconds=load.memory * (writer + projector) / batch,
         logged_gigabytes=sum(assumed.METRICS_LOGGED.values()) / batch / GIGABYTE,
     )
 
 
-def of_read(read_units: float, way: str = API) -> Bill:
+def of_read(read_units: float, way: str = API, memory: float = assumed.MEMORY) -> Bill:
     """Return the amounts of one read that goes well."""
     bill = Bill(read_units=read_units)
     if way != CLIENT:
-        bill += Bill(invocations=1, gigabyte_seconds=assumed.MEMORY * assumed.ANSWER)
+        seconds = assumed.WAITED + assumed.worked(assumed.ANSWER - assumed.WAITED, memory)
+        bill += Bill(invocations=1, gigabyte_seconds=memory * seconds)
     if way in (API, UNLOGGED):
         bill += Bill(api_requests=1)
     return bill + Bill(logged_gigabytes=assumed.ACCESS_LOGGED / GIGABYTE) if way == API else bill
@@ -159,9 +167,9 @@ def of_storage(load: Load) -> Bill:
     return Bill(stored_gigabytes=scores + receipts + rankings, recoverable_gigabytes=scores + receipts)
 
 
-def at_rest() -> Bill:
+def at_rest(pollers: int = assumed.POLLERS) -> Bill:
     """Return the amounts of a month without load: pollers at the queue, the stack's own metrics, the tables' keys."""
-    polls = assumed.POLLERS * assumed.MONTH / assumed.LONG_POLL
+    polls = pollers * assumed.MONTH / assumed.LONG_POLL
     return Bill(queue_requests=polls, custom_metrics=assumed.METRICS) + of_table_keys()
 
 
@@ -175,9 +183,9 @@ def of_month(load: Load, reads: Counted) -> dict[str, Bill]:
     units = units_of_reads(load, reads)
     return {
         "events": of_event(load).times(events),
-        "reads": of_read(units, load.way).times(load.reads_per_second * assumed.MONTH),
+        "reads": of_read(units, load.way, load.memory).times(load.reads_per_second * assumed.MONTH),
         "storage": of_storage(load),
-        "at rest": at_rest(),
+        "at rest": at_rest(load.pollers),
     }
 
 
