@@ -61,10 +61,7 @@ class Snapshot:
         return dict(sums)
 
     def __sub__(self, earlier: Snapshot) -> Snapshot:
-        return Snapshot(
-            _difference(self.operations, earlier.operations),
-            _difference(self.targets, earlier.targets),
-        )
+        return Snapshot(_difference(self.operations, earlier.operations), _difference(self.targets, earlier.targets))
 
 
 @dataclass(frozen=True, slots=True)

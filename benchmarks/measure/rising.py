@@ -29,10 +29,7 @@ def rise(client: Any, amounts: tuple[int, int], chance: float, rounds: int) -> t
     ranking = population.ranking_of(population.family())
     tools = replace(still_clock(), random=Random(1).random)
     looks: list[PruneResult] = []
-    rankings, pruning = (
-        Rankings(client, "Rankings", tools),
-        Pruning(Trees(client, "Rankings", tools), tools, chance),
-    )
+    rankings, pruning = (Rankings(client, "Rankings", tools), Pruning(Trees(client, "Rankings", tools), tools, chance))
     places: dict[str, Place | None] = dict.fromkeys(map(population.member, range(MEMBERS)))
     for number in range(rounds):
         after = {name: Place((old.sort_value if old else 0) - rng.randint(*amounts)) for name, old in places.items()}

@@ -88,11 +88,7 @@ class Loader:
         }
 
     def _rolling_nodes(
-        self,
-        rankings: RollingRankings,
-        histories: Histories,
-        images: Sequence[Image],
-        offsets: Collection[int],
+        self, rankings: RollingRankings, histories: Histories, images: Sequence[Image], offsets: Collection[int]
     ) -> Iterator[Item]:
         today = self._metric.timetable.index(rankings.unit, self._now)
         size = rankings.window.size

@@ -243,11 +243,7 @@ class Judge:
                 self.differ(f"{ranking.key}: expected {member} to have the note {expected}, got {found}")
 
     def _compare(
-        self,
-        ranking: Ranking,
-        expected: Mapping[str, tuple[str, Place]],
-        placed: Mapping[str, str],
-        counted: Counters,
+        self, ranking: Ranking, expected: Mapping[str, tuple[str, Place]], placed: Mapping[str, str], counted: Counters
     ) -> None:
         for member in sorted(expected.keys() | placed.keys()):
             key = expected[member][0] if member in expected else None

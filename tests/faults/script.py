@@ -172,11 +172,7 @@ Updates = dict[tuple[str, str], dict[str, int]]
 
 def with_notes(shape: Shape) -> Shape:
     """Return a shape whose league has metrics that keep notes, of each aggregate that can."""
-    return replace(
-        shape,
-        families=tuple(map(_with_notes, shape.families)),
-        later=tuple(map(_with_notes, shape.later)),
-    )
+    return replace(shape, families=tuple(map(_with_notes, shape.families)), later=tuple(map(_with_notes, shape.later)))
 
 
 def _with_notes(family: Family) -> Family:

@@ -49,9 +49,7 @@ def _beside(seed: int, call: Callable[[World], Seen], dies_after: int | None = N
     seen: list[Seen] = []
 
     def send() -> None:
-        world.sdk.transact_write_items(
-            TransactItems=[{"Put": {"TableName": "Rankings", "Item": key}} for key in KEYS],
-        )
+        world.sdk.transact_write_items(TransactItems=[{"Put": {"TableName": "Rankings", "Item": key}} for key in KEYS])
 
     def calls() -> None:
         for _ in range(20):

@@ -42,12 +42,7 @@ ENVIRONMENT: Final = {
 }
 """The environment variables of all functions."""
 
-_STORES: Final = (
-    (building_blocks, "BoardRecords"),
-    (writer, "Scores"),
-    (projector, "Rankings"),
-    (projector, "Trees"),
-)
+_STORES: Final = ((building_blocks, "BoardRecords"), (writer, "Scores"), (projector, "Rankings"), (projector, "Trees"))
 
 
 class Accepting:

@@ -329,9 +329,7 @@ TABLES: Final[dict[str, Lines]] = {
     "less": by_load("less", LESS),
     "committed": by_load("committed", provisioned.COMMITTED),
     "break_even": Table(
-        f"beside | {' | '.join(CASES)}",
-        f"{{rival}} | {' | '.join(f'{{{case}:.2g}}' for case in CASES)}",
-        "break_even",
+        f"beside | {' | '.join(CASES)}", f"{{rival}} | {' | '.join(f'{{{case}:.2g}}' for case in CASES)}", "break_even"
     ),
     "tracing": Table(
         "events/s | reads/s | traces/s | a month | beside the rest",
@@ -353,9 +351,7 @@ TABLES: Final[dict[str, Lines]] = {
     "services": by_load("services", (OURS, f"{OURS}, provisioned", *SERVICES)),
     "sizes": of_sizes,
     "prices": Table(
-        "item | dollars | per | source | read on",
-        "{name} | {dollars:.10g} | {per:,} | <{source}> | {seen}",
-        of_prices,
+        "item | dollars | per | source | read on", "{name} | {dollars:.10g} | {per:,} | <{source}> | {seen}", of_prices
     ),
 }
 LEAGUE: Final = Table("what | a month", "{part} | ${dollars:,.2f}", "league")

@@ -202,12 +202,7 @@ def durable_object(load: Load) -> Bill | None:
         return None
     rows = sets.periods * load.events_per_second * assumed.MONTH
     seconds = load.boards * OBJECT_MEMORY * assumed.MONTH
-    used = {
-        "worker_requests": requests,
-        "object_requests": requests,
-        "object_seconds": seconds,
-        "object_rows": rows,
-    }
+    used = {"worker_requests": requests, "object_requests": requests, "object_seconds": seconds, "object_rows": rows}
     charged = {name: max(0.0, amount - getattr(INCLUDED, name)) for name, amount in used.items()}
     return Bill(worker_plans=1.0, **charged)
 

@@ -218,12 +218,10 @@ BOARDS: Final = {
         Change("domain.boards:Coverage._first", returns(None)), written=definitions_13
     ),
     "a season counts as complete only if all definitions have had it since it began": Safeguard(
-        Change("domain.boards:_season_coverage", _as_if_never_in_use),
-        written=a_season_that_old_functions_do_not_know,
+        Change("domain.boards:_season_coverage", _as_if_never_in_use), written=a_season_that_old_functions_do_not_know
     ),
     "readers use longer limits only after a rebuild": Safeguard(
-        Change("domain.boards:Coverage._limited", lambda _: lambda _, timetable: timetable),
-        written=definitions_126,
+        Change("domain.boards:Coverage._limited", lambda _: lambda _, timetable: timetable), written=definitions_126
     ),
 }
 

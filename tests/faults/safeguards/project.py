@@ -348,8 +348,7 @@ PROJECTING: Final = {
     ),
     "a record of an unknown board is parked": Safeguard(Change("project.projector:_Batch._park", _unknown_dropped)),
     "the root lists a shard before an entry is written to it": Safeguard(
-        Change("aws.dynamodb.rankings:Rankings.commit", _shards_unlisted),
-        written=shards_of_another_definition,
+        Change("aws.dynamodb.rankings:Rankings.commit", _shards_unlisted), written=shards_of_another_definition
     ),
     "the root lists a lane before it is used": Safeguard(
         Change("aws.dynamodb.rankings:Rankings._name_lanes", returns([]))
@@ -404,12 +403,10 @@ def _versions_from_0(original: Callable[..., Any]) -> Callable[..., Any]:
 
 PRUNING: Final = {
     "a node is removed only at the version that was read": Safeguard(
-        Change("aws.dynamodb.ranking_reads:Trees._node_out", _each_unconditionally),
-        written=a_node_that_was_in_use,
+        Change("aws.dynamodb.ranking_reads:Trees._node_out", _each_unconditionally), written=a_node_that_was_in_use
     ),
     "a counter is removed only at the value that was read": Safeguard(
-        Change("aws.dynamodb.ranking_reads:Trees._counters_out", _each_unconditionally),
-        written=a_counter_in_use_again,
+        Change("aws.dynamodb.ranking_reads:Trees._counters_out", _each_unconditionally), written=a_counter_in_use_again
     ),
     "a node is removed only if the counter of its parent is 0": Safeguard(
         Change("project.commits:_is_counted", returns(False)), written=a_counter_of_a_later_moment

@@ -438,10 +438,6 @@ def _with_updates(change: Callable[[dict[str, Any]], dict[str, Any] | None]) -> 
     return make
 
 
-def _one_shard(_: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda self, rankings: self._make(rankings, 0, {"n": {"NS": ["1"]}})
-
-
 def _made_anew(_: Callable[..., Any]) -> Callable[..., Any]:
     def make(self: Any, rankings: Any, number: int, more: Any) -> bool:
         begun = {"pk": {"S": log_key(rankings.key, number)}, "b": {"N": str(self._clock.now())}}
@@ -474,7 +470,8 @@ LOGS: Final = {
     ),
     "an empty node of a rolling window is not removed": Safeguard(Change(f"{_FOLD}.bring", _cleans)),
     "log 0 lists a shard before a list item is written to it": Safeguard(
-        Change(f"{_WINDOWS}._prepare", _one_shard), written=rolling_shards_of_another_definition
+        Change(f"{_WINDOWS}._prepare", lambda _: lambda self, rankings: self._make(rankings, 0, {"n": {"NS": ["1"]}})),
+        written=rolling_shards_of_another_definition,
     ),
     "log 0 names a log before it is used": Safeguard(
         Change(f"{_WINDOWS}._change_log", _with_updates(lambda _: None)), written=counted_in_another_log

@@ -217,7 +217,7 @@ WRITING: Final = {
     "the first version of an item is the clock time": Safeguard(
         Change(
             "domain.members:new_image",
-            lambda original: lambda *arguments, **named: _at_0(original(*arguments, **named)),
+            lambda original: lambda *arguments, **named: replace(original(*arguments, **named), version=0),
         ),
         Change("aws.dynamodb.scores:_NEXT_VERSION", becomes("if_not_exists(v, :i) + :i")),
     ),
@@ -229,7 +229,3 @@ WRITING: Final = {
         written=deleted_by_hand,
     ),
 }
-
-
-def _at_0(image: Image) -> Image:
-    return replace(image, version=0)

@@ -325,11 +325,7 @@ def test_the_first_three_stand_on_a_podium_and_the_list_goes_on_below(hang: Any)
 
 @pytest.mark.parametrize(
     ("board", "steps", "listed"),
-    [
-        ("b-one", ["1"], []),
-        ("b-level", ["=1", "=1", "3"], []),
-        ("b-crowd", ["=1", "=1", "=1"], ["1", "5"]),
-    ],
+    [("b-one", ["1"], []), ("b-level", ["=1", "=1", "3"], []), ("b-crowd", ["=1", "=1", "=1"], ["1", "5"])],
 )
 def test_few_members_and_equals_stand_as_they_rank(hang: Any, board: str, steps: list[str], listed: list[str]) -> None:
     page = hang(f"board={board}").page

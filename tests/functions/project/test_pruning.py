@@ -16,14 +16,7 @@ from standings.project.commits import CHANCE, PruneResult, Pruning, _dead, cut
 from standings.stores import MAX_ACTIONS, Lane, Node, StoreRefusedError, StoreUnavailableError
 from tests.support.builders.checks import assert_tiers_count_the_entries, lanes, nodes
 from tests.support.builders.points import NOW
-from tests.support.builders.stages.cleaners import (
-    RANKING,
-    Worker,
-    moved,
-    ranking,
-    reading,
-    tier_conflict,
-)
+from tests.support.builders.stages.cleaners import RANKING, Worker, moved, ranking, reading, tier_conflict
 from tests.support.dynamodb.tables import engine_with_tables
 from tests.support.faults import faulty_client
 

@@ -39,10 +39,7 @@ KEPT, ASKED = "public, max-age=30", "no-cache"
 def stack(request: pytest.FixtureRequest) -> Iterator[Stack]:
     """The functions with values of `OpenReads` and `ReadsMaxAge`."""
     open_reads, max_age = request.param
-    with (
-        mock.patch.dict(ENVIRONMENT, {"OPEN_READS": open_reads, "READS_MAX_AGE": max_age}),
-        deployed() as stack,
-    ):
+    with mock.patch.dict(ENVIRONMENT, {"OPEN_READS": open_reads, "READS_MAX_AGE": max_age}), deployed() as stack:
         post(stack, {"a": 3, "b": 2})
         yield stack
 

@@ -39,14 +39,7 @@ def stack(engine: Any, clock: ManualClock) -> Iterator[Stack]:
 
 
 def event(event_id: str, board: str = "b", points: Any = 1, **more: Any) -> dict[str, Any]:
-    return {
-        "id": event_id,
-        "board": board,
-        "member": "m",
-        "at": AT,
-        "metrics": {"points": points},
-        **more,
-    }
+    return {"id": event_id, "board": board, "member": "m", "at": AT, "metrics": {"points": points}, **more}
 
 
 def post(stack: Stack, *bodies: dict[str, Any]) -> dict[str, Any]:

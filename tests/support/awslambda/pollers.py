@@ -93,10 +93,7 @@ class Queue:
         return len(self._visible)
 
     def send(
-        self,
-        body: str,
-        attributes: Mapping[str, Mapping[str, Any]] | None = None,
-        group: str | None = None,
+        self, body: str, attributes: Mapping[str, Mapping[str, Any]] | None = None, group: str | None = None
     ) -> str:
         """Put a message on the queue and return its id. ``attributes`` have the form of SendMessage."""
         random_id = uuid.UUID(int=self.rng.getrandbits(128), version=4) if self.rng else uuid.uuid4()

@@ -404,9 +404,7 @@ LOGS: Final[dict[str, Callable[[Audited, Item], Item]]] = {
     "cut short": lambda _, log: {**log, "l": {"L": log["l"]["L"][:-1]}},
     "cut in front": lambda _, log: {**log, "l": {"L": log["l"]["L"][1:]}, "b": {"N": str(int(log["b"]["N"]) + 1)}},
     "unreadable": lambda audited, log: _with_entries(
-        log,
-        *log["l"]["L"],
-        {"S": audited.rng.choice(["", "{}", "[1,2]", '[1,0,1,"a",2]', f"[1,0,1,null,{2**60}]"])},
+        log, *log["l"]["L"], {"S": audited.rng.choice(["", "{}", "[1,2]", '[1,0,1,"a",2]', f"[1,0,1,null,{2**60}]"])}
     ),
     "without a base": lambda _, log: {name: value for name, value in log.items() if name != "b"},
     "without a list": lambda _, log: {**log, "l": {"S": "[]"}},

@@ -25,14 +25,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from botocore.exceptions import ParamValidationError
 
-from tests.support.dynamodb.errors import (
-    CONDITION_FAILED,
-    ConditionFailed,
-    Invalid,
-    InvalidForItem,
-    Refusal,
-    cancelled,
-)
+from tests.support.dynamodb.errors import CONDITION_FAILED, ConditionFailed, Invalid, InvalidForItem, Refusal, cancelled
 from tests.support.dynamodb.expressions import read_expressions
 from tests.support.dynamodb.items import ITEM_LIMIT, Item, Wire, decode_item, encode_item, read_units
 from tests.support.dynamodb.request_checks import check

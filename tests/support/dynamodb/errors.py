@@ -56,12 +56,7 @@ def cancelled(reasons: Sequence[Mapping[str, Any]]) -> Refusal:
     """Return the error of a cancelled transaction. The reasons are in the order of its actions."""
     codes = ", ".join(str(reason["Code"]) for reason in reasons)
     message = f"Transaction cancelled, please refer cancellation reasons for specific reasons [{codes}]"
-    return Refusal(
-        "TransactionCanceledException",
-        message,
-        Message=message,
-        CancellationReasons=list(reasons),
-    )
+    return Refusal("TransactionCanceledException", message, Message=message, CancellationReasons=list(reasons))
 
 
 def client_error(operation: str, code: str, message: str, **extra: Any) -> ClientError:

@@ -158,10 +158,7 @@ Node = Test | Junction
 _COMPARATORS: Final = frozenset({"=", "<>", "<", "<=", ">", ">="})
 _FUNCTIONS: Final = {"attribute_exists": 1, "attribute_not_exists": 1, "begins_with": 2, "contains": 2}
 _ORDERED: Final = frozenset({"S", "N", "B"})
-_OPERANDS: Final = {
-    **dict.fromkeys(("<", "<=", ">", ">=", "BETWEEN"), _ORDERED),
-    "begins_with": _ORDERED - {"N"},
-}
+_OPERANDS: Final = {**dict.fromkeys(("<", "<=", ">", ">=", "BETWEEN"), _ORDERED), "begins_with": _ORDERED - {"N"}}
 """The types that the values of an operator may have; the others take any."""
 
 

@@ -455,12 +455,7 @@ def _rank(ranking: Asked, member: str, method: str, *, with_previous: bool) -> d
 
 
 def compare_members(
-    stack: Stack,
-    model: BoardModel,
-    board: str,
-    now: datetime,
-    rng: random.Random,
-    methods: Sequence[str] = METHODS,
+    stack: Stack, model: BoardModel, board: str, now: datetime, rng: random.Random, methods: Sequence[str] = METHODS
 ) -> None:
     """Compare what the board says of every member, of removed members and of one that never existed."""
     path = f"/boards/{board}/member"

@@ -178,8 +178,7 @@ def test_a_number_of_a_season_that_a_definition_does_not_know_is_none_of_its_own
 
 
 @pytest.mark.parametrize(
-    ("now", "opened"),
-    [((2019, 12, 1), []), ((2026, 11, 30), ["past"]), ((2026, 11, 30, 23, 30), ["next", "past"])],
+    ("now", "opened"), [((2019, 12, 1), []), ((2026, 11, 30), ["past"]), ((2026, 11, 30, 23, 30), ["next", "past"])]
 )
 def test_open_are_the_seasons_that_are_kept_and_the_one_that_begins_within_the_hour(
     now: tuple[int, ...], opened: list[str]

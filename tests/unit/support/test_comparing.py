@@ -112,10 +112,7 @@ WRONG: dict[str, tuple[str, Callable[[dict[str, Any]], object]]] = {
     "a period too few": ("/history", lambda answer: answer["periods"].pop()),
     "a rank of a history": ("/history", lambda answer: _shift("rank", *answer["periods"][-1:])),
     "a total of a history": ("/history", lambda answer: _shift("total", *answer["periods"][-1:])),
-    "the kind of a history's problem": (
-        "/history",
-        lambda answer: answer.update(type="urn:standings:not-ranked"),
-    ),
+    "the kind of a history's problem": ("/history", lambda answer: answer.update(type="urn:standings:not-ranked")),
     "a group": ("/ranks", lambda answer: answer["entries"].pop()),
     "a group rank": ("/ranks", lambda answer: _shift("group_rank", *answer["entries"])),
     "a score at a percentile": ("/percentile", lambda answer: _shift("score", answer)),

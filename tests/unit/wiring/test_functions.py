@@ -28,10 +28,7 @@ LIST_MODULES = "import sys, app; print(*sorted(name for name in sys.modules if n
 @pytest.mark.parametrize(
     ("function", "others"),
     [
-        (
-            "writer",
-            {"project.projector", "read.reader", "members", "aws.dynamodb.rankings"},
-        ),
+        ("writer", {"project.projector", "read.reader", "members", "aws.dynamodb.rankings"}),
         ("projector", {"write.writer", "read.reader", "ingest", "http"}),
         ("query", {"write.writer", "project.projector", "ingest", "aws.sqs"}),
         ("command", {"write.writer", "project.projector", "read.reader", "aws.dynamodb.rankings"}),
