@@ -27,5 +27,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> ManualClock:
 
 @pytest.fixture
 def stack(engine: Any, clock: ManualClock, request: pytest.FixtureRequest) -> Iterator[Stack]:
-    with running(engine, clock, getattr(request.module, "BOARDS", BOARDS)) as deployed:
+    """The functions over the `BOARDS` of the test's module and, if it has one, its `CLIENT` of the engine."""
+    client = getattr(request.module, "CLIENT", lambda engine: engine)(engine)
+    with running(client, clock, getattr(request.module, "BOARDS", BOARDS)) as deployed:
         yield deployed

@@ -1,13 +1,12 @@
 """Notes: what a read shows beside a score is what the event said from which the score came."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from benchmarks.harness.capacity_units import Units
 from benchmarks.harness.meter import Meter
-from tests.support.aws.stack import ManualClock, Stack, project, running
+from tests.support.aws.stack import Stack, project
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import rows
 from tests.support.dynamodb.items import item_size
@@ -20,13 +19,8 @@ metrics.time = { aggregate = "min", notes = true, order = "ascending", precision
 metrics.level = { aggregate = "last", notes = true, windows = ["all"] }
 metrics.runs = { aggregate = "sum", windows = ["all"] }
 """
+CLIENT = Meter
 TODAY, YESTERDAY = "2026-11-21T10:00:00Z", "2026-11-20T10:00:00Z"
-
-
-@pytest.fixture
-def stack(engine: Any) -> Iterator[Stack]:
-    with running(Meter(engine), ManualClock(NOW), BOARDS) as deployed:
-        yield deployed
 
 
 def send(stack: Stack, *events: dict[str, Any]) -> list[str]:

@@ -1,7 +1,6 @@
 """The writer's requests have a bound, and so has the size of each, whatever a batch holds."""
 
 import random
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,11 +12,11 @@ from standings.domain.windows import instant
 from standings.write import writer
 from tests.support.aws.stack import ManualClock, Stack, deliver, project, running
 from tests.support.builders.checks import rows
-from tests.support.builders.querying import BOARDS
 from tests.support.dynamodb.items import item_size
 from tests.support.dynamodb.requests import Requests
 from tests.support.thoroughness import seeds
 
+CLIENT = Requests
 NEAR = MAX_UNITS // 10**6 * 10**6  # An amount may have 15 digits that count
 DAY = 24 * 60 * 60 * 1000
 SUMS = [f"sum_{number}" for number in range(17)]
@@ -39,12 +38,6 @@ def write(stack: Stack, bodies: list[dict[str, Any]]) -> None:
 
 def events(count: int, points: int) -> list[dict[str, Any]]:
     return [{"id": f"e{n}", "board": "b", "member": "m", "metrics": {"points": points}} for n in range(count)]
-
-
-@pytest.fixture
-def stack(engine: Any, clock: ManualClock) -> Iterator[Stack]:
-    with running(Requests(engine), clock, BOARDS) as deployed:
-        yield deployed
 
 
 @pytest.mark.parametrize("count", [5, 99])

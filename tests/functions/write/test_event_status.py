@@ -1,6 +1,5 @@
 """`GET /events?id=`: whether an event was counted or refused, for whoever may post; the reason, for administrators."""
 
-from collections.abc import Iterator
 from typing import Any, Final
 from unittest import mock
 from urllib.parse import quote
@@ -12,7 +11,7 @@ from botocore.exceptions import ClientError
 from standings.aws.dynamodb.scores import RECEIPT_LIFETIME, REFUSAL_LIFETIME
 from standings.domain.boards_toml import parse_boards
 from standings.domain.windows import DAY, SECOND, instant
-from tests.support.aws.stack import ManualClock, Stack, http_event, running
+from tests.support.aws.stack import ManualClock, Stack, http_event
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import rows
 from tests.support.builders.maintenance import call
@@ -29,13 +28,8 @@ metrics.points = { aggregate = "sum", windows = ["all"] }
 [boards."*"]
 metrics.points = { aggregate = "sum", windows = ["all"] }
 """
+CLIENT: Final = Requests
 STRANGER: Final = "member: 'm' is not registered on board 'club'"
-
-
-@pytest.fixture
-def stack(engine: Any, clock: ManualClock) -> Iterator[Stack]:
-    with running(Requests(engine), clock, BOARDS) as stack:
-        yield stack
 
 
 def event(event_id: str, board: str = "b", points: Any = 1, **more: Any) -> dict[str, Any]:

@@ -3,13 +3,10 @@
 `tests/properties/test_machine.py` and `tests/faults/test_schedules.py` set totals beside all that can happen.
 """
 
-from collections.abc import Iterator
 from typing import Any, Final
 
-import pytest
-
 from standings.domain.windows import DAY
-from tests.support.aws.stack import ManualClock, Stack, apply, deliver, running
+from tests.support.aws.stack import ManualClock, Stack, apply, deliver
 from tests.support.dynamodb.requests import Requests
 
 BOARDS: Final = """
@@ -25,13 +22,8 @@ metrics.runs = { aggregate = "sum", ties = "first", windows = ["all"] }
 [boards."plain"]
 metrics.points = { aggregate = "sum", windows = ["all"] }
 """
+CLIENT: Final = Requests
 NOW: Final = "2026-11-21T10:15:00Z"
-
-
-@pytest.fixture
-def stack(engine: Any, clock: ManualClock) -> Iterator[Stack]:
-    with running(Requests(engine), clock, BOARDS) as stack:
-        yield stack
 
 
 def event(event_id: str, points: float, board: Any = "b", at: str = NOW, **more: Any) -> dict[str, Any]:
