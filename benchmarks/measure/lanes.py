@@ -61,7 +61,8 @@ class Run:
         self.in_time = 0
         names = list(self.scores)
         for number in range(projectors):
-            tools = self._tools(Random(f"{seed} {number}"))
+            rng, now = Random(f"{seed} {number}"), lambda: population.NOW + int(self.clock.now * 1000)
+            tools = Clock(now, lambda: self.clock.now, self.clock.sleep, rng.random)
             catalog = BoardCatalog(self.boards, BoardRecords(self.engine, "Scores", tools), tools)  # type: ignore[arg-type]
             rankings = Rankings(self.client, "Rankings", tools, most_lanes)  # type: ignore[arg-type]
             pruning = Pruning(Trees(self.client, "Rankings", tools), tools)  # type: ignore[arg-type]
@@ -70,11 +71,6 @@ class Run:
             )
             self.clock.start(job)
         self.clock.run()
-
-    def _tools(self, rng: Random) -> Clock:
-        return Clock(
-            lambda: population.NOW + int(self.clock.now * 1000), lambda: self.clock.now, self.clock.sleep, rng.random
-        )
 
     def _job(self, projector: Projector, members: list[str], batch: int, pause: float) -> Callable[[], None]:
         def work() -> None:

@@ -272,14 +272,13 @@ def of_scenes(result: Result) -> Iterator[Row]:
 
 def of_units(result: Result) -> Iterator[str]:
     """Return the table of write units per second; those above the quota have a star."""
-
-    def starred(units: Mapping[str, float]) -> dict[str, str]:
-        return {name: f"{rate:,}{'*' if rate > TABLE_QUOTA else ''}" for name, rate in units.items()}
-
     yield from Table(
         "events/s | boards | windows | Scores | Receipts | Rankings | places",
         "{events_per_second:,.0f} | {boards:,} | {windows} | {Scores} | {Receipts} | {Rankings} | {places}",
-        lambda one: ({**row, **starred(row["units"])} for row in one["scenes"]),
+        lambda one: (
+            row | {name: f"{rate:,}{'*' if rate > TABLE_QUOTA else ''}" for name, rate in row["units"].items()}
+            for row in one["scenes"]
+        ),
     )(result)
     yield ""
     yield f"\\* above {TABLE_QUOTA:,}, the quota of an on-demand table before you ask AWS for more."

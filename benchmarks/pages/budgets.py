@@ -3,7 +3,7 @@
 `python -m benchmarks budgets` writes it into `docs/performance.md`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from benchmarks.harness.benchmark import Benchmark
@@ -24,12 +24,9 @@ SHORT: Final = [name for name, (windows, _) in reads.KINDS.items() if windows ==
 LONG: Final = [name for name in reads.KINDS if name not in SHORT]
 READS: Final = (
     ("rank of a member", list(reads.KINDS), 7, 2),
-    ("top 100", SHORT, 8, None),
-    ("top 100", LONG, 11, None),
-    ("100 at the middle", SHORT, 14, None),
-    ("around a member, 5 on each side", SHORT, 14, None),
-    ("the first alone", list(reads.KINDS), None, 3),
-    ("top 100 with `me`", list(reads.KINDS), None, 3),
+    *(("top 100", SHORT, 8, None), ("top 100", LONG, 11, None)),
+    *((read, SHORT, 14, None) for read in ("100 at the middle", "around a member, 5 on each side")),
+    *((read, list(reads.KINDS), None, 3) for read in ("the first alone", "top 100 with `me`")),
 )
 """Reads of rolling windows on some boards: the most read units and the most round trips, if these have a budget."""
 ITEMS: Final = 2 * 100 + 12
@@ -155,7 +152,8 @@ def of_rolling_reads(result: Result) -> Iterator[Budget]:
         ]
         units, trips = _most(rows)
         members = max(row["members"] for row in rows)
-        names = "any rolling window" if boards == list(reads.KINDS) else _windows_of(boards)
+        windows = dict.fromkeys(board.partition(",")[0] for board in boards)
+        names = "any rolling window" if boards == list(reads.KINDS) else " and ".join(windows)
         subject = f"{read}, {names}, up to {members:,} members, any life, at any moment"
         if most_units is not None:
             yield at_most(subject, " read units", most_units, units, (most_trips, trips) if most_trips else None)
@@ -170,10 +168,6 @@ def of_rolling_reads(result: Result) -> Iterator[Budget]:
         )
         subject = f"list items that a page of 100 reads, `{window}`, any life, at any moment"
         yield Budget(subject, f"≤ {ITEMS} for each of {lists} lists", f"{items} of all", items <= ITEMS * lists)
-
-
-def _windows_of(boards: Iterable[str]) -> str:
-    return " and ".join(dict.fromkeys(board.partition(",")[0] for board in boards))
 
 
 def of_events(result: Result) -> Iterator[Budget]:
@@ -208,15 +202,9 @@ def of_speed(result: Result) -> Iterator[Budget]:
 
 
 FROM: Final[tuple[tuple[str, Callable[[Result], Iterator[Budget]]], ...]] = (
-    ("reads", of_rankings),
-    ("hot_key", of_hot_key),
-    ("compared", of_compared),
-    ("reads", of_reads),
-    ("lanes", of_lanes),
-    ("reads", of_rolling_reads),
-    ("units", of_events),
-    ("streams", of_streams),
-    ("speed", of_speed),
+    *(("reads", of_rankings), ("hot_key", of_hot_key), ("compared", of_compared), ("reads", of_reads)),
+    *(("lanes", of_lanes), ("reads", of_rolling_reads), ("units", of_events)),
+    *(("streams", of_streams), ("speed", of_speed)),
 )
 """The results that have budgets, in the order of the table."""
 

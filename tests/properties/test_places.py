@@ -11,19 +11,15 @@ numbers = st.integers(-MAX_UNITS, MAX_UNITS) | st.integers(-300, 300)
 members = st.text(min_size=1, max_size=40).map(lambda text: text.encode("utf-8", "ignore").decode() or "m")
 
 
-@given(st.lists(st.tuples(numbers, members), min_size=2, max_size=30))
-@example([(-1, "a"), (0, "a"), (-128, "a"), (127, "a"), (128, "a"), (-129, "b")])
-def test_sort_keys_order_by_number_then_by_bytes_of_the_member(pairs: list[tuple[int, str]]) -> None:
-    expected = sorted(pairs, key=lambda pair: (pair[0], pair[1].encode()))
+@given(st.lists(st.tuples(numbers, st.none() | numbers, members), min_size=2, max_size=30), st.booleans())
+@example([(-1, None, "a"), (0, None, "a"), (-128, None, "a"), (127, None, "a"), (-129, None, "b")], False)
+def test_sort_keys_order_by_number_then_if_dated_by_instant_then_by_bytes_of_the_member(
+    triples: list[tuple[int, int | None, str]], dated: bool
+) -> None:
+    listed = [(number, (since or 0) if dated else None, member) for number, since, member in triples]
+    expected = sorted(listed, key=lambda one: (one[0], one[1] or 0, one[2].encode()))
 
-    assert expected == sorted(pairs, key=lambda pair: sort_key(Place(pair[0]), pair[1]).encode())
-
-
-@given(st.lists(st.tuples(numbers, numbers, members), min_size=2, max_size=30))
-def test_where_equals_are_dated_the_instant_comes_before_the_member(triples: list[tuple[int, int, str]]) -> None:
-    expected = sorted(triples, key=lambda one: (one[0], one[1], one[2].encode()))
-
-    assert expected == sorted(triples, key=lambda one: sort_key(Place(one[0], one[1]), one[2]).encode())
+    assert expected == sorted(listed, key=lambda one: sort_key(Place(one[0], one[1]), one[2]).encode())
 
 
 @given(numbers, st.none() | numbers, members)

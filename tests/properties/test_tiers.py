@@ -147,20 +147,6 @@ def test_what_is_undivided_says_how_many_members_it_has(listed: list[int], numbe
         nodes |= {node: tree[node] for node in missing}
 
 
-@given(many_scores, scores)
-@settings(max_examples=200, deadline=None)
-def test_entries_of_the_index_can_stand_for_what_is_undivided(listed: list[int], number: int) -> None:
-    tree = tree_of(listed)
-    nodes = {node: tree.get(node, {}) for node in tiers.nodes_for(number)}
-    for full_path in tiers.undivided(number, nodes):
-        low, high = tiers.span(full_path)
-        from_entries = tiers.deltas((None, other) for other in listed if low <= other <= high)
-        nodes |= {node: counters for node, counters in from_entries.items() if node[: len(full_path)] == full_path}
-
-    assert tiers.undivided(number, nodes) == {}
-    assert tiers.distinct_ahead([number], nodes) == {number: len({other for other in listed if other < number})}
-
-
 @given(many_scores, many_scores, scores, st.randoms(use_true_random=False))
 @settings(max_examples=200, deadline=None)
 def test_nodes_of_different_moments_end_in_some_dense_rank(

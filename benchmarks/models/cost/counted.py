@@ -236,7 +236,11 @@ class _Run:
         """Let a share of the members come, or of those that are named; a sum grows by this part of the score."""
         came = [name for name in (self._members if among is None else among) if self._rng.random() < share]
         adds = self._settings.aggregate == "sum"
-        self._live_through([(name, max(1, round(self._scores[name] * (part if adds else 1)))) for name in came])
+        lived = [(name, max(1, round(self._scores[name] * (part if adds else 1)))) for name in came]
+        for start in range(0, len(lived), MOST_BATCH):
+            self._write(self._lived, lived[start : start + MOST_BATCH])
+            self._lived.project(MOST_BATCH)
+        self.counted.skip()
 
     def _count_batch(self) -> None:
         if self._traffic.active is None:
@@ -261,12 +265,6 @@ class _Run:
             return 0
         self._scores[name] += amount
         return self._scores[name]
-
-    def _live_through(self, came: Sequence[tuple[str, int]]) -> None:
-        for start in range(0, len(came), MOST_BATCH):
-            self._write(self._lived, came[start : start + MOST_BATCH])
-            self._lived.project(MOST_BATCH)
-        self.counted.skip()
 
     def _write(self, pipeline: Pipeline, came: Sequence[tuple[str, int]]) -> None:
         """Write one batch: an event for each member, which gives so many points in each metric."""

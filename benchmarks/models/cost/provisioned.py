@@ -67,12 +67,6 @@ def by_table(load: Load, reads: Counted) -> dict[str, tuple[float, float]]:
     }
 
 
-def on_demand(load: Load, reads: Counted) -> Bill:
-    """Return the amounts of a month of requests; they are the same for every shape of the same mean."""
-    writes, read = (assumed.MONTH * sum(side) for side in zip(*by_table(load, reads).values(), strict=True))
-    return Bill(write_units=writes, read_units=read)
-
-
 def provisioned(load: Load, reads: Counted, shape: Shape, target: float = TARGET, minimum: int = MINIMUM) -> Bill:
     """Return the amounts of a month of provisioned units, at least `minimum` of each side of each table and index."""
 
@@ -88,7 +82,9 @@ def compared(
     prices: Prices, load: Load, reads: Counted, target: float = TARGET, minimum: int = MINIMUM
 ) -> dict[str, float]:
     """Return the dollars of a month of tables on demand, and provisioned by shape of the day."""
-    dollars = {"on demand": round(prices.total(on_demand(load, reads)), 2)}
+    writes, read = (assumed.MONTH * sum(side) for side in zip(*by_table(load, reads).values(), strict=True))
+    # What requests cost in a month is the same for every shape of the same mean.
+    dollars = {"on demand": round(prices.total(Bill(write_units=writes, read_units=read)), 2)}
     for name, shape in SHAPES.items():
         dollars[name] = round(prices.total(provisioned(load, reads, shape, target, minimum)), 2)
     return dollars

@@ -85,14 +85,9 @@ def loads(settings: Settings, rates: Sequence[tuple[float, float, int]]) -> Iter
         yield named, Load(settings, traffic, 1, events, read)
 
 
-def of_one_board(load: Load) -> Traffic:
-    """Return the traffic of one of the boards: its share of a batch."""
-    return replace(load.traffic, batch=max(1, round(load.traffic.batch / load.boards)))
-
-
 def used_by(load: Load) -> Usage:
-    """Return what an event of the load uses, counted on one of its boards."""
-    return usage(load.settings, of_one_board(load))
+    """Return what an event of the load uses, counted on one of its boards, which has its share of a batch."""
+    return usage(load.settings, replace(load.traffic, batch=max(1, round(load.traffic.batch / load.boards))))
 
 
 def of_event(load: Load) -> Bill:

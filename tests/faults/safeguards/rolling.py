@@ -16,7 +16,7 @@ from standings.domain.windows import DAY, HOUR, MINUTE, SECOND
 from standings.runtime import clock
 from standings.stores import StoreUnavailableError
 from tests.support.aws.stack import ManualClock
-from tests.support.faults.faulty_client import Faulty, cancelled
+from tests.support.faults.faulty_client import Faulty, conflict_at_end
 
 from .replacing import Change, Safeguard, becomes, unconditional, unconditionally
 from .rig import HIDE, NEXT_SLAB, NOW, ROLLING_POINTS, WINDOW, Rig, day, delivering, on_a_rig
@@ -110,14 +110,11 @@ def back_on_another_day_after_a_gap(pipeline: Rig) -> None:
 def counted_in_another_log(pipeline: Rig) -> None:
     """A projector meets other projectors at log 0, and goes on with log 1."""
 
-    def conflict(_: Faulty, request: dict[str, Any]) -> Any:
-        raise cancelled([*["None"] * (len(request["TransactItems"]) - 1), "TransactionConflict"])
-
     chance = SimpleNamespace(random=lambda: 0.9)
     pipeline.stacks.enter_context(mock.patch.object(clock, "random", chance))
     stack = pipeline.functions(ROLLING_POINTS)
     pipeline.send(stack, "a", 10)
-    pipeline.client.steps.extend([conflict] * 2)
+    pipeline.client.steps.extend([conflict_at_end] * 2)
     pipeline.project(stack, *pipeline.records())
     answer = pipeline.functions(ROLLING_POINTS).get(f"/boards/b/points/{WINDOW}/rank", score="5")[1]
     assert (answer["rank"], answer["total"]) == (2, 1), answer

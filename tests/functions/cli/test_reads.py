@@ -39,13 +39,8 @@ ODD = ("clan#7", "images/1.jpg", "用户", "a b+c%20", "x&y=z?", "%2F", "..", 'a
 
 
 def event(member: str, points: float, board: str = "b", at: str = "21T09", **metrics: float) -> dict[str, Any]:
-    return {
-        "id": f"{board}-{member}-{points}",
-        "board": board,
-        "member": member,
-        "at": f"2026-11-{at}:05:00Z",
-        "metrics": {"points": points, **metrics},
-    }
+    about = {"id": f"{board}-{member}-{points}", "board": board, "member": member}
+    return {**about, "at": f"2026-11-{at}:05:00Z", "metrics": {"points": points, **metrics}}
 
 
 @pytest.fixture(scope="module")

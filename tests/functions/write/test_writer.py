@@ -85,16 +85,6 @@ def test_the_first_event_puts_a_board_on_the_list(subject: Subject, engine: Any)
     assert subject.writer.catalog.records.records(["b"])["b"].coverage == coverage_of(family, NOW)
 
 
-def test_a_thousand_messages(subject: Subject) -> None:
-    events = [event(str(n % 900), 1, f"m{n % 900 % 170}") for n in range(1000)]
-    written = subject.write(*events)
-
-    assert (written.applied, written.duplicates, written.failed, written.refused) == (900, 100, {}, [])
-    assert sum(subject.total(f"m{n}") or 0 for n in range(170)) == 900
-    assert all(len(actions) <= 100 for actions in subject.client.transactions)
-    assert sum(len(actions) for actions in subject.client.transactions) == 900 + 170
-
-
 def test_a_conflict_is_tried_again_after_a_random_wait(subject: Subject) -> None:
     subject.client.steps = deque([faulty_client.conflict, faulty_client.conflict])
     written = subject.write(event("1"))

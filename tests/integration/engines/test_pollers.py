@@ -109,6 +109,3 @@ def test_a_failing_batch_is_halved_and_one_record_given_up_and_progress_resets_t
     assert [attempt[0] for attempt in attempts if 5 not in attempt] == [each for each in range(16) if each != 5]
     assert attempts.count([5]) == 3
     assert given_up == [([5], OUT_OF_TRIES)]
-
-
-# The settings of template.yaml

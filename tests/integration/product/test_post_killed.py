@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 from standings_cli.post.outbox import MAX_WAITING
+from tests.support.aws import servers
 from tests.support.aws.fakes import check_batch
 from tests.support.aws.stack import ManualClock, running
 from tests.support.awslambda.pollers import Queue, SqsPoller, StreamPoller
@@ -109,15 +110,10 @@ def listening(queue: Queue) -> Iterator[Endpoint]:
         def log_message(self, *_: Any) -> None:
             """Do not log requests."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        endpoint.url = f"http://127.0.0.1:{server.server_address[1]}"
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        try:
-            yield endpoint
-        finally:
-            server.shutdown()
-            thread.join()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    endpoint.url = f"http://127.0.0.1:{server.server_port}"
+    with servers.listening(server):
+        yield endpoint
 
 
 class Runs:

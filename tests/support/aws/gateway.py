@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 from urllib.parse import unquote
 
+from tests.support.aws.servers import listening
 from tests.support.aws.stack import Stack, http_event
 from tests.support.awslambda.pollers import Context
 
@@ -28,14 +29,9 @@ class Gateway:
 @contextmanager
 def serving(stack: Stack) -> Iterator[Gateway]:
     """Serve the functions of a stack over HTTP, one request at a time, until the block ends."""
-    with _Server(stack) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-        thread.start()
-        try:
-            yield server.gateway
-        finally:
-            server.shutdown()
-            thread.join()
+    server = _Server(stack)
+    with listening(server):
+        yield server.gateway
 
 
 class _Server(ThreadingHTTPServer):

@@ -2,9 +2,11 @@
 
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from socketserver import BaseServer
 from typing import Any, Final
 
 _PATIENCE: Final = 60.0
@@ -26,6 +28,19 @@ def stop(process: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
+
+
+@contextmanager
+def listening(server: BaseServer) -> Iterator[None]:
+    """Let a server of this process answer until the block ends."""
+    with server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 @contextmanager

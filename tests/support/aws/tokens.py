@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from email.message import Message
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any, Final, NamedTuple
 
 from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
@@ -17,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generat
 from cryptography.hazmat.primitives.hashes import SHA256
 
 from demo.embedded.stack import Deployment
-from tests.support.aws import deployed_api
+from tests.support.aws import deployed_api, servers
 
 AUDIENCE: Final = "standings-of-the-test"
 SCOPES: Final = ("standings/read", "standings/write", "standings/admin")
@@ -86,13 +85,10 @@ def published(issuer: Issuer) -> Iterator[None]:
         def log_message(self, *_: Any) -> None:
             """Keep quiet."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        issuer.address = f"http://127.0.0.1:{server.server_port}"
-        Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            yield
-        finally:
-            server.shutdown()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    issuer.address = f"http://127.0.0.1:{server.server_port}"
+    with servers.listening(server):
+        yield
 
 
 def ask(deployment: Deployment, call: Call, token: str | None, **headers: str) -> tuple[int, Message, Any]:

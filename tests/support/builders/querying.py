@@ -40,13 +40,8 @@ def post(
     apply(
         stack,
         [
-            {
-                "id": str(crc32(f"{board}/{member}/{days_ago}/{score}".encode())),
-                "board": board,
-                "member": member,
-                "at": at,
-                "metrics": {metric: score},
-            }
+            {"id": f"{crc32(name.encode())}", "board": board, "member": member, "at": at, "metrics": {metric: score}}
             for member, score in scores.items()
+            for name in [f"{board}/{member}/{days_ago}/{score}"]
         ],
     )

@@ -2,7 +2,6 @@
 
 import re
 import socketserver
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -10,6 +9,8 @@ from typing import Any, Final
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
+
+from tests.support.aws.servers import listening
 
 SECRET: Final = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"  # noqa: S105 - of AWS's own examples
 KEYS: Final = Credentials("AKIDEXAMPLE", SECRET, "a session's token")
@@ -65,14 +66,9 @@ class _Raw(socketserver.StreamRequestHandler):
 
 @contextmanager
 def answering(*answers: tuple[int, str]) -> Iterator[Raw]:
-    with Raw(*answers) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+    server = Raw(*answers)
+    with listening(server):
+        yield server
 
 
 def parts(request: bytes) -> tuple[bytes, dict[str, str]]:

@@ -84,18 +84,16 @@ def test_what_is_proven_is_the_top(seed: int) -> None:
     assert seen[Proof.PROVEN] > 0
 
 
-@pytest.mark.parametrize(("equals", "proof"), [(MAX_EQUALS, Proof.PROVEN), (MAX_EQUALS + 1, Proof.OPEN)])
-def test_a_crowd_with_the_last_score_is_not_compared(equals: int, proof: Proof) -> None:
-    scores = {f"m{number:03}": 5 for number in range(equals)}
-    assert read_top(_Reads(scores, [scores], 1, random.Random(0)), _CLOCK, _ranking(), 10).proof is proof
-
-
-def test_a_crowd_within_the_top_is_compared() -> None:
-    scores = {f"m{number:03}": number // MAX_EQUALS for number in range(2 * MAX_EQUALS)}
-    assert (
-        read_top(_Reads(scores, [scores], 1, random.Random(0)), _CLOCK, _ranking(), 2 * MAX_EQUALS).proof
-        is Proof.PROVEN
-    )
+@pytest.mark.parametrize(
+    ("members", "top", "proof"),
+    [
+        *((MAX_EQUALS, 10, Proof.PROVEN), (MAX_EQUALS + 1, 10, Proof.OPEN)),
+        (2 * MAX_EQUALS, 2 * MAX_EQUALS, Proof.PROVEN),  # two crowds, both within the top
+    ],
+)
+def test_a_crowd_with_the_last_score_is_not_compared(members: int, top: int, proof: Proof) -> None:
+    scores = {f"m{number:03}": number * top // (members * MAX_EQUALS) for number in range(members)}
+    assert read_top(_Reads(scores, [scores], 1, random.Random(0)), _CLOCK, _ranking(), top).proof is proof
 
 
 def test_a_member_that_the_index_shows_twice_is_listed_once() -> None:

@@ -53,7 +53,8 @@ REFUSED: list[tuple[Any, str]] = [
     ({"name": True}, "name: expected text or null, got true or false"),
     ({"name": ["secret"]}, "name: expected text or null, got a list"),
     ({"name": "sec\x00ret"}, "name: expected no control or bidirectional-override characters, got U+0000"),
-    *(({"name": f"sec{mark}ret"}, f"got U+{ord(mark):04X}") for mark in "\x85\u2028\u202e\u2066"),
+    *(({"name": f"sec{mark}ret"}, f"got U+{ord(mark):04X}") for mark in "\x85\u2028\u2066"),
+    ({"name": "\u202esecret"}, "got U+202E"),
     ({"picture": "http://secret.example/a.png"}, "picture: expected an address such as https://"),
     *(
         ({"picture": address}, "picture: expected an address")
