@@ -145,13 +145,7 @@ def test_the_wheel_is_installed_and_runs_without_the_repository(wheel: Path, tmp
 
     (place / "program.py").write_text(RANKED, encoding="utf-8")
     checks: list[str | Path] = [
-        sys.executable,
-        "-m",
-        "mypy",
-        "--strict",
-        "--python-executable",
-        place / "bin" / "python",
-        "program.py",
+        *(sys.executable, "-m", "mypy", "--strict", "--python-executable", place / "bin" / "python", "program.py"),
     ]
     checked = subprocess.run(checks, cwd=place, env=environment, text=True, capture_output=True, check=False)
     found = [line.partition(": error: ")[::2] for line in checked.stdout.splitlines()[:-1]]

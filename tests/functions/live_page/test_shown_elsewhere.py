@@ -150,13 +150,7 @@ def test_what_a_browser_does_not_copy_stands_there_to_be_copied(opened: Opener) 
 
 BOARD: Final = "b-wall"
 NAMES: Final = [
-    "Ádám Nagy",
-    "Konstantinopolitanskaya Aleksandrovna",
-    "用户 一",
-    "Bo",
-    "ليلى منصور",
-    "W" * 64,
-    "Ada " * 15,
+    *("Ádám Nagy", "Konstantinopolitanskaya Aleksandrovna", "用户 一", "Bo", "ليلى منصور", "W" * 64, "Ada " * 15),
 ]
 SIZES: Final = [(1920, 1080), (1080, 1920), (1280, 720), (3840, 2160)]
 BOARDS: Final = {"b-one": [7], "b-two": [7, 5], "b-level": [9, 9, 5], "b-crowd": [9, 9, 9, 9, 1]}

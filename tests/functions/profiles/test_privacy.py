@@ -40,13 +40,8 @@ WRONG_FIELDS: dict[str, list[Any]] = {
 }
 NO_PROFILES: list[Any] = [NAME, f'"{NAME}"', f'{{"name": "{NAME}', [PROFILE], {}]
 WRONG_SEARCHES = [
-    f"name={MARK[0]}",
-    f"name={NAME}&name={NAME}",
-    f"name={NAME}&id=u1",
-    f"name={NAME}&title={NAME}",
-    f"name={NAME}&limit=0",
-    f"name={NAME}%FF",
-    f"name={NAME}&board=a%2Fb",
+    *(f"name={MARK[0]}", f"name={NAME}&name={NAME}", f"name={NAME}&id=u1", f"name={NAME}&title={NAME}"),
+    *(f"name={NAME}&limit=0", f"name={NAME}%FF", f"name={NAME}&board=a%2Fb"),
 ]
 REFUSED: list[tuple[str, str, str, Any]] = [
     *(("PUT", "/members", "id=u1", body) for body in NO_PROFILES),

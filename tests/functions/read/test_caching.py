@@ -15,14 +15,8 @@ from tests.support.aws.stack import Stack, http_event
 from tests.support.builders.querying import ALL, deployed, post
 
 RANKINGS = [
-    ALL,
-    f"{ALL}?around=a",
-    f"{ALL}?me=a",
-    f"{ALL}/rank?member=a",
-    f"{ALL}/rank?score=1",
-    f"{ALL}/history?member=a",
-    f"{ALL}/percentile?p=50",
-    f"{ALL}/distribution",
+    *(ALL, f"{ALL}?around=a", f"{ALL}?me=a", f"{ALL}/rank?member=a", f"{ALL}/rank?score=1"),
+    *(f"{ALL}/history?member=a", f"{ALL}/percentile?p=50", f"{ALL}/distribution"),
 ]
 OTHER_READS = ["/", "/boards", "/boards/b", "/boards/b/member?id=a", "/openapi.json"]
 ERRORS = {

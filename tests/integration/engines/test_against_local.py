@@ -331,29 +331,15 @@ S = st.sampled_from(["1", "2", "é", "z", "Z"])
 BOUNDS = ("{} BETWEEN :s AND :e", "begins_with({}, :s)")
 IF = st.sampled_from(
     [
-        None,
-        "attribute_not_exists(pk)",
-        "attribute_exists(pk)",
-        "attribute_not_exists(pk) OR v < :c",
-        "v = :c",
-        "NOT v > :c",
-        "v <> :c AND attribute_exists(r)",
+        *(None, "attribute_not_exists(pk)", "attribute_exists(pk)", "attribute_not_exists(pk) OR v < :c", "v = :c"),
+        *("NOT v > :c", "v <> :c AND attribute_exists(r)"),
     ]
 )
 THEN = st.sampled_from(
     [
-        "ADD v :x",
-        "SET v = :x",
-        "SET v = if_not_exists(v, :z) + :x",
-        "REMOVE v",
-        "SET r = :r, s = :s",
-        "SET r = :r, s = :s, t = :x ADD v :x",
-        "SET s = :s",
-        "REMOVE r",
-        "SET t = v REMOVE s",
-        "ADD v :x, t :x REMOVE w",
-        "SET w = :s, n = :x",
-        "SET v = :s",
+        *("ADD v :x", "SET v = :x", "SET v = if_not_exists(v, :z) + :x", "REMOVE v", "SET r = :r, s = :s"),
+        *("SET r = :r, s = :s, t = :x ADD v :x", "SET s = :s", "REMOVE r", "SET t = v REMOVE s"),
+        *("ADD v :x, t :x REMOVE w", "SET w = :s, n = :x", "SET v = :s"),
     ]
 )
 

@@ -144,16 +144,7 @@ BOARDS: Final = {
     ),
 }
 MEMBERS: Final = (
-    "a",
-    "b",
-    "m#1",
-    "images/1.jpg",
-    "\ufffd",
-    "\U0001f600",
-    "\xe9",
-    "e\u0301",
-    '\r\n"\0',
-    "用" * 85 + "x",
+    *("a", "b", "m#1", "images/1.jpg", "\ufffd", "\U0001f600", "\xe9", "e\u0301", '\r\n"\0', "用" * 85 + "x"),
 )
 FIRST_LETTERS: Final = ("z", "a", "\ufffd", "\U0001f600")
 """First letters of ids. Their order differs between UTF-8, UTF-16 and the order in which ids are made."""
