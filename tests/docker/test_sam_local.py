@@ -28,6 +28,7 @@ from tests.e2e.test_lambda_runtime import invoke_all
 from tests.support.aws.deployed_api import answer_of, count, event
 from tests.support.aws.embedded_tools import copy_project, skip_without_tools
 from tests.support.aws.servers import free_port, stop
+from tests.support.programs import output
 
 SAM: Final = LOCAL / "tools" / "sam" / "bin" / "sam"
 PATIENCE_S: Final = 180.0
@@ -74,10 +75,7 @@ def environment() -> dict[str, str]:
 
 
 def sam(project: Path, *arguments: str) -> str:
-    command = [str(SAM), *arguments]
-    done = subprocess.run(command, cwd=project, env=environment(), text=True, capture_output=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    return output([SAM, *arguments], cwd=project, env=environment(), timeout=None)
 
 
 def test_every_function_on_every_sample(project: Path, deployment: Deployment) -> None:

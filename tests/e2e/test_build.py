@@ -2,7 +2,6 @@
 
 import os
 import re
-import subprocess
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 from demo.embedded import stack
 from demo.embedded.stack import LOCAL, PROJECT
 from tests.support.aws.embedded_tools import copy_project
+from tests.support.programs import ended
 
 pytestmark = [pytest.mark.e2e, pytest.mark.thorough]
 
@@ -48,9 +48,7 @@ def build(project: Path, *parameters: str) -> tuple[int, str]:
         "SAM_CLI_TELEMETRY": "0",
     }
     command: list[str | Path] = [SAM, "build", *(["--parameter-overrides", *parameters] if parameters else [])]
-    built = subprocess.run(
-        command, cwd=project, env=environment, text=True, capture_output=True, check=False, timeout=240
-    )
+    built = ended(command, cwd=project, env=environment)
     return built.returncode, built.stdout + built.stderr
 
 

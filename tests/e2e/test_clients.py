@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -17,6 +16,7 @@ from tests.support.aws.deployed_api import answer_of, count, event, scores_of
 from tests.support.aws.embedded_tools import NO_TOOLS
 from tests.support.documents.pages import NEEDS_PACKAGES, blocks
 from tests.support.dynamodb.local import NO_NPM
+from tests.support.programs import output
 
 pytestmark = [pytest.mark.e2e, pytest.mark.thorough, pytest.mark.xdist_group("deployment")]
 
@@ -37,7 +37,6 @@ REFUSED: Final = {
     "data.me?.ahead": "data.ahead",
 }
 """What the program says, and a mistake in its place."""
-PATIENCE_S: Final = 240
 
 Run = Callable[..., str]
 
@@ -63,17 +62,7 @@ def run(deployment: Deployment, tmp_path: Path) -> Run:
             "AWS_REGION": "us-east-1",
         }
         script = "\n".join(["set -euo pipefail", *commands])
-        found = subprocess.run(
-            ["bash", "-c", script],
-            cwd=folder,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            check=False,
-        )
-        assert found.returncode == 0, f"{found.stdout[-4000:]}\n{found.stderr[-4000:]}"
-        return found.stdout
+        return output(["bash", "-c", script], cwd=folder, env=environment)
 
     return typed
 

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shlex
-import subprocess
 import sys
 import sysconfig
 from datetime import UTC, datetime, timedelta
@@ -15,6 +14,7 @@ import pytest
 
 from tests.support.aws.embedded_tools import copied, serving, skip_without_tools
 from tests.support.documents.pages import NEEDS_ACCOUNT, PAGES, PROJECT, Block, blocks, printed
+from tests.support.programs import output
 
 pytestmark = [pytest.mark.e2e, pytest.mark.thorough, pytest.mark.xdist_group("serve")]
 
@@ -87,20 +87,12 @@ def type_all(page: Path, folder: Path, chosen: list[Block] | None = None) -> Non
                     assert f"\ntimed {command}\n" in OUTSIDE, f"{command}: nobody runs it"
                 continue
             script.append(command if command != INSTALLS else installed(folder))
-    found = subprocess.run(
-        ["bash", "-c", "\n".join(script)],
-        cwd=folder,
-        env={**os.environ, "PATH": f"{PROJECT}/.venv/bin:{os.environ['PATH']}", **own(page, folder)},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
-    assert found.returncode == 0, f"{found.stdout[-4000:]}\n{found.stderr[-4000:]}"
+    environment = {**os.environ, "PATH": f"{PROJECT}/.venv/bin:{os.environ['PATH']}", **own(page, folder)}
+    found = output(["bash", "-c", "\n".join(script)], cwd=folder, env=environment, timeout=PATIENCE_S)
     shown = printed(page) if chosen is None else []
     # What a page's own programs print is the same each time.
     seen = str if PROGRAM.search(page.read_text(encoding="utf-8")) else form
-    assert {*map(seen, shown)} <= {*map(seen, found.stdout.splitlines())}, found.stdout[-4000:]
+    assert {*map(seen, shown)} <= {*map(seen, found.splitlines())}, found[-4000:]
 
 
 def own(page: Path, folder: Path) -> dict[str, str]:
@@ -164,11 +156,8 @@ def test_doctor_finds_nothing_wrong_and_cleans_up(served: None, tmp_path: Path) 
     """The deletion of a board waits three times for three minutes."""
     del served
     command = [sys.executable, "-m", "standings_cli", "--local", "--json", "doctor", "--exercise"]
-    done = subprocess.run(
-        [*command, "--record", str(tmp_path)], cwd=PROJECT, capture_output=True, text=True, timeout=1_200, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    found = {one["about"]: one for one in map(json.loads, done.stdout.splitlines())}
+    told = output([*command, "--record", str(tmp_path)], cwd=PROJECT, timeout=1_200)
+    found = {one["about"]: one for one in map(json.loads, told.splitlines())}
     assert found["ranks"]["detail"].endswith(": 0 wrong")
     assert {"lag", "a dead letter", "ranks after a replay", "audit", "clean-up"} <= found.keys()
     assert "failed" not in {one["verdict"] for one in found.values()}

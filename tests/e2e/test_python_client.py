@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 from typing import Any, Final
 
@@ -11,6 +10,7 @@ import pytest
 from demo.embedded.stack import PROJECT, Deployment, target
 from tests.support.aws.deployed_api import answer_of, count, event
 from tests.support.aws.examples import deploy
+from tests.support.programs import output
 
 pytestmark = [pytest.mark.e2e, pytest.mark.thorough, pytest.mark.xdist_group("deployment")]
 
@@ -70,11 +70,7 @@ def test_a_backend_in_flask_counts_and_answers(deployment: Deployment) -> None:
     }
     command = [sys.executable, "-c", ASKS]
     folder = PROJECT / "layers" / "standings"  # boards.toml is there
-    done = subprocess.run(
-        command, env=environment, cwd=folder, capture_output=True, text=True, timeout=120, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    answer, wrong, nobody = json.loads(done.stdout)
+    answer, wrong, nobody = json.loads(output(command, env=environment, cwd=folder))
 
     path = "/boards/demo-backend/points/last-7-days/rank?member=u%2F1"
     assert answer == answer_of(deployment, "GET", path)[1]

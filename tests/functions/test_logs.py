@@ -2,7 +2,6 @@
 
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any, Final
@@ -14,6 +13,7 @@ from benchmarks.models import assumed
 from standings.runtime.logs import metrics
 from tests.support.aws.stack import Stack, apply, event, project
 from tests.support.awslambda.pollers import Context
+from tests.support.programs import ended
 from tests.template import exercise
 from tests.template.expansion import deployed
 from tests.template.rules import emitted
@@ -113,9 +113,7 @@ def test_lambda_and_the_functions_agree_on_the_level(level: str, logged: list[st
         "AWS_LAMBDA_LOG_LEVEL": config["ApplicationLogLevel"],
         **{name: value for name, value in variables.items() if name.startswith("POWERTOOLS_")},
     }
-    ran = subprocess.run(
-        [sys.executable, "-c", PROGRAM], env={**os.environ, **environment}, capture_output=True, text=True, check=True
-    )
+    ran = ended([sys.executable, "-c", PROGRAM], env={**os.environ, **environment})
 
     assert config["ApplicationLogLevel"] in {"DEBUG", "INFO"}
     assert [orjson.loads(line)["message"] for line in ran.stdout.splitlines()] == logged

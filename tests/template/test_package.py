@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import subprocess
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, Final
@@ -13,6 +12,7 @@ import pytest
 from samtranslator.model.exceptions import InvalidDocumentException  # type: ignore[import-untyped]
 
 from package.__main__ import expanded
+from tests.support.programs import ended, output
 from tests.template import expansion
 
 PROJECT: Final = Path(__file__).parents[2]
@@ -92,9 +92,7 @@ def test_it_has_no_transform_and_goes_through_a_bucket(packaged: dict[str, Any])
 
 
 def test_a_bucket_that_is_not_given_is_asked_for() -> None:
-    done = subprocess.run(
-        ["make", "--dry-run", "package"], cwd=PROJECT, capture_output=True, text=True, timeout=60, check=False
-    )
+    done = ended(["make", "--dry-run", "package"], cwd=PROJECT)
     assert done.returncode == 2
     assert "which bucket of yours? make package BUCKET=name" in done.stderr
 
@@ -108,16 +106,8 @@ def test_the_cdk_includes_it_as_the_page_says(packaged: dict[str, Any], tmp_path
     (tmp_path / "dist" / "template.json").write_text(json.dumps(packaged), encoding="utf-8")
     (tmp_path / "node_modules").symlink_to(CDK)
     (tmp_path / "app.mjs").write_text(snippet("ts"), encoding="utf-8")
-    done = subprocess.run(
-        ["node", "app.mjs"],
-        cwd=tmp_path,
-        env={"PATH": str(Path(shutil.which("node") or "").parent), "CDK_OUTDIR": "out"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    environment = {"PATH": str(Path(shutil.which("node") or "").parent), "CDK_OUTDIR": "out"}
+    output(["node", "app.mjs"], cwd=tmp_path, env=environment)
     made = json.loads((tmp_path / "out" / "standings.template.json").read_text(encoding="utf-8"))
 
     assert made["Resources"].keys() - {"CDKMetadata"} == packaged["Resources"].keys()

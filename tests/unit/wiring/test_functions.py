@@ -20,6 +20,7 @@ from standings.runtime.clock import RETRIED_FOR_S
 from standings.runtime.environment import running
 from standings.wiring import building_blocks, projector
 from tests.support.aws.stack import FUNCTIONS
+from tests.support.programs import ended
 from tests.template.expansion import expanded, source
 
 LIST_MODULES = "import sys, app; print(*sorted(name for name in sys.modules if name.startswith('standings.')))"
@@ -107,14 +108,8 @@ def layer(tmp_path: Path) -> Path:
 
 def start(layer: Path, function: str) -> str:
     """Import a function over a layer, and return the last line of its error."""
-    done = subprocess.run(
-        [sys.executable, "-c", "import app"],
-        cwd=FUNCTIONS / function,
-        env=os.environ | {"PYTHONPATH": str(layer), "PYTHONDONTWRITEBYTECODE": "1"},
-        text=True,
-        capture_output=True,
-        check=False,
-    )
+    environment = os.environ | {"PYTHONPATH": str(layer), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = ended([sys.executable, "-c", "import app"], cwd=FUNCTIONS / function, env=environment)
     assert done.returncode == 1
     return done.stderr.splitlines()[-1]
 
