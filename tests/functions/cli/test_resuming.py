@@ -1,6 +1,5 @@
 """What an interrupted command goes on from: the record's stack, one run at a time, rows that are still wrong."""
 
-import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -51,15 +50,6 @@ def test_profiles_of_a_file_reach_a_second_stack_too(run: Run, connection: Any, 
     assert expected in ran.err
     assert run("profiles load p.csv --state two.loaded").status == OK
     assert apis["two"].profiles == apis["one"].profiles == {"u1": {"name": "Ada"}}
-
-
-def test_rows_that_were_refused_are_wrong_until_they_are_corrected(run: Run, apis: dict[str, Api]) -> None:
-    file = Path("p.csv")
-    file.write_text("member,country\nu1,XX\nu2,DE\n")
-    assert [run("profiles load p.csv").status for _ in range(2)] == [DIFFERS, DIFFERS]
-    file.write_text("member,country\nu1,FR\nu2,DE\n")
-    assert [run("profiles load p.csv").status for _ in range(2)] == [OK, OK]
-    assert apis["one"].profiles["u1"] == {"country": "FR"}
 
 
 def test_a_half_written_profile_waits(run: Run, apis: dict[str, Api]) -> None:
@@ -127,11 +117,3 @@ def test_a_wrong_quote_swallows_no_other_row(text: str, expected: list[Any]) -> 
 
 def test_what_cannot_grow_ends_without_a_line_end() -> None:
     assert records("a,b\n1,2", may_grow=False) == [(1, ["a", "b"]), (2, ["1", "2"])]
-
-
-def test_a_record_is_no_other_file(run: Run) -> None:
-    Path("p.csv").write_text("member,name\nu1,Ada\n")
-    for text in ("[]", "7", "{", json.dumps({"target": "https://one.example"})):
-        Path("p.csv.loaded").write_text(text)
-        ran = run("profiles load p.csv")
-        assert (ran.status, "expected a record of loaded rows, got " in ran.err) == (WRONG, True)
