@@ -3,8 +3,7 @@
 import pytest
 
 from benchmarks.harness.results_file import Output
-from standings.project import projector
-from tests.faults.safeguards import SAFEGUARDS, Change
+from tests.faults.safeguards import SAFEGUARDS
 from tests.faults.safeguards.__main__ import read
 from tests.faults.test_schedules import OTHERS
 from tests.faults.world import run
@@ -37,16 +36,3 @@ def test_some_schedule_fails_without_every_safeguard() -> None:
     assert SAFEGUARDS.keys() == BY_CHANCE.keys() | WRITTEN.keys()
     schedules = set(WRITTEN.values())
     assert len({schedule.__name__ for schedule in schedules}) == len(schedules)
-
-
-@pytest.mark.parametrize("where", ["project.commits:no_such_function", "project.projector:_Batch.no_such_method"])
-def test_an_unknown_name_is_an_error(where: str) -> None:
-    with pytest.raises(LookupError), Change(where, lambda _: None).made():
-        pass
-
-
-def test_a_function_is_replaced_in_every_module_that_imports_it() -> None:
-    before = vars(projector)["moves"]
-    with Change("domain.members:moves", lambda _: None).made():
-        assert vars(projector)["moves"] is None
-    assert vars(projector)["moves"] is before
