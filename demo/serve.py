@@ -55,6 +55,8 @@ def _serve(deployment: Deployment, progress: Progress) -> None:
     activity = generate(SEED, BOARD, datetime.now(UTC), _MEMBERS)
     people.name(deployment, activity.members)
     replay(deployment, activity, progress)
+    if ADDRESSES.exists():
+        progress.say("if another `make serve` is up, commands with --local go to this stack from now on")
     with _published(deployment):
         progress.block(_addresses(deployment))
         trickle(deployment, activity)

@@ -68,8 +68,8 @@ def _add_failures(commands: Commands, name: str, task: str, argument: str, failu
         drop = actions.add(
             "drop",
             help="delete refused messages for good",
-            epilog="To mend an event instead, post it again under its old id: nothing of the refused one has counted. "
-            "Exit status 1 if a message was not deleted.",
+            epilog="ID is a message's, as `dlq list` shows it, or an event's. To mend an event, post it again under "
+            "its old id: nothing of the refused one has counted. Exit status 1 if a message was not deleted.",
         )
         drop.add_argument("ids", nargs="+", metavar="ID")
         drop.add_argument("--yes", action="store_true", help="do not ask")
@@ -206,6 +206,8 @@ def _failures(connection: Connection, options: argparse.Namespace) -> int:
             _print_replay(answer)
     if options.action == "list" and found and not options.json:
         say(f"once the cause is fixed: `standings {options.command} replay`")
+        if options.command == "dlq":
+            say("an event that is wrong itself: post it again under its old id, then `standings dlq drop ID`")
     elif not (found or options.json or incomplete):
         is_selection = any(value is not None for value in selection.values())
         all_of_them = f" that match: `standings {options.command} list` shows all"
@@ -216,19 +218,23 @@ def _failures(connection: Connection, options: argparse.Namespace) -> int:
 def _drop(connection: Connection, options: argparse.Namespace) -> int:
     ids = list(dict.fromkeys(options.ids))
     if not options.yes and not is_confirmed(
-        f"Delete {number(len(ids))} refused messages for good? Type drop: ", "drop", "nothing was deleted"
+        f"Delete the refused messages of {number(len(ids))} ids for good? Type drop: ", "drop", "nothing was deleted"
     ):
         return DIFFERS
     (answer,) = connection.maintenance.answers("dead_letters", {"ids": ids}, "delete")
+    missing = ", ".join(answer["missing"])
     if options.json:
         print(as_json(answer))
     else:
-        print(f"{number(answer['deleted'])} of {number(len(ids))} deleted")
+        print(f"{number(answer['deleted'])} deleted")
         for problem in answer["problems"]:
             print("   ", shown(f"{problem['id']} {problem['why']}"))
-        if answer["deleted"] < len(ids) and not answer["problems"]:
-            say(answer["why"] or "the others are not there: `standings dlq list` shows all")
-    return OK if answer["deleted"] == len(ids) else DIFFERS
+        if missing:
+            say(
+                answer["why"]
+                or shown(f"no message or event there has the id {missing}: `standings dlq list` shows all")
+            )
+    return DIFFERS if missing or answer["problems"] else OK
 
 
 def _print_list(answer: Mapping[str, Any]) -> None:
@@ -245,11 +251,16 @@ def _print_list(answer: Mapping[str, Any]) -> None:
 
 
 def _print_replay(answer: Mapping[str, Any]) -> None:
-    print(", ".join(f"{count} {name}" for name, count in _counts(answer).items()))
+    print(", ".join(f"{count} {_SAID.get(name, name)}" for name, count in _counts(answer).items()))
     for problem in answer["problems"]:
         print("   ", shown(f"{problem.get('id') or problem.get('key')} {problem['why']}"))
     if answer.get("why"):
         say(answer["why"])
+    if answer.get("replayed"):
+        say("the writer refuses again what still breaks a rule: `standings dlq list` shows it in a moment")
+
+
+_SAID: Final = {"replayed": "sent again", "refused": "too old or damaged"}
 
 
 def _counts(answer: Mapping[str, Any]) -> dict[str, int]:

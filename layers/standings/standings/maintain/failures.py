@@ -40,16 +40,19 @@ REPLAYABLE_MS: Final = REPLAYABLE_DAYS * DAY
 
 
 class Selection(NamedTuple):
-    """All that has one of these names (ids or keys), this text in its reason, and this board; None accepts all."""
+    """All that has one of these names, this text in its reason, and this board; None accepts all.
+
+    Names are keys of objects, and ids of messages or of the events in them.
+    """
 
     names: Collection[str] | None = None
     reason: str | None = None
     board: str | None = None
 
-    def accepts(self, name: str, reason: str, boards: Collection[str]) -> bool:
-        """Whether a message or object is chosen."""
+    def accepts(self, names: Collection[str], reason: str, boards: Collection[str]) -> bool:
+        """Whether a message or object with these names is chosen."""
         return (
-            (self.names is None or name in self.names)
+            (self.names is None or any(name in self.names for name in names))
             and (self.reason is None or self.reason in reason)
             and (self.board is None or self.board in boards)
         )
@@ -201,7 +204,7 @@ class ParkedRecords:
             return None
         parked = read_parked(stored, content, self.decode, self.report)
         boards = {board for board, _ in parked.members}
-        return parked if chosen.accepts(stored.key, parked.reason, boards) else None
+        return parked if chosen.accepts([stored.key], parked.reason, boards) else None
 
     def place(self, members: Iterable[ParkedMember], deadline: float) -> tuple[dict[MemberKey, str], str | None]:
         """Place some members. Returns the errors of members that can never be placed, and the passing error if any."""
@@ -424,19 +427,22 @@ class DeadLetterTasks:
         return {**self._each(send, deadline), "cursor": began, **tally, "problems": problems[:MAX_SHOWN]}
 
     def delete(self, deadline: float, *, ids: Collection[str]) -> dict[str, Any]:
-        """Delete messages for good."""
+        """Delete messages for good, by their ids or those of their events. `missing` are ids that name none."""
         chosen = frozenset(ids)
         deleted: list[str] = []
+        named: set[str] = set()
         problems: list[dict[str, str]] = []
 
         def delete(letters: Sequence[DeadLetter]) -> Collection[str]:
-            part = [letter for letter in letters if letter.id in chosen]
+            part = [letter for letter in letters if chosen & _names(letter)]
+            named.update(*map(_names, part))
             gone = _succeeded(part, self._queue.delete(part), problems)
             deleted.extend(gone)
             return gone
 
-        answer = self._each(delete, deadline, lambda: len(deleted) == len(chosen))
-        return {**answer, "deleted": len(deleted), "problems": problems[:MAX_SHOWN]}
+        answer = self._each(delete, deadline, lambda: chosen <= set(deleted))
+        missing = sorted(chosen - named)
+        return {**answer, "deleted": len(deleted), "missing": missing, "problems": problems[:MAX_SHOWN]}
 
     def _each(self, do: _Each, deadline: float, enough: Callable[[], bool] = lambda: False) -> dict[str, Any]:
         """Call `do` with all messages of the queue, a few at a time, then release those that stay in it."""
@@ -474,7 +480,7 @@ class DeadLetterTasks:
         return {
             "id": letter.id,
             "reason": letter.reason or RECEIVED_TOO_OFTEN,
-            "event": next(iter(_named(letter.body, "id")), None),
+            "event": _event(letter),
             "boards": _named(letter.body, "board")[:MAX_NAMES_SHOWN],
             "members": _named(letter.body, "member")[:MAX_NAMES_SHOWN],
             "first_received": instant(letter.first_received),
@@ -488,7 +494,17 @@ class DeadLetterTasks:
 
 
 def _accepts(chosen: Selection, letter: DeadLetter) -> bool:
-    return chosen.accepts(letter.id, letter.reason or RECEIVED_TOO_OFTEN, _named(letter.body, "board"))
+    return chosen.accepts(_names(letter), letter.reason or RECEIVED_TOO_OFTEN, _named(letter.body, "board"))
+
+
+def _names(letter: DeadLetter) -> set[str]:
+    """The id of a message, and that of its event."""
+    event = _event(letter)
+    return {letter.id} if event is None else {letter.id, event}
+
+
+def _event(letter: DeadLetter) -> str | None:
+    return next(iter(_named(letter.body, "id")), None)
 
 
 def _succeeded(
