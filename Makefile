@@ -151,6 +151,8 @@ build: $(SAM_INSTALLED) ## sam build, with the template's own runtime and proces
 # Its recipe is expanded before a line of it runs, so a bucket that is missing is told at once.
 .PHONY: package
 package: $(SAM_INSTALLED) ## a template for CloudFormation, CDK and Terraform, dist/template.json: make package BUCKET=a-bucket-of-yours
+	@$(TOOLS)/sam/bin/python -c "import boto3; assert boto3.Session().region_name" 2>/dev/null || \
+		{ echo "which region is the bucket in? AWS_DEFAULT_REGION=eu-central-1 make package BUCKET=$(BUCKET)" >&2; exit 1; }
 	@$(MAKE) --no-print-directory build
 	@$(SAM) package --s3-bucket $(or $(BUCKET),$(error which bucket of yours? make package BUCKET=name)) \
 		--s3-prefix standings --output-template-file .aws-sam/packaged.yaml >/dev/null

@@ -1,6 +1,7 @@
 """The packaged template says the same as template.yaml, and the snippets of the page for CDK and Terraform fit it."""
 
 import json
+import os
 import re
 import shutil
 from copy import deepcopy
@@ -12,6 +13,7 @@ import pytest
 from samtranslator.model.exceptions import InvalidDocumentException  # type: ignore[import-untyped]
 
 from package.__main__ import expanded
+from tests.support.aws.embedded_tools import skip_without_tools
 from tests.support.programs import ended, output
 from tests.template import expansion
 
@@ -95,6 +97,14 @@ def test_a_bucket_that_is_not_given_is_asked_for() -> None:
     done = ended(["make", "--dry-run", "package"], cwd=PROJECT)
     assert done.returncode == 2
     assert "which bucket of yours? make package BUCKET=name" in done.stderr
+
+
+def test_a_region_that_is_not_given_is_asked_for(tmp_path: Path) -> None:
+    skip_without_tools()
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+    done = ended(["make", "package", "BUCKET=mine"], cwd=PROJECT, env={**environment, "HOME": str(tmp_path)})
+    assert done.returncode == 2
+    assert "AWS_DEFAULT_REGION=eu-central-1 make package BUCKET=mine" in done.stderr
 
 
 @pytest.mark.thorough
