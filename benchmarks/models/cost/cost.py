@@ -17,6 +17,7 @@ from benchmarks.models.cost.counted import Settings, Traffic
 from benchmarks.models.cost.prices import MILLION, SHIPPED, Bill, Prices, read_prices
 from benchmarks.models.cost.services import SERVICES
 from benchmarks.models.cost.spending import (
+    DAY,
     READS,
     WAYS,
     Counted,
@@ -46,6 +47,8 @@ def parser() -> argparse.ArgumentParser:
     load = parsed.add_argument_group("load")
     load.add_argument("--events-per-second", type=float, default=10, help="of all boards together (%(default)s)")
     load.add_argument("--reads-per-second", type=float, default=100, help="(%(default)s)")
+    load.add_argument("--events-a-day", type=float, help="of each member of each board, in place of those a second")
+    load.add_argument("--reads-a-day", type=float, help="the same of reads")
     load.add_argument("--read", default="rank", choices=READS, help="kind of read (%(default)s)")
     load.add_argument("--way", default="api", choices=WAY_NAMES, help="how reads come (%(default)s)")
     load.add_argument("--members", type=int, default=100_000, help="of each board (%(default)s)")
@@ -82,11 +85,15 @@ def load_of(options: argparse.Namespace) -> Load:
         options.shards,
     )
     least, most = map(int, options.amounts.split("-"))
-    daily = options.events_per_second * 86_400 / options.boards / options.members
-    batch = options.batch or gathered(options.events_per_second, options.batching_window)
+    members = options.members * options.boards
+    events = options.events_per_second if options.events_a_day is None else options.events_a_day * members / DAY
+    reads = options.reads_per_second if options.reads_a_day is None else options.reads_a_day * members / DAY
+    daily = events * DAY / members
+    batch = options.batch or gathered(events, options.batching_window)
     traffic = Traffic(options.members, options.median, (least, most), batch, options.active, daily, options.improving)
-    rates = options.events_per_second, options.reads_per_second
-    return Load(settings, traffic, options.boards, *rates, options.read, options.sent_together, WAY_NAMES[options.way])
+    return Load(
+        settings, traffic, options.boards, events, reads, options.read, options.sent_together, WAY_NAMES[options.way]
+    )
 
 
 def main(arguments: list[str]) -> int:

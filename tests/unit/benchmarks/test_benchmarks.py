@@ -78,6 +78,12 @@ def test_the_command_prints_what_a_load_costs(tmp_path: Path, capsys: pytest.Cap
     options = ["--windows", "all", "--batch", "20", "--members", "2000", "--aggregate", "min"]
     changed = ["--price-file", str(ten_times), "--provisioned", "--target", "35", "--minimum-units", "1"]
 
+    by_day = [
+        cost.load_of(cost.parser().parse_args([*options, *more]))
+        for more in (["--events-a-day", "432", "--reads-a-day", "4320"], [])
+    ]
+    assert by_day[0] == by_day[1]
+
     answers = []
     for more in ([], changed):
         assert cost.main([*options, "--json", *more]) == 0
