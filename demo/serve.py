@@ -116,8 +116,8 @@ def _page(deployment: Deployment) -> str:
 def _addresses(deployment: Deployment) -> str:
     example = f"{deployment.api_url}/boards/{BOARD}/points/all?limit=10"
     return (
-        f"\n    live page   {_page(deployment)}\n"
-        f"    API         {deployment.api_url}\n"
+        f"\n    live page   {_page(deployment)}   (members by their names; the command line shows ids)\n"
+        f"    API         {deployment.api_url}   (with a path, such as /boards)\n"
         f"    queue       {deployment.queue_url}\n"
         f"\n    try         curl '{example}'\n"
         f"\n    {READY}\n"

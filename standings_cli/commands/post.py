@@ -147,7 +147,8 @@ def _wait(waiting: Waiting, event_id: str, before: Status | None, fields: Mappin
         said["counted"] = True
         answer = waiting.rank(fields["board"], fields["member"], fields["metrics"])
     except RefusedError as error:
-        status, problem = DIFFERS, f"the event is refused: {error}. Correct it, and post it again"
+        advice = "Correct it, or deploy a boards.toml that takes it, and post it again"
+        status, problem = DIFFERS, f"the event is refused: {error}. {advice}"
         said["refused"] = str(error)
     except NotYetError as error:
         status = UNREACHABLE

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.harness.results_file import Output
+from benchmarks.models.assumed import ALARMS
 from benchmarks.models.cost import provisioned
 from benchmarks.models.cost.counted import Settings, Traffic
 from benchmarks.models.cost.prices import MILLION, SHIPPED, Bill, Prices, read_prices
@@ -125,9 +126,10 @@ def estimate(load: Load, prices: Prices, reads: Counted) -> dict[str, Any]:
 
 
 def _options(prices: Prices, load: Load) -> dict[str, float]:
-    """Return what parameters of the template add to a month."""
+    """Return what alarms and parameters of the template add to a month."""
     own_key = prices.total(of_own_key()) - prices.total(of_table_keys())
-    return {"Tracing=Active": prices.total(of_tracing(load)), "KmsKeyArn": own_key}
+    alarms = prices.total(Bill(alarms=ALARMS))
+    return {"its alarms": alarms, "Tracing=Active": prices.total(of_tracing(load)), "KmsKeyArn": own_key}
 
 
 def _parts(prices: Prices, bill: Bill) -> dict[str, float]:

@@ -88,5 +88,6 @@ def test_a_token_that_may_only_post_does_not_get_the_reason(run: Run, stack: Sta
 
     stack.command = by_token
     why = "`standings dlq list` says why (the token lacks the scope standings/admin)"
-    refused = f"standings: the event is refused: {why}. Correct it, and post it again\n"
+    advice = "Correct it, or deploy a boards.toml that takes it, and post it again"
+    refused = f"standings: the event is refused: {why}. {advice}\n"
     assert run("post b a pionts=5 --id x --wait") == (DIFFERS, "x\n", refused)

@@ -98,7 +98,13 @@ def test_the_command_prints_what_a_load_costs(tmp_path: Path, capsys: pytest.Cap
     assert tenfold == pytest.approx(10 * units, rel=1e-3)
     assert other["million_reads"] == usual["million_reads"]
     assert ("tables" in usual, other["options"]) == (False, usual["options"])
-    for begin in ("million events", "a cache node and a replica", "with Tracing=Active", "provisioned, daily wave"):
+    for begin in (
+        "million events",
+        "a cache node and a replica",
+        "with its alarms",
+        "with Tracing=Active",
+        "provisioned, daily wave",
+    ):
         assert any(line.startswith(begin) for line in lines), begin
 
 
