@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from functools import partial
 from itertools import product
 from typing import Any, Final
 
 from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.results_file import Output
-from benchmarks.models.assumed import ACCESS_LOGGED, ALARMS, METRICS_LOGGED, SYSTEM_LOGGED
+from benchmarks.models.assumed import ACCESS_LOGGED, ALARMS, FEW_POLLERS, METRICS_LOGGED, SYSTEM_LOGGED
 from benchmarks.models.cost import league, provisioned, settlements
 from benchmarks.models.cost.counted import Settings, Traffic
 from benchmarks.models.cost.prices import MILLION, Bill, Prices, read_prices
@@ -35,7 +34,6 @@ from benchmarks.models.cost.spending import (
     traces,
     used_by,
     waiting,
-    with_few_pollers,
 )
 from benchmarks.pages.plots import plot
 from benchmarks.pages.tables import Lines, Result, Row, Table, crossed
@@ -65,12 +63,12 @@ HABITS: Final = {"every day": None, "two days of seven": 2 / 7, "once a week": 1
 """The shares of days on which a member has events."""
 BATCHING: Final = (1, 2, 5, 10)
 """Seconds of `WriterBatchingWindow`."""
-LESS: Final[dict[str, Callable[[Load], Load]]] = {
-    "by default": lambda load: load,
-    "512 MB": partial(replace, memory=0.512),
-    "256 MB": partial(replace, memory=0.256),
-    "two pollers": with_few_pollers,
-    "two pollers, 512 MB": lambda load: replace(with_few_pollers(load), memory=0.512),
+LESS: Final[dict[str, dict[str, Any]]] = {
+    "by default": {},
+    "512 MB": {"memory": 0.512},
+    "256 MB": {"memory": 0.256},
+    "two pollers": {"pollers": FEW_POLLERS},
+    "two pollers, 512 MB": {"pollers": FEW_POLLERS, "memory": 0.512},
 }
 """Less of what Lambda is paid for: `FunctionMemory`, and pollers of the queue."""
 LOGS: Final = {
@@ -216,7 +214,7 @@ def _month(prices: Prices, load: Load, reads: Counted) -> dict[str, Any]:
         "habits": {habit: whole(one) for habit, one in lived.items()},
         "units": {habit: round(used_by(one).write_units, 2) for habit, one in lived.items()},
         "windows": {f"{seconds} s": whole(waiting(load, seconds)) for seconds in BATCHING},
-        "less": {name: whole(less(load)) for name, less in LESS.items()},
+        "less": {name: whole(waiting(replace(load, **less), 1)) for name, less in LESS.items()},
         "committed": {name: total(bill) for name, bill in provisioned.committed(prices, load, reads).items()},
     }
 

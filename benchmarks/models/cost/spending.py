@@ -68,13 +68,8 @@ def gathered(events_per_second: float, window: float, pollers: int = assumed.POL
 
 def waiting(load: Load, window: float) -> Load:
     """Return a load at another `WriterBatchingWindow`, in seconds."""
-    return replace(load, traffic=replace(load.traffic, batch=gathered(load.events_per_second, window)))
-
-
-def with_few_pollers(load: Load) -> Load:
-    """Return a load at the default batching window, at which Lambda has made the pollers few."""
-    batch = gathered(load.events_per_second, 1, assumed.FEW_POLLERS)
-    return replace(load, pollers=assumed.FEW_POLLERS, traffic=replace(load.traffic, batch=batch))
+    batch = gathered(load.events_per_second, window, load.pollers)
+    return replace(load, traffic=replace(load.traffic, batch=batch))
 
 
 def loads(settings: Settings, rates: Sequence[tuple[float, float, int]]) -> Iterator[tuple[dict[str, Any], Load]]:
