@@ -68,8 +68,8 @@ def _add_failures(commands: Commands, name: str, task: str, argument: str, failu
         drop = actions.add(
             "drop",
             help="delete refused messages for good",
-            epilog="ID is a message's, as `dlq list` shows it, or an event's. To mend an event, post it again under "
-            "its old id: nothing of the refused one has counted. Exit status 1 if a message was not deleted.",
+            epilog="ID is a message's, as `dlq list` shows it, or an event's. To mend an event, post the right one "
+            "under its id: nothing of the refused one has counted. Exit status 1 if a message was not deleted.",
         )
         drop.add_argument("ids", nargs="+", metavar="ID")
         drop.add_argument("--yes", action="store_true", help="do not ask")
@@ -207,7 +207,7 @@ def _failures(connection: Connection, options: argparse.Namespace) -> int:
     if options.action == "list" and found and not options.json:
         say(f"once the cause is fixed: `standings {options.command} replay`")
         if options.command == "dlq":
-            say("an event that is wrong itself: post it again under its old id, then `standings dlq drop ID`")
+            say("if the event itself is wrong: post the right one under its id, then `standings dlq drop ID`")
     elif not (found or options.json or incomplete):
         is_selection = any(value is not None for value in selection.values())
         all_of_them = f" that match: `standings {options.command} list` shows all"

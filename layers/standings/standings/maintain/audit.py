@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 # - The sorted index lags behind its table. A leaf's entries are counted between two equal snapshots that are `settling`
 #   seconds apart. A leaf that never rests for so long is `unsettled`.
 #
-# A rebuild may purge the generation that a call reads. So before a difference is reported, the board's record is read
-# again: it must name that generation still (`is_read`).
+# A rebuild may purge the generation that a call reads. So before a call reports a difference, it reads the board's
+# record again: the record must still name that generation (`is_read`).
 #
 # So there are no false alarms. An audit may miss a difference while events flow, if moves between two cheap reads of
 # a leaf make up for its wrong counter. The next audit names it. Nothing leads to the row of a rolling window of a
@@ -51,7 +51,7 @@ _FIRST: Final[Mapping[str, Any]] = MappingProxyType({"stage": "members", "slot":
 
 
 def is_read(catalog: BoardCatalog, clock: Clock, record: BoardRecord) -> bool:
-    """Whether a board's rankings are still read in the generation of a record that was read before."""
+    """Whether readers still use the generation that this record of a board names."""
     now = clock.retry(catalog.current, record.board)
     return now is not None and not now.deleted and now.generation == record.generation
 
