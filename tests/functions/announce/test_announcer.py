@@ -14,13 +14,11 @@ import pytest
 from benchmarks.harness.capacity_units import Units
 from benchmarks.harness.meter import Meter
 from standings.announce import ENOUGH, MAX_DETAIL, MAX_EQUALS, PATIENCE
-from standings.aws.dynamodb.rolling import one_after_another
 from standings.aws.dynamodb.versioned_items import AnnouncedTops
 from standings.domain.boards import Ranking
 from standings.domain.boards_toml import parse_boards
-from standings.project.commits import one_by_one
 from standings.stores import AnnouncedTop, Standing
-from standings.wiring import building_blocks, projector
+from standings.wiring import building_blocks
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.stack import ManualClock, Stack, announce, apply, event, running, write
 from tests.support.awslambda.pollers import Context
@@ -368,9 +366,6 @@ def cost(boards: str, environment: Mapping[str, str]) -> tuple[dict[str, Units],
         mock.patch.dict(os.environ),
         # By chance the projector looks for empty tiers.
         mock.patch.object(random, "random", return_value=0.99),
-        # The meter counts one call at a time.
-        mock.patch.object(projector, "run_parallel", return_value=one_by_one),
-        mock.patch.object(projector, "run_all", return_value=one_after_another),
         running(meter, ManualClock(1_795_256_100_000), boards) as stack,
     ):
         apply(stack, [event(f"m{number}", number) for number in range(50)])

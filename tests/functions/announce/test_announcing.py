@@ -11,9 +11,6 @@ from unittest import mock
 import pytest
 from botocore.exceptions import ClientError
 
-from standings.aws.dynamodb.rolling import one_after_another
-from standings.project.commits import one_by_one
-from standings.wiring import projector
 from standings.wiring.building_blocks import REPORTING_RESERVE
 from tests.support.aws.stack import ManualClock, Stack, running, write
 from tests.support.awslambda.pollers import Context, Killed
@@ -249,8 +246,6 @@ def announced(
     trouble = Trouble(engine, random.Random(seed))
     with (
         mock.patch("random.random", trouble.rng.random),
-        mock.patch.object(projector, "run_parallel", return_value=one_by_one),
-        mock.patch.object(projector, "run_all", return_value=one_after_another),
         running(trouble, clock, boards) as stack,
     ):
         yield Announced(stack, trouble, top, window)

@@ -15,8 +15,6 @@ from standings.domain.boards_toml import parse_boards
 from standings.domain.tiers import ROOT
 from standings.maintain import audited_rankings
 from standings.maintain.audit import GRACE
-from standings.project.commits import one_by_one
-from standings.wiring import projector
 from tests.support.aws.stack import ManualClock, running
 from tests.support.builders.auditing import (
     BOARD,
@@ -52,7 +50,6 @@ def board(seed: int, members: int = 25, events: int = 80) -> Iterator[Audited]:
     text = FAMILY.format(shards=rng.choice([1, 3]), ties=rng.choice(["member", "first"]))
     with (
         mock.patch.object(audited_rankings, "MAX_EXAMPLES", 10_000),
-        mock.patch.object(projector, "run_parallel", return_value=one_by_one),
         mock.patch("time.monotonic", clock.monotonic),
         mock.patch("time.sleep", clock.sleep),
         mock.patch("random.random", rng.random),

@@ -10,12 +10,9 @@ from unittest import mock
 
 import pytest
 
-from standings.aws.dynamodb.rolling import one_after_another
 from standings.domain.windows import SECOND, instant
 from standings.maintain.rebuild import PROPAGATION_WAIT
-from standings.project.commits import one_by_one
 from standings.stores import StoreUnavailableError
-from standings.wiring import projector
 from tests.support.aws.stack import ManualClock, Stack, deliver, project, running
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries
 from tests.support.builders.maintenance import apart, call, finish
@@ -198,8 +195,6 @@ def stack(engine: Any, clock: ManualClock) -> Iterator[Stack]:
     """Requests come one after the other."""
     with (
         mock.patch("random.random", return_value=0.5),
-        mock.patch.object(projector, "run_parallel", return_value=one_by_one),
-        mock.patch.object(projector, "run_all", return_value=one_after_another),
         running(engine, clock, BOARDS) as deployed,
     ):
         yield deployed

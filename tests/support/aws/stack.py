@@ -8,6 +8,7 @@ import os
 import re
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,10 +19,12 @@ from urllib.parse import quote, urlencode
 
 import orjson
 
+from standings.aws.dynamodb import ranking_reads
 from standings.domain.boards import Boards
 from standings.domain.boards_toml import parse_boards
 from standings.runtime.environment import BOARDS_FILE
 from standings.wiring import building_blocks
+from standings.wiring import projector as projector_wiring
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.fakes import ActivityQueue, Bucket, Bus, DeadLetterQueue, LooksQueue, Sqs
 from tests.support.awslambda.pollers import Context
@@ -140,6 +143,25 @@ def _query(arguments: Mapping[str, Any]) -> str:
     return urlencode({name: value for name, value in arguments.items() if value is not None}, quote_via=quote)
 
 
+class OneThread(Executor):
+    """In place of a pool of threads: each call runs when it is given, so every run sends the same requests."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        """Take what a pool of threads takes."""
+
+    def submit(self, call: Callable[..., Any], /, *args: Any, **named: Any) -> Future[Any]:
+        done: Future[Any] = Future()
+        try:
+            done.set_result(call(*args, **named))
+        except Exception as error:  # noqa: BLE001 - whoever asks for the result gets it
+            done.set_exception(error)
+        return done
+
+    def map(self, call: Callable[..., Any], *many: Any, **_: Any) -> Iterator[Any]:  # type: ignore[override]
+        done = [self.submit(call, *each) for each in zip(*many, strict=True)]
+        return (each.result() for each in done)
+
+
 @contextmanager
 def running(dynamodb: Any, clock: ManualClock, boards: str | None = None) -> Iterator[Stack]:
     """Start the functions over a DynamoDB client. `boards` is the text of boards.toml; None means the shipped file."""
@@ -150,6 +172,8 @@ def running(dynamodb: Any, clock: ManualClock, boards: str | None = None) -> Ite
         patches.enter_context(mock.patch.dict(os.environ, ENVIRONMENT))
         patches.enter_context(mock.patch.object(building_blocks, "client", clients.__getitem__))
         patches.enter_context(mock.patch.object(building_blocks, "now", clock))
+        for module in (ranking_reads, projector_wiring):
+            patches.enter_context(mock.patch.object(module, "ThreadPoolExecutor", OneThread))
         patches.enter_context(mock.patch.object(building_blocks, "boards", return_value=_boards(boards)))
         modules = map(_load, ("writer", "projector", "query", "command", "maintenance"))
         writer, projector, query, command, maintenance = (module.handler for module in modules)

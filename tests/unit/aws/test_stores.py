@@ -1,7 +1,7 @@
 """Items in Scores and Rankings: what expires and when, the records of boards, and reads side by side."""
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future
+from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from standings.domain.boards_toml import parse_boards
 from standings.domain.members import Image, Move
 from standings.domain.scoring import Place
 from standings.stores import Addition, Partition, Rewrite, Span
+from tests.support.aws.stack import OneThread
 from tests.support.builders.points import NOW, family
 from tests.support.dynamodb.tables import engine_with_tables
 from tests.support.faults.faulty_client import Time
@@ -124,8 +125,8 @@ def test_entries_of_a_period_expire_after_it_can_no_longer_be_read(client: Any) 
 BOARDS = parse_boards('[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all"] }')
 
 
-class OneThread(Executor):
-    """In place of a pool with one thread: each call runs when it is given. A call must not give another one."""
+class BusyThread(OneThread):
+    """In place of a pool with one thread. A call must not give another one."""
 
     def __init__(self, **_: Any) -> None:
         self._busy = False
@@ -133,13 +134,9 @@ class OneThread(Executor):
     def submit(self, call: Callable[..., Any], /, *args: Any, **named: Any) -> Future[Any]:
         assert not self._busy, "a call on the pool waits for another one"
         self._busy = True
-        done: Future[Any] = Future()
-        done.set_result(call(*args, **named))
+        done = super().submit(call, *args, **named)
         self._busy = False
         return done
-
-    def map(self, call: Callable[..., Any], *many: Any, **_: Any) -> Iterator[Any]:  # type: ignore[override]
-        return (self.submit(call, *each).result() for each in zip(*many, strict=True))
 
 
 class Empty:
@@ -153,7 +150,7 @@ class Empty:
 
 
 def test_nodes_of_several_batches_beside_spans_do_not_wait_on_the_pool(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranking_reads, "ThreadPoolExecutor", OneThread)
+    monkeypatch.setattr(ranking_reads, "ThreadPoolExecutor", BusyThread)
     client: Any = Empty()
     reader = ranking_reads.RankingsReader(client, "Rankings", "Scores", Time(0).clock())
     family = BOARDS.family("b")
