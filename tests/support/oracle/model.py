@@ -370,6 +370,8 @@ class BoardModel:
     used: set[str] = field(default_factory=set)
     """The ids of all accepted events."""
     counted: list[Counted] = field(default_factory=list)
+    written: dict[str, datetime] = field(default_factory=dict)
+    """By member, the latest instant at which any function wrote its item. A clock that is behind does not go back."""
     longest: Mapping[str, int] | None = None
     """The buckets of the longest rolling window, by kind, if definitions change; see `Counted`."""
     keeps_instants: bool = True
@@ -384,7 +386,7 @@ class BoardModel:
             earlier = [event.amounts.get(name, 0) for event in self.counted if event.member == member]
             if self.metrics[name].aggregate != "sum" or sum(map(abs, earlier)) + abs(units) <= MAX_UNITS:
                 continue
-            trial = replace(self, counted=[*self.counted])
+            trial = replace(self, counted=[*self.counted], written={**self.written})
             trial.count(TRIAL, member, at, {name: units}, now)
             windows = dict.fromkeys(("all", *self.metrics[name].windows))
             periods = [(window, on) for window in windows for on in self.calendar.containing(window, at)]
@@ -427,22 +429,31 @@ class BoardModel:
     def count(
         self, event_id: str, member: str, at: datetime, amounts: Mapping[str, int], now: datetime, note: Any = None
     ) -> None:
-        """Count one member's part of an event at the instant `now`."""
+        """Count one member's part of an event at the instant `now`, by the clock of its writer."""
         self.members.setdefault(member, False)
+        now = self._write(member, now)
         buckets = self.calendar.takes(_whole_milliseconds(at), now)
         calendar = replace(self.calendar)
         when = _milliseconds(at), dict(amounts), buckets, now, calendar
         self.counted.append(Counted(event_id, member, *when, note, self.longest, self.keeps_instants))
 
-    def put(self, member: str, *, hidden: bool | None = None) -> None:
-        """Register a member if it is new. Hide or show it if `hidden` is given."""
-        was_hidden = self.members.setdefault(member, False)
-        self.members[member] = was_hidden if hidden is None else hidden
+    def _write(self, member: str, now: datetime) -> datetime:
+        """Write a member's item at the instant `now`. Return the instant that it says."""
+        self.written[member] = max(now, self.written.get(member, now))
+        return self.written[member]
 
-    def remove(self, member: str) -> bool:
+    def put(self, member: str, *, hidden: bool | None = None, now: datetime = _EPOCH) -> None:
+        """Register a member if it is new. Hide or show it if `hidden` is given."""
+        before = self.members.get(member)
+        self.members[member] = bool(before) if hidden is None else hidden
+        if self.members[member] != before:
+            self._write(member, now)
+
+    def remove(self, member: str, now: datetime = _EPOCH) -> bool:
         """Remove a member and everything counted for it. Return whether it existed."""
         if member not in self.members:
             return False
+        self._write(member, now)
         del self.members[member]
         self.removed.add(member)
         self.counted = [event for event in self.counted if event.member != member]
