@@ -140,6 +140,24 @@ def test_no_test_module_imports_a_private_name_of_another(path: Path) -> None:
     assert list(private_imports(path)) == []
 
 
+def asks_for_the_kind(path: Path) -> Iterator[str]:
+    """Yield what a module asks for `rolling`. Stores are left out: theirs is the part for rolling windows."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Attribute) and node.attr == "rolling":
+            asked = ast.unparse(node.value)
+            if asked.rpartition(".")[2] not in {"self", "store", "rankings"}:
+                yield asked
+
+
+def test_outside_the_domain_the_kinds_of_windows_part_in_one_place() -> None:
+    """Whoever treats rolling windows in another way has two objects or functions, and `Window.of_kind` chooses."""
+    paths = [path for path in modules() if of_project(path).startswith(("layers/", "functions/"))]
+    asked = [f"{of_project(path)}: {name}.rolling" for path in paths for name in asks_for_the_kind(path)]
+
+    assert [one for one in asked if "/domain/" not in one] == []
+    assert asked
+
+
 def test_the_architecture_page_shows_every_module_of_the_layer() -> None:
     text = (PROJECT / "docs" / "architecture.md").read_text(encoding="utf-8")
     tree = text.partition("<!-- tree -->")[2].partition("<!-- /tree -->")[0]

@@ -11,7 +11,15 @@ from standings.domain.boards import DELETE, BoardRecord, Coverage, Family, Ranki
 from standings.domain.members import Image, open_rankings, readable_rankings
 from standings.domain.rolling import rolling_of, rolling_windows
 from standings.domain.windows import MINUTE, SECOND
-from standings.maintain.audited_rankings import ROUNDS, SETTLING, AuditCall, Kind, StepAudit, TierAudit
+from standings.maintain.audited_rankings import (
+    ROUNDS,
+    SETTLING,
+    AuditCall,
+    Kind,
+    RollingTierAudit,
+    StepAudit,
+    TierAudit,
+)
 from standings.maintain.turns import Lease, Run
 from standings.runtime.clock import Clock
 from standings.stores import SLOTS, AuditPosition, DamagedLog, Listed, Tally
@@ -119,12 +127,13 @@ class BoardAudit:
 
     def _tiers(self, ranking: Ranking, within: str | None) -> str | None:
         """Audit a ranking's tiers from a leaf on: the last one audited if the call was over, None when all are."""
-        compare = partial(self._compare, ranking)
-        if not ranking.window.rolling:
-            return TierAudit(self.call, ranking, compare, None, within).run()
-        steps = StepAudit(self.call, rolling_of(ranking), self.coverage)
-        compare, moving = partial(steps.surplus, ranking.period), partial(steps.moving, ranking.period)
-        return TierAudit(self.call, ranking, compare, moving, within).run()
+        return ranking.window.of_kind(self._calendar_tiers, self._rolling_tiers)(ranking, within).run()
+
+    def _calendar_tiers(self, ranking: Ranking, within: str | None) -> TierAudit:
+        return TierAudit(self.call, ranking, partial(self._compare, ranking), within)
+
+    def _rolling_tiers(self, ranking: Ranking, within: str | None) -> TierAudit:
+        return RollingTierAudit(self.call, ranking, StepAudit(self.call, rolling_of(ranking), self.coverage), within)
 
     def _members(self, slot: int, after: str | None) -> str | None:
         """Compare the members of a slot: the last one compared if the call was over, None when all are done."""

@@ -337,9 +337,6 @@ MAX_DOUBTS: Final = 64  # Leaves that wait together to be read again
 MAX_PASSED: Final = 100  # Entries that are compared together
 
 
-Moving = Callable[[], Mapping[str, Place | None] | None]
-
-
 class _Odd(NamedTuple):
     """A leaf that differs between equal snapshots: what its counters say and how many entries there are, by digit."""
 
@@ -350,8 +347,7 @@ class _Odd(NamedTuple):
 class TierAudit:
     """Audits those tiers of one ranking whose leaves follow the leaf `after` (None: all of them).
 
-    `compare` is called with all entries, some at a time. In a rolling window `moving` says where rows have the members
-    whose list items may be newer, or not in the index yet; None if it had no time. A wrong log raises DamagedLog.
+    `compare` is called with all entries, some at a time.
     """
 
     def __init__(
@@ -359,13 +355,11 @@ class TierAudit:
         call: AuditCall,
         ranking: Ranking,
         compare: Callable[[Sequence[Listed]], None],
-        moving: Moving | None,
         after: str | None,
     ) -> None:
         self._call = call
         self._ranking = ranking
         self._compare = compare
-        self._moving = moving
         self._entries = RankingEntries(call, ranking)
         self._tree = call.store.tree(ranking)
         self._root = call.clock.retry(self._tree.root, ranking)
@@ -468,36 +462,11 @@ class TierAudit:
         return now, True
 
     def _confirm(self) -> None:
-        """Report the leaves that differ. In a rolling window, members that changed lately may explain it."""
+        """Report the leaves that differ."""
         odd, self._odd = self._odd, []
-        if self._moving is None:
-            for leaf, digits in odd:
-                for digit, (counted, there) in digits.items():
-                    self._report(leaf, digit, counted, there)
-            return
-        moving = self._moving() if odd else None
-        for each in odd:
-            if moving is None:
-                self._call.add(Kind.UNSETTLED)
-            else:
-                self._confirm_leaf(each, moving)
-
-    def _confirm_leaf(self, odd: _Odd, moving: Mapping[str, Place | None]) -> None:
-        """Report a leaf that still differs if the members that changed lately are counted where their rows are."""
-        listed: Counter[int] = Counter()
-        paths = [path(place.sort_value) for place in moving.values() if place is not None]
-        rows = Counter(way[-1] for way in paths if way[:-1] == odd.leaf)
-        for member, digit in self._entries.within(odd.leaf, self._root.shards):
-            listed[digit] += 1
-            rows[digit] += member not in moving
-        now = self._call.consistent(lambda: self._tree.picture(self._ranking, odd.leaf))
-        for digit, (counted, there) in odd.digits.items():
-            if now is None or (now.counters.get(digit, 0), listed[digit]) != (counted, there):
-                self._call.add(Kind.UNSETTLED)
-            elif rows[digit] == counted:
-                self._call.add(Kind.BEHIND)
-            else:
-                self._report(odd.leaf, digit, counted, rows[digit])
+        for leaf, digits in odd:
+            for digit, (counted, there) in digits.items():
+                self._report(leaf, digit, counted, there)
 
     def _report(self, node: Path, digit: int, counted: int, below: int) -> None:
         self._call.add(
@@ -653,3 +622,38 @@ class StepAudit:
         while now >= (self._coverage.readable_until(self._rankings.at(period)) or 0):
             period += 1
         return period
+
+
+class RollingTierAudit(TierAudit):
+    """The same of a rolling window's ranking, whose entries `steps` compares. A wrong log raises DamagedLog."""
+
+    def __init__(self, call: AuditCall, ranking: Ranking, steps: StepAudit, after: str | None) -> None:
+        super().__init__(call, ranking, partial(steps.surplus, ranking.period), after)
+        self._steps = steps
+
+    def _confirm(self) -> None:
+        """Report the leaves that differ, unless members that changed lately explain it."""
+        odd, self._odd = self._odd, []
+        moving = self._steps.moving(self._ranking.period) if odd else None
+        for each in odd:
+            if moving is None:
+                self._call.add(Kind.UNSETTLED)
+            else:
+                self._confirm_leaf(each, moving)
+
+    def _confirm_leaf(self, odd: _Odd, moving: Mapping[str, Place | None]) -> None:
+        """Report a leaf that still differs if the members that changed lately are counted where their rows are."""
+        listed: Counter[int] = Counter()
+        paths = [path(place.sort_value) for place in moving.values() if place is not None]
+        rows = Counter(way[-1] for way in paths if way[:-1] == odd.leaf)
+        for member, digit in self._entries.within(odd.leaf, self._root.shards):
+            listed[digit] += 1
+            rows[digit] += member not in moving
+        now = self._call.consistent(lambda: self._tree.picture(self._ranking, odd.leaf))
+        for digit, (counted, there) in odd.digits.items():
+            if now is None or (now.counters.get(digit, 0), listed[digit]) != (counted, there):
+                self._call.add(Kind.UNSETTLED)
+            elif rows[digit] == counted:
+                self._call.add(Kind.BEHIND)
+            else:
+                self._report(odd.leaf, digit, counted, rows[digit])

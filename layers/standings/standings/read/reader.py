@@ -194,7 +194,7 @@ class RankingReads:
         self._read, self._store = request.read, request.store
         self.ranking = ranking
         # A rolling window alone has its entries in several lists.
-        self._lists = lists_of(ranking) if ranking.window.rolling else (ranking.key,)
+        self._lists = ranking.window.of_kind(lambda _: (ranking.key,), lists_of)(ranking)
         self._known_shards = known_shards
         self._shards = max(known_shards.get(ranking.key) or 1, ranking.metric.shards)
 

@@ -431,7 +431,7 @@ class AuditReads:
 
     def tree(self, ranking: Ranking) -> CalendarAuditReads | RollingAuditReads:
         """The reads of a ranking's tree and entries."""
-        return self.rolling if ranking.window.rolling else self._calendar
+        return ranking.window.of_kind(self._calendar, self.rolling)
 
 
 # Reads the top of a ranking, for announcements: the sorted index, and what is strongly consistent.

@@ -58,8 +58,8 @@ class Purging:
     def purge(self, board: str, codes: Iterable[str], generation: int, over: Callable[[], bool]) -> bool:
         """Purge a generation of a board; False if `over` says that the time is over before the end."""
         for code in sorted(codes):
-            window = _window(code)
-            if window and window.rolling and not self._purge_list(board, window, code, generation, over):
+            purge_lists = _window(code).of_kind(_no_lists, self._purge_lists)
+            if not purge_lists(board, code, generation, over):
                 return False
             for ranking in self._rankings_of(board, code, generation):
                 if over() or not self._purge(ranking, over):
@@ -70,19 +70,19 @@ class Purging:
     def forget_tops(self, board: str, codes: Iterable[str]) -> None:
         """Delete what was announced of a board. It has no generation, so `purge` leaves it."""
         for code in sorted(codes):
-            window = _window(code)
-            if window is None or not window.rolling:
-                periods = [""] if window is None else self._periods(window)
-                found = self._items([top_key(f"{board}#{code}{period}") for period in periods])
-                self._delete([item["pk"]["S"] for item in found])
+            # Nothing is announced of rolling windows.
+            rankings = _window(code).of_kind(self._keys(board, code, 0), [])
+            found = self._items([top_key(ranking) for ranking in rankings])
+            self._delete([item["pk"]["S"] for item in found])
 
-    def _purge_list(self, board: str, rolling: Window, code: str, generation: int, over: Callable[[], bool]) -> bool:
+    def _purge_lists(self, board: str, code: str, generation: int, over: Callable[[], bool]) -> bool:
         """Purge the lists of a rolling window, and the rows of its members."""
         end = generation_code(generation)
         window = f"{board}#{code}{end}"
         (log,) = self._items([log_key(window, 0)]) or [{}]
         # An item whose last period could be read so long ago has expired.
         reach = max(lates_ever(log), default=0) + EXPIRY_MARGIN + _SLACK
+        rolling = _window(code)
         periods = self._periods(rolling, reach)
         done = int(log["d"]["N"]) if "d" in log else periods.start
         blocks = sorted(blocks_within(rolling, periods.start, periods.stop)) if log else []
@@ -131,13 +131,17 @@ class Purging:
 
     def _rankings_of(self, board: str, code: str, generation: int) -> list[str]:
         """The keys of a code's rankings: of a window with many, those that have a root."""
+        keys = self._keys(board, code, generation)
+        if _is_one(code):
+            return keys
+        roots = {item["pk"]["S"] for item in self._items([node_key(ranking, ROOT) for ranking in keys])}
+        return [ranking for ranking in keys if node_key(ranking, ROOT) in roots]
+
+    def _keys(self, board: str, code: str, generation: int) -> list[str]:
+        """The keys of all rankings that a code may have."""
         end = generation_code(generation)
-        window = _window(code)
-        if window is None:
-            return [f"{board}#{code}{end}"]
-        periods = [f"{board}#{code}{period}{end}" for period in self._periods(window)]
-        roots = {item["pk"]["S"] for item in self._items([node_key(ranking, ROOT) for ranking in periods])}
-        return [ranking for ranking in periods if node_key(ranking, ROOT) in roots]
+        periods: Iterable[int | str] = [""] if _is_one(code) else self._periods(_window(code))
+        return [f"{board}#{code}{period}{end}" for period in periods]
 
     def _periods(self, window: Window, reach: int | None = None) -> range:
         """The periods of a window that ended less than `reach` ago, or that may have rows."""
@@ -183,10 +187,19 @@ class Purging:
             self._clock.retry(batch_delete, self._client, self._rankings, keys[start : start + MAX_DELETES])
 
 
-def _window(code: str) -> Window | None:
-    """The window of a code; None if the code has one ranking: that of `all` or of a season."""
-    name = code[CODE_LENGTH:]
-    return None if name[0] in "as" else window_of(name)
+def _is_one(code: str) -> bool:
+    """Whether a code has one ranking: that of `all` or of a season."""
+    return code[CODE_LENGTH] in "as"
+
+
+def _window(code: str) -> Window:
+    """The window of a code."""
+    return window_of(code[CODE_LENGTH] if _is_one(code) else code[CODE_LENGTH:])
+
+
+def _no_lists(*_: object) -> bool:
+    """What purges the lists of a window that has none."""
+    return True
 
 
 def _entries(log: Item) -> Sequence[LogEntry]:

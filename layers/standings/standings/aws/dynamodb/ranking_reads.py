@@ -309,8 +309,10 @@ class RankingsReader:
         read_others: Callable[[Sequence[tuple[Ranking, T]]], dict[tuple[Ranking, T], V]],
     ) -> dict[tuple[Ranking, T], V]:
         """Read what is wanted of rolling windows, and of the rest beside it."""
-        rolling = [one for one in wanted if one[0].window.rolling]
-        others = [one for one in wanted if not one[0].window.rolling]
+        rolling: list[tuple[Ranking, T]] = []
+        others: list[tuple[Ranking, T]] = []
+        for one in wanted:
+            one[0].window.of_kind(others, rolling).append(one)
         first = self._pool.submit(read_others, others) if rolling and others else None
         found = read_rolling(rolling) if rolling else {}
         return found | (first.result() if first is not None else read_others(others))
