@@ -14,7 +14,7 @@ def history(question: Question, *, member: str, periods: int) -> dict[str, Any]:
     The newest is the question's period. `all` has one. NotFoundError if the board has no such member.
     """
     check_member("member", member)
-    newest = question.reads.ranking
+    newest = question.ranking
     rankings = [newest]
     while len(rankings) < periods and (before := question.request.previous(rankings[-1])) is not None:
         rankings.append(before)
@@ -26,7 +26,7 @@ def history(question: Question, *, member: str, periods: int) -> dict[str, Any]:
     by_member, nodes, total = found[newest]
     entries = [ranked.entry for ranked in by_member.values()]
     return {
-        **answer_head(newest, question.request.now, question.method, nodes.values(), entries),
+        **answer_head(question, nodes.values(), entries),
         "total": total,
         "member": member,
         "periods": [_period(ranking, found[ranking], member) for ranking in rankings],

@@ -14,7 +14,6 @@ from standings.read.reader import (
     BEYOND,
     Method,
     Question,
-    RankingReads,
     Request,
     answer_head,
     decimal_of,
@@ -51,7 +50,7 @@ def counters_of(nodes: Mapping[Path, Node]) -> dict[Path, tiers.Counters]:
     return {ROOT: {}, **{path: node.counters for path, node in nodes.items()}}
 
 
-def select(reads: RankingReads, position_of: Callable[[int], int], nodes: dict[Path, Node]) -> tiers.Selected | None:
+def select(question: Question, position_of: Callable[[int], int], nodes: dict[Path, Node]) -> tiers.Selected | None:
     """The score at a position, counted from 0; None beyond the ends. `position_of` gives the position for a total.
 
     The nodes on the path are added to `nodes`.
@@ -59,7 +58,7 @@ def select(reads: RankingReads, position_of: Callable[[int], int], nodes: dict[P
 
     def counters_at(path: Path) -> tiers.Counters:
         if path not in nodes:
-            nodes.update(reads.nodes([path]))
+            nodes.update(question.nodes([path]))
         return nodes[path].counters if path in nodes else {}
 
     selected = None
@@ -71,26 +70,24 @@ def select(reads: RankingReads, position_of: Callable[[int], int], nodes: dict[P
         selected = tiers.select(position, counters_at)
         if selected is not None:
             break
-        # A member moved between two reads. Start again from the root.
+        # A member moved between two question. Start again from the root.
         nodes.clear()
     return selected
 
 
-def page_ranks(
-    reads: RankingReads, entries: Sequence[Entry], base: Base, nodes: Mapping[Path, Node], method: Method
-) -> Sequence[int]:
+def page_ranks(question: Question, entries: Sequence[Entry], base: Base, nodes: Mapping[Path, Node]) -> Sequence[int]:
     """The ranks of consecutive entries."""
     if not entries:
         return []
-    if method == "ordinal":
+    if question.method == "ordinal":
         ahead = base.equals_ahead
         if ahead is None:
-            ahead = _equals_ahead(reads, entries[:1], counters_of(nodes))[entries[0].key]
+            ahead = _equals_ahead(question, entries[:1], counters_of(nodes))[entries[0].key]
         first = base.ahead + ahead + 1
         return range(first, first + len(entries))
     numbers = [entry.place.sort_value for entry in entries]
-    if method == "dense":
-        first = 1 + distinct_ahead(reads, numbers[:1], nodes)[numbers[0]] if base.ahead else 1
+    if question.method == "dense":
+        first = 1 + distinct_ahead(question, numbers[:1], nodes)[numbers[0]] if base.ahead else 1
         scores = sorted(set(numbers))
         return [first + bisect_left(scores, number) for number in numbers]
     # Some members of the first score may be ahead of the page.
@@ -99,22 +96,20 @@ def page_ranks(
     return [base.ahead + 1 + position + (unseen if position else 0) for position in positions]
 
 
-def entry_ranks(
-    reads: RankingReads, entries: Sequence[Entry], nodes: Mapping[Path, Node], method: Method
-) -> dict[str, int]:
+def entry_ranks(question: Question, entries: Sequence[Entry], nodes: Mapping[Path, Node]) -> dict[str, int]:
     """The ranks of any entries by member; `nodes` holds the nodes on all their paths."""
-    if method == "dense":
-        distinct = distinct_ahead(reads, {entry.place.sort_value for entry in entries}, nodes)
+    if question.method == "dense":
+        distinct = distinct_ahead(question, {entry.place.sort_value for entry in entries}, nodes)
         return {entry.member: distinct[entry.place.sort_value] + 1 for entry in entries}
     counters = counters_of(nodes)
-    equals_ahead = _equals_ahead(reads, entries, counters) if method == "ordinal" else {}
+    equals_ahead = _equals_ahead(question, entries, counters) if question.method == "ordinal" else {}
     return {
         entry.member: tiers.ahead(entry.place.sort_value, counters) + equals_ahead.get(entry.key, 0) + 1
         for entry in entries
     }
 
 
-def _equals_ahead(reads: RankingReads, entries: Sequence[Entry], counters: tiers.Nodes) -> dict[str, int]:
+def _equals_ahead(question: Question, entries: Sequence[Entry], counters: tiers.Nodes) -> dict[str, int]:
     """How many members of equal score are ahead of each entry, by key."""
     ahead = {entry.key: 0 for entry in entries}
     tied = [entry for entry in entries if tiers.equals(entry.place.sort_value, counters) > 1]
@@ -128,9 +123,9 @@ def _equals_ahead(reads: RankingReads, entries: Sequence[Entry], counters: tiers
         number = entry.place.sort_value
         ranges.append((last_keys.get(number, encode_sortable(number)), entry.key))
         last_keys[number] = entry.key
-    most = reads.limits.equals
+    most = question.limits.equals
     # The count of a range includes its last entry.
-    counts = reads.counts(ranges, most + len(ranges))
+    counts = question.counts(ranges, most + len(ranges))
     if counts is None:
         whom, less = (repr(tied[0].member), "") if len(tied) == 1 else ("these members", "for fewer members, or ")
         detail = f"method: more than {most:,} equals stand ahead of {whom}: ask {less}for another method"
@@ -141,7 +136,7 @@ def _equals_ahead(reads: RankingReads, entries: Sequence[Entry], counters: tiers
     return ahead
 
 
-def distinct_ahead(reads: RankingReads, numbers: Iterable[int], nodes: Mapping[Path, Node]) -> dict[int, int]:
+def distinct_ahead(question: Question, numbers: Iterable[int], nodes: Mapping[Path, Node]) -> dict[int, int]:
     """How many different scores are ahead of each sort value.
 
     Reads tiers until each has one score or is a leaf. Where the tiers hold few members, it reads the entries instead.
@@ -152,39 +147,39 @@ def distinct_ahead(reads: RankingReads, numbers: Iterable[int], nodes: Mapping[P
     furthest = max(sort_values)
     counters = counters_of(nodes)
 
-    nodes_left = reads.limits.nodes
+    nodes_left = question.limits.nodes
 
     def read(paths: Iterable[Path]) -> None:
         unread = [path for path in paths if path not in counters]
         if unread:
-            read_nodes = reads.nodes(unread)
+            read_nodes = question.nodes(unread)
             counters.update((path, read_nodes[path].counters if path in read_nodes else {}) for path in unread)
 
     read({path: None for number in sort_values for path in tiers.nodes_for(number)})
     while undivided := tiers.undivided(furthest, counters):
-        _check_scores(reads, len(undivided))
+        _check_scores(question, len(undivided))
         ahead = tiers.ahead(furthest, counters)
-        if ahead <= min(len(undivided) * ENTRIES_OF_A_NODE, reads.limits.entries):
-            return _distinct_entries_ahead(reads, sort_values, ahead)
+        if ahead <= min(len(undivided) * ENTRIES_OF_A_NODE, question.limits.entries):
+            return _distinct_entries_ahead(question, sort_values, ahead)
         if (nodes_left := nodes_left - len(undivided)) < 0:
             raise TooFarError("method: too many different scores stand ahead, far apart: ask for another method")
         read(undivided)
     distinct = tiers.distinct_ahead(sort_values, counters)
-    _check_scores(reads, max(distinct.values()))
+    _check_scores(question, max(distinct.values()))
     return distinct
 
 
-def _distinct_entries_ahead(reads: RankingReads, sort_values: set[int], ahead: int) -> dict[int, int]:
+def _distinct_entries_ahead(question: Question, sort_values: set[int], ahead: int) -> dict[int, int]:
     """The same from the sorted index, which has about `ahead` entries to read."""
     furthest = max(sort_values)
     scores: set[int] = set()
-    last_keys: list[tuple[Partition, str | None]] = [(partition, None) for partition in reads.partitions({})]
+    last_keys: list[tuple[Partition, str | None]] = [(partition, None) for partition in question.partitions({})]
     while last_keys:
         share = min(_PAGE_SIZE, max(ahead, 0) // len(last_keys) + 1 + BEYOND)
-        parts, _ = reads.spans([Span(partition, key, share) for partition, key in last_keys], [])
+        parts, _ = question.spans([Span(partition, key, share) for partition, key in last_keys], [])
         ahead -= sum(map(len, parts))
         scores.update(number for part in parts for entry in part if (number := entry.place.sort_value) < furthest)
-        _check_scores(reads, len(scores))
+        _check_scores(question, len(scores))
         last_keys = [
             (partition, part[-1].key)
             for (partition, _), part in zip(last_keys, parts, strict=True)
@@ -194,8 +189,8 @@ def _distinct_entries_ahead(reads: RankingReads, sort_values: set[int], ahead: i
     return {number: bisect_left(ordered, number) for number in sort_values}
 
 
-def _check_scores(reads: RankingReads, count: int) -> None:
-    if count > (most := reads.limits.scores):
+def _check_scores(question: Question, count: int) -> None:
+    if count > (most := question.limits.scores):
         raise TooFarError(f"method: more than {most:,} different scores stand ahead: ask for another method")
 
 
@@ -285,7 +280,7 @@ def card(request: Request, board: str, member: str, method: Method | None, *, no
 
 def not_ranked(question: Question, member: str) -> NotFoundError:
     """The error of a member without a rank. It says whether the member is hidden, inactive or unknown."""
-    ranking = question.reads.ranking
+    ranking = question.ranking
     image = question.request.read(question.request.store.image, ranking.board, member)
     if image is None or image.removed:
         return no_such_member(ranking.board, member)
@@ -313,18 +308,18 @@ def read_ranks(
     for (ranking, path), node in request.read(request.store.nodes, list(paths)).items():
         nodes[ranking][path] = node
     return {
-        ranking: _ranks(request.reads(ranking, shared), some, nodes[ranking], method)
+        ranking: _ranks(request.about(ranking, method, shared), some, nodes[ranking])
         for ranking, some in entries.items()
     }
 
 
-def _ranks(reads: RankingReads, entries: Sequence[Entry], nodes: Mapping[Path, Node], method: Method) -> Ranks:
+def _ranks(question: Question, entries: Sequence[Entry], nodes: Mapping[Path, Node]) -> Ranks:
     counters = counters_of(nodes)
     ahead = {entry.member: tiers.ahead(entry.place.sort_value, counters) for entry in entries}
     # Members may move between the two reads: count at least the members that were found.
     total = max(tiers.total(counters[ROOT]), max(ahead.values(), default=-1) + 1)
-    reads.partitions(nodes)
-    numbers = entry_ranks(reads, entries, nodes, method)
+    question.partitions(nodes)
+    numbers = entry_ranks(question, entries, nodes)
     by_member = {
         entry.member: Ranked(entry, numbers[entry.member], percentile_of(ahead[entry.member], total))
         for entry in entries
@@ -336,13 +331,13 @@ def _read(
     question: Question, members: Sequence[str], *, previous: bool
 ) -> tuple[dict[str, Any], Mapping[str, Ranked], dict[str, dict[str, int | None]]]:
     """The head of the answer, the members that are ranked, and each member's previous rank if wanted."""
-    ranking = question.reads.ranking
+    ranking = question.ranking
     before = question.request.previous(ranking) if previous else None
     rankings = [ranking] if before is None else [ranking, before]
     ranks = read_ranks(question.request, rankings, members, question.method)
     ranked, nodes, total = ranks[ranking]
     entries = [one.entry for one in ranked.values()]
-    head = answer_head(ranking, question.request.now, question.method, nodes.values(), entries) | {"total": total}
+    head = answer_head(question, nodes.values(), entries) | {"total": total}
     earlier = {} if before is None else {member: one.rank for member, one in ranks[before].by_member.items()}
     return head, ranked, {member: {"previous_rank": earlier.get(member)} if previous else {} for member in members}
 
@@ -351,7 +346,7 @@ def _fields(member: str, ranked: Mapping[str, Ranked], question: Question) -> di
     if member not in ranked:
         return {"member": member, "rank": None, "score": None, "percentile": None}
     entry, rank, percentile = ranked[member]
-    score = score_at(entry.place.sort_value, question.reads.ranking.metric)
+    score = score_at(entry.place.sort_value, question.ranking.metric)
     return {"member": member, "rank": rank, "score": score, "percentile": percentile}
 
 

@@ -15,7 +15,7 @@ from standings.read.reader import Question, Request, decimal_of, naming, note_of
 
 def noted(question: Question, cursor: str | None) -> Ranking:
     """The ranking whose scores are shown, of the cursor's period if there is one; an error if it keeps no notes."""
-    ranking = question.reads.ranking
+    ranking = question.ranking
     if not ranking.metric.notes:
         raise bad_argument(
             "notes", f"metric {ranking.metric.name!r} keeps none: boards.toml has no notes = true for it"

@@ -15,7 +15,7 @@ from standings.domain.errors import TooFarError, bad_argument
 from standings.domain.scoring import decode_sort_key, encode_sortable, sort_key
 from standings.domain.tiers import ROOT, Path
 from standings.read.member_ranks import Base, counters_of, entry_ranks, not_ranked, page_ranks, select
-from standings.read.reader import BEYOND, METHODS, Method, Question, RankingReads, answer_head, percentile_of, score_at
+from standings.read.reader import BEYOND, METHODS, Method, Question, answer_head, percentile_of, score_at
 from standings.read.score_statistics import sort_value_of
 from standings.stores import Entry, Node, Partition, Span
 
@@ -42,7 +42,7 @@ def encode_cursor(cursor: Cursor, ranking: Ranking) -> str:
 
 def read_cursor(question: Question, text: str) -> Cursor:
     """The cursor in a text; InvalidArgumentError if it does not fit the question or can no longer be read."""
-    ranking = question.reads.ranking
+    ranking = question.ranking
     cursor = _decode(text, _list_of(ranking), lambda content: _parse_cursor(content, ranking))
     if question.names_method and question.method != cursor.method:
         raise bad_argument("cursor", f"is of a list numbered by {cursor.method}, not by {question.method}")
@@ -163,7 +163,7 @@ class Stretch:
 
 
 def read_stretches(
-    reads: RankingReads, stretches: Sequence[Stretch], paths: Callable[[], Iterable[Path]], nodes: dict[Path, Node]
+    question: Question, stretches: Sequence[Stretch], paths: Callable[[], Iterable[Path]], nodes: dict[Path, Node]
 ) -> None:
     """Read stretches until each is complete, and add nodes to `nodes`.
 
@@ -173,13 +173,13 @@ def read_stretches(
     asked = set(nodes)
     while True:
         # After the number of shards was raised, the root may name more than were read.
-        partitions = reads.partitions(nodes)
+        partitions = question.partitions(nodes)
         by_stretch = [stretch.next_spans(partitions) for stretch in stretches]
         spans = list(dict.fromkeys(chain.from_iterable(by_stretch)))
         wanted = [path for path in dict.fromkeys(paths()) if path not in asked]
         if not spans and not wanted:
             return
-        parts, read_nodes = reads.spans(spans, wanted)
+        parts, read_nodes = question.spans(spans, wanted)
         nodes.update(read_nodes)
         asked.update(wanted)
         found = dict(zip(spans, parts, strict=True))
@@ -209,11 +209,10 @@ class _Page(NamedTuple):
 
 def page(question: Question, *, limit: int, cursor: str | None, me: str | None = None) -> dict[str, Any]:
     """The first page, or the page that a cursor leads to."""
-    at = Cursor(question.reads.ranking.period, forward=True, key=ENDS, method=question.method)
+    at = Cursor(question.ranking.period, forward=True, key=ENDS, method=question.method)
     if cursor is not None:
         at = read_cursor(question, cursor)
-        ranking = question.reads.ranking._replace(period=at.period)
-        question = question._replace(reads=question.request.reads(ranking), method=at.method)
+        question = question.request.about(question.ranking._replace(period=at.period), at.method)
     reader = _PageReader(question, me)
     return _answer(reader, (_after if at.forward else _before)(reader, at.key, limit))
 
@@ -255,12 +254,11 @@ class _PageReader:
 
     def __init__(self, question: Question, me: str | None, around: str | None = None) -> None:
         self.question = question
-        self.reads, self.method = question.reads, question.method
         self.me = me
         self.nodes: dict[Path, Node] = {}
         """All nodes that were read."""
         names = [name for name in (me, around) if name is not None]
-        entries = self.reads.entries(names) if names else {}
+        entries = self.question.entries(names) if names else {}
         self.middle = None if around is None else entries.get(around)
         self.mine = None if me is None else entries.get(me)
         self.before_me = [] if self.mine is None else [Stretch(self.mine.key, 1, forward=False)]
@@ -268,7 +266,7 @@ class _PageReader:
     def read(self, stretches: Sequence[Stretch], paths: Sequence[Path]) -> None:
         """Read stretches and nodes for the page. Call it once, so that nothing for `me` is read twice."""
         stretches = [*stretches, *self.before_me]
-        read_stretches(self.reads, stretches, lambda: chain(paths, self._paths_of_me()), self.nodes)
+        read_stretches(self.question, stretches, lambda: chain(paths, self._paths_of_me()), self.nodes)
 
     def stretch(self, beyond: str | None, limit: int, paths: Sequence[Path], *, forward: bool) -> list[Entry]:
         """Read one stretch, and nodes."""
@@ -280,7 +278,7 @@ class _PageReader:
         """The nodes that tell the rank of `me`, and of the entry before it as soon as that is read."""
         if self.mine is not None:
             yield from tiers.nodes_for(self.mine.place.sort_value)
-        if self.method == "competition":
+        if self.question.method == "competition":
             for before in chain.from_iterable(stretch.entries for stretch in self.before_me):
                 yield tiers.nodes_for(before.place.sort_value)[-1]
 
@@ -289,51 +287,51 @@ class _PageReader:
         number = entry.place.sort_value
         missing = [path for path in tiers.nodes_for(number) if path not in self.nodes]
         if missing:
-            self.nodes.update(self.reads.nodes(missing))
+            self.nodes.update(self.question.nodes(missing))
         counters = counters_of(self.nodes)
         return Base(tiers.ahead(number, counters), tiers.equals(number, counters), None)
 
 
 def _answer(reader: _PageReader, contents: _Page) -> dict[str, Any]:
-    reads, method = reader.reads, reader.method
-    ranking = reads.ranking
+    question = reader.question
+    ranking, method = question.ranking, question.method
     # Entries and tiers are read at different moments: count at least the members on the page.
     total = max(tiers.total(counters_of(reader.nodes)[ROOT]), contents.base.ahead + len(contents.entries))
-    numbers = page_ranks(reads, contents.entries, contents.base, reader.nodes, method)
+    numbers = page_ranks(question, contents.entries, contents.base, reader.nodes)
 
     def cursor(key: str | None, *, forward: bool) -> str | None:
         return None if key is None else encode_cursor(Cursor(ranking.period, forward, key, method), ranking)
 
     return {
-        **answer_head(ranking, reader.question.request.now, method, reader.nodes.values(), contents.entries),
+        **answer_head(question, reader.nodes.values(), contents.entries),
         "total": total,
-        "entries": [_line(reads, entry, number) for number, entry in zip(numbers, contents.entries, strict=True)],
+        "entries": [_line(question, entry, number) for number, entry in zip(numbers, contents.entries, strict=True)],
         "next": cursor(contents.following, forward=True),
         "previous": cursor(contents.previous, forward=False),
         **({} if reader.me is None else {"me": _me(reader, total)}),
     }
 
 
-def _line(reads: RankingReads, entry: Entry, rank: int) -> dict[str, Any]:
-    score = score_at(entry.place.sort_value, reads.ranking.metric)
+def _line(question: Question, entry: Entry, rank: int) -> dict[str, Any]:
+    score = score_at(entry.place.sort_value, question.ranking.metric)
     return {"rank": rank, "member": entry.member, "score": score}
 
 
 def _me(reader: _PageReader, total: int) -> dict[str, Any] | None:
     """The rank of `me`, and the entry just before it in the list; None if it is not ranked."""
-    reads, method, nodes, entry = reader.reads, reader.method, reader.nodes, reader.mine
+    question, nodes, entry = reader.question, reader.nodes, reader.mine
     if entry is None:
         return None
     member, number = entry.member, entry.place.sort_value
     (before,) = (stretch.entries for stretch in reader.before_me)
     mine = {path: nodes[path] for path in tiers.nodes_for(number) if path in nodes}
-    rank = entry_ranks(reads, [entry], mine, method)[member]
+    rank = entry_ranks(question, [entry], mine)[member]
     ahead = tiers.ahead(number, counters_of(mine))
     line = None
     if before and before[0].member != member:  # A member that moves meanwhile may be found again
-        line = _line(reads, before[0], _rank_before(before[0], number, rank, nodes, method))
+        line = _line(question, before[0], _rank_before(before[0], number, rank, nodes, question.method))
     percentile = percentile_of(ahead, max(total, ahead + 1))
-    return {**_line(reads, entry, rank), "percentile": percentile, "ahead": line}
+    return {**_line(question, entry, rank), "percentile": percentile, "ahead": line}
 
 
 def _rank_before(entry: Entry, number: int, rank: int, nodes: Mapping[Path, Node], method: Method) -> int:
@@ -355,7 +353,7 @@ def _after(reader: _PageReader, key: str, limit: int) -> _Page:
     if key == ENDS:
         entries = reader.stretch(None, limit + 1, [ROOT], forward=True)
         return _Page(entries[:limit], _START, None, _last_key(entries, limit))
-    number = decode_sort_key(key, ties_by_instant=reader.reads.ranking.metric.ties_by_instant)[0].sort_value
+    number = decode_sort_key(key, ties_by_instant=reader.question.ranking.metric.ties_by_instant)[0].sort_value
     entries = reader.stretch(key, limit + 1, tiers.nodes_for(number), forward=True)
     counters = counters_of(reader.nodes)
     ahead, equals = tiers.ahead(number, counters), tiers.equals(number, counters)
@@ -374,13 +372,13 @@ def _before(reader: _PageReader, key: str, limit: int) -> _Page:
 
 def _at(reader: _PageReader, skip: int, limit: int) -> _Page:
     """The page after the first `skip` entries: down the tiers, then past members of equal score."""
-    selected = select(reader.reads, lambda _: skip, reader.nodes)
+    selected = select(reader.question, lambda _: skip, reader.nodes)
     if selected is None:
         reader.read([], [])
         total = tiers.total(counters_of(reader.nodes)[ROOT])
         return _Page([], _START, ENDS if total else None, None)
     equals_ahead = skip - selected.ahead
-    if equals_ahead > (most := reader.reads.limits.equals):
+    if equals_ahead > (most := reader.question.limits.equals):
         raise TooFarError(f"rank: more than {most:,} members of equal score stand ahead of it: page on from them")
     start = encode_sortable(selected.sort_value)
     entries = reader.stretch(start, equals_ahead + limit + 1, [], forward=True)
@@ -395,13 +393,13 @@ def _at(reader: _PageReader, skip: int, limit: int) -> _Page:
 
 def _ending(reader: _PageReader, behind: int, limit: int) -> _Page:
     """The page before the last `behind` entries: down the tiers, then back past members of equal score."""
-    selected = select(reader.reads, lambda total: total - 1 - behind, reader.nodes)
+    selected = select(reader.question, lambda total: total - 1 - behind, reader.nodes)
     total = tiers.total(counters_of(reader.nodes)[ROOT])
     if selected is None:
         reader.read([], [])
         return _Page([], _START, None, ENDS if total else None)
     equals_behind = selected.ahead + selected.equals - (total - behind)
-    if equals_behind > (most := reader.reads.limits.equals):
+    if equals_behind > (most := reader.question.limits.equals):
         raise TooFarError(f"rank: more than {most:,} members of equal score stand behind it: page on from them")
     end = encode_sortable(selected.sort_value + 1)
     entries = reader.stretch(end, equals_behind + limit + 1, [], forward=False)[equals_behind:]

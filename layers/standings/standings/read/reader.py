@@ -123,12 +123,13 @@ class Request:
             if index > ranking.period:
                 raise bad_argument("period", f"{period} has not begun")
             ranking = ranking._replace(period=index)
-        reads = self.reads(self._in_generation(ranking))
-        return Question(self, reads, numbering, period is not None, method is not None)
+        question = self.about(self._in_generation(ranking), numbering)
+        question.names_period, question.names_method = period is not None, method is not None
+        return question
 
-    def reads(self, ranking: Ranking, shared: int = 1) -> "RankingReads":
-        """Reads of a ranking, in the generation that it has. So many rankings share the limits."""
-        return RankingReads(self, ranking, self._reader.shards, self._reader.limits.shared(shared))
+    def about(self, ranking: Ranking, method: Method, shared: int = 1) -> "Question":
+        """A question about a ranking, in the generation that it has. So many questions share the limits."""
+        return Question(self, ranking, method, self._reader.shards, self._reader.limits.shared(shared))
 
     def readable(self, ranking: Ranking) -> Ranking | None:
         """The ranking in the generation to read; None if it is incomplete or no longer kept."""
@@ -182,17 +183,24 @@ class Request:
         raise NotFoundError("not-built", "Ranking not built yet", detail)
 
 
-class RankingReads:
-    """Reads entries, tier nodes and parts of the sorted index of one ranking, within one request.
+class Question:
+    """A question about one ranking: it reads the ranking's entries, tier nodes, and parts of the sorted index.
 
-    The index may have more shards than `boards.toml` says, because the number was larger before. The root node stores
-    the largest number; it is remembered when the root is read.
+    `names_period` and `names_method` say whether the client named them. The index may have more shards than
+    `boards.toml` says, because the number was larger before. The root node stores the largest number; it is remembered
+    when the root is read.
     """
 
-    def __init__(self, request: Request, ranking: Ranking, known_shards: TtlCache[str, int], limits: Limits) -> None:
+    names_period = names_method = False
+
+    def __init__(
+        self, request: Request, ranking: Ranking, method: Method, known_shards: TtlCache[str, int], limits: Limits
+    ) -> None:
+        self.request = request
+        self.ranking = ranking
+        self.method = method
         self.limits = limits
         self._read, self._store = request.read, request.store
-        self.ranking = ranking
         # A rolling window alone has its entries in several lists.
         self._lists = ranking.window.of_kind(lambda _: (ranking.key,), lists_of)(ranking)
         self._known_shards = known_shards
@@ -246,16 +254,6 @@ class RankingReads:
         return [Partition(key, shard) for key in self._lists for shard in range(self._shards)]
 
 
-class Question(NamedTuple):
-    """A question about one ranking. `names_period` and `names_method` are false if the client left the default."""
-
-    request: Request
-    reads: RankingReads
-    method: Method
-    names_period: bool
-    names_method: bool
-
-
 def method_of(name: str | None) -> Method:
     """The method with this name; competition by default."""
     if name is None:
@@ -268,13 +266,12 @@ def method_of(name: str | None) -> Method:
 # Fields that several answers have: scores, percentiles and periods as JSON, and the head of every answer.
 
 
-def answer_head(
-    ranking: Ranking, now: int, method: Method, nodes: Iterable[Node], entries: Iterable[Entry] = ()
-) -> dict[str, Any]:
+def answer_head(question: Question, nodes: Iterable[Node], entries: Iterable[Entry] = ()) -> dict[str, Any]:
     """The ranking, the method, and `as_of`: when the latest of the nodes and entries was written.
 
-    `state` and `final_at` say whether events can still change its scores at `now`.
+    `state` and `final_at` say whether events can still change its scores.
     """
+    ranking = question.ranking
     timetable = ranking.metric.timetable
     stamps = [node.written_at_ms for node in nodes if node.written_at_ms is not None]
     stamps += [entry.written_at_ms for entry in entries]
@@ -283,10 +280,10 @@ def answer_head(
         "metric": ranking.metric.name,
         "window": ranking.window.name,
         "period": period_of(ranking),
-        "state": windows.state_of(timetable, ranking.window, ranking.period, now),
+        "state": windows.state_of(timetable, ranking.window, ranking.period, question.request.now),
         "final_at": instant(windows.final_at(timetable, ranking.window, ranking.period)),
         "order": ranking.metric.order,
-        "method": method,
+        "method": question.method,
         "as_of": instant(max(stamps, default=None)),
     }
 

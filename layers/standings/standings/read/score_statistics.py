@@ -20,10 +20,10 @@ _NUMBER: Final = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,2})
 
 def score_rank(question: Question, *, score: str) -> dict[str, Any]:
     """The rank that a score would have, and how many members are ahead of it, at it and behind it."""
-    ranking = question.reads.ranking
+    ranking = question.ranking
     units = _parse_units(score, ranking.metric.precision)
     number = sort_value(units, descending=ranking.metric.descending)
-    nodes = question.reads.nodes(tiers.nodes_for(number))
+    nodes = question.nodes(tiers.nodes_for(number))
     counters = counters_of(nodes)
     ahead, equals = tiers.ahead(number, counters), tiers.equals(number, counters)
     # The nodes may be of different moments: count at least the members at the score and ahead.
@@ -32,9 +32,9 @@ def score_rank(question: Question, *, score: str) -> dict[str, Any]:
     if question.method == "ordinal":
         rank += equals
     elif question.method == "dense":
-        rank = distinct_ahead(question.reads, [number], nodes)[number] + 1
+        rank = distinct_ahead(question, [number], nodes)[number] + 1
     return {
-        **answer_head(ranking, question.request.now, question.method, nodes.values()),
+        **answer_head(question, nodes.values()),
         "total": total,
         "score": decimal_of(units, ranking.metric.precision),
         "rank": rank,
@@ -46,16 +46,16 @@ def score_rank(question: Question, *, score: str) -> dict[str, Any]:
 
 def percentile(question: Question, *, p: str) -> dict[str, Any]:
     """The score at a percentile: the last in the list whose percentile is at least `p`. At 0 it is the last of all."""
-    ranking = question.reads.ranking
+    ranking = question.ranking
     share = _parse_number("p", p)
     if not 0 <= share <= 100 or (share * 10**MAX_DECIMALS).denominator != 1:  # noqa: PLR2004 - percent
         detail = f"expected a number from 0 to 100, with at most {MAX_DECIMALS} decimals"
         raise bad_argument("p", f"{detail}, got {p[:MAX_SHOWN_LENGTH]!r}")
     nodes: dict[Path, Node] = {}
     ratio = share.as_integer_ratio()
-    selected = select(question.reads, lambda total: min(total - 1, tiers.position_at(*ratio, total)), nodes)
+    selected = select(question, lambda total: min(total - 1, tiers.position_at(*ratio, total)), nodes)
     return {
-        **answer_head(ranking, question.request.now, question.method, nodes.values()),
+        **answer_head(question, nodes.values()),
         "total": tiers.total(counters_of(nodes)[ROOT]),
         "p": decimal_of(int(share * 10**MAX_DECIMALS), MAX_DECIMALS),
         "score": None if selected is None else score_at(selected.sort_value, ranking.metric),
@@ -64,15 +64,15 @@ def percentile(question: Question, *, p: str) -> dict[str, Any]:
 
 def distribution(question: Question, *, buckets: int) -> dict[str, Any]:
     """The number of members in each of at most `buckets` ranges of scores of equal width."""
-    metric = question.reads.ranking.metric
+    metric = question.ranking.metric
     nodes: dict[Path, Node] = {}
     counters: dict[Path, tiers.Counters] = {}
     while unread := tiers.unread(buckets, counters, descending=metric.descending):
-        nodes.update(question.reads.nodes(unread))
+        nodes.update(question.nodes(unread))
         counters.update((path, nodes[path].counters if path in nodes else {}) for path in unread)
     histogram = tiers.histogram(buckets, counters, descending=metric.descending)
     return {
-        **answer_head(question.reads.ranking, question.request.now, question.method, nodes.values()),
+        **answer_head(question, nodes.values()),
         "total": sum(bucket.members for bucket in histogram),
         "buckets": [
             {
@@ -87,7 +87,7 @@ def distribution(question: Question, *, buckets: int) -> dict[str, Any]:
 
 def sort_value_of(question: Question, score: str) -> int:
     """The sort value of a score as a client writes it."""
-    metric = question.reads.ranking.metric
+    metric = question.ranking.metric
     return sort_value(_parse_units(score, metric.precision), descending=metric.descending)
 
 
