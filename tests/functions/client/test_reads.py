@@ -163,7 +163,7 @@ def test_a_store_that_does_not_answer_is_unavailable_in_both(clients: Clients, m
     def fails(*_: Any, **__: Any) -> Any:
         raise StoreUnavailableError("Rankings is throttled")
 
-    monkeypatch.setattr("standings.aws.dynamodb.ranking_reads.batch_get", fails)
+    monkeypatch.setattr("standings.aws.dynamodb.ranking_reads.items_by_key", fails)
     monkeypatch.setattr("standings.aws.dynamodb.ranking_reads.get_item", fails)
     raised = []
     for client in (clients.tables, clients.api):

@@ -18,18 +18,19 @@ from standings.aws.dynamodb.rolling import (
 )
 from standings.aws.dynamodb.scores import Scores, decode_stored
 from standings.aws.dynamodb.tables import (
-    PLACES,
     DynamoDBClient,
     Item,
-    batch_get,
     entry_key,
     get_item,
     index_key,
+    item_key,
+    items_by_key,
     lane_count,
     lane_of,
     log_key,
     member_item_key,
     node_key,
+    on_places,
     query_items,
     shard_of,
     shards_ever,
@@ -98,8 +99,7 @@ class AuditTables:
 
     def items(self, keys: Collection[str]) -> dict[str, Item]:
         """Items of Rankings by key; they may be a moment old."""
-        items = batch_get(self._client, self._rankings, [{"pk": {"S": key}} for key in keys], self._clock)
-        return {item["pk"]["S"]: item for item in items}
+        return items_by_key(self._client, self._rankings, keys, self._clock)
 
     def at_once(self, *keys: Key) -> list[Item]:
         """Items of one moment. An item that does not exist is empty. StoreUnavailableError: conflict with a write."""
@@ -114,18 +114,16 @@ class AuditTables:
 
     def of_ranking(self, key: str) -> Key:
         """An item of Rankings, for `at_once`."""
-        return self._rankings, {"pk": {"S": key}}
+        return self._rankings, item_key(key)
 
     def placed(self, partition: str, beyond: str, before: str | None, limit: int) -> list[Item]:
         """Up to `limit` items of a partition of the sorted index, between two sort keys."""
-        values = {":r": {"S": partition}, ":s": {"S": beyond}}
-        condition = "r = :r AND s > :s"
+        request = on_places(self._rankings, partition, " AND s > :s", s=beyond)
         if before is not None:
             # BETWEEN includes both ends, which are dropped below.
-            condition = "r = :r AND s BETWEEN :s AND :e"
-            values[":e"] = {"S": before}
+            request = on_places(self._rankings, partition, " AND s BETWEEN :s AND :e", s=beyond, e=before)
             limit += 2
-        items = query_items(self._client, limit, self._rankings, condition, values, IndexName=PLACES)
+        items = query_items(self._client, limit, **request)
         return [item for item in items if item["s"]["S"] not in {beyond, before}]
 
 
@@ -450,8 +448,8 @@ class TopReads:
 
     def shards(self, ranking: Ranking) -> int:
         """The highest number of shards that the sorted index has or had."""
-        key: Item = {"pk": {"S": node_key(ranking.key, ROOT)}}
-        return max(shard_counts(get_item(self._client, self._rankings, key, consistent=True) or {}, ranking.metric))
+        root = get_item(self._client, self._rankings, item_key(node_key(ranking.key, ROOT)), consistent=True)
+        return max(shard_counts(root or {}, ranking.metric))
 
     def indexed(self, ranking: Ranking, shard: int, beyond: str, before: str | None, limit: int) -> list[str]:
         """Up to `limit` sort keys of a shard of the sorted index, between two sort keys, in order."""
@@ -461,9 +459,8 @@ class TopReads:
     def keys(self, ranking: Ranking, members: Collection[str]) -> dict[str, str | None]:
         """The sort key of each member's row; None for a member without a place."""
         by_key = {entry_key(ranking.key, member): member for member in members}
-        wanted: list[Item] = [{"pk": {"S": key}} for key in by_key]
-        items = batch_get(self._client, self._rankings, wanted, self._clock, consistent=True)
-        placed = {by_key[item["pk"]["S"]]: item["s"]["S"] for item in items if "s" in item}
+        items = items_by_key(self._client, self._rankings, by_key, self._clock, consistent=True)
+        placed = {by_key[key]: item["s"]["S"] for key, item in items.items() if "s" in item}
         return {member: placed.get(member) for member in members}
 
     def counters(self, ranking: Ranking, paths: Sequence[Path]) -> Mapping[Path, Counters]:

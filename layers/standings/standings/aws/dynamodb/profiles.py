@@ -11,8 +11,9 @@ from standings.aws.dynamodb.tables import (
     PREFIX_LENGTH,
     DynamoDBClient,
     Item,
-    batch_get,
     get_item,
+    item_key,
+    items_by_key,
     name_key,
     query_items,
     store_errors,
@@ -46,7 +47,7 @@ class Profiles:
         expression += [f"REMOVE {', '.join(removes)}"] if removes else []
         request: Any = {
             "TableName": self._table,
-            "Key": _key(member),
+            "Key": item_key(member),
             "UpdateExpression": " ".join(expression),
             "ReturnValues": "ALL_NEW",
         }
@@ -59,20 +60,20 @@ class Profiles:
     def remove(self, member: str) -> bool:
         """Remove a profile; whether there was one."""
         with self._silent_errors(), store_errors():
-            old = self._client.delete_item(TableName=self._table, Key=_key(member), ReturnValues="ALL_OLD")
+            old = self._client.delete_item(TableName=self._table, Key=item_key(member), ReturnValues="ALL_OLD")
         return "Attributes" in old
 
     def profile(self, member: str) -> Profile | None:
         """Read a profile, strongly consistently; None if the member has none."""
         with self._silent_errors():
-            item = get_item(self._client, self._table, _key(member), consistent=True)
+            item = get_item(self._client, self._table, item_key(member), consistent=True)
         return None if item is None else _profile(item)
 
     def profiles(self, members: Sequence[str]) -> dict[str, Profile]:
         """Read profiles, eventually consistently. A member without one is left out."""
         with self._silent_errors():
-            items = batch_get(self._client, self._table, [_key(member) for member in members], self._clock)
-        return {item["pk"]["S"]: _profile(item) for item in items}
+            items = items_by_key(self._client, self._table, members, self._clock)
+        return {member: _profile(item) for member, item in items.items()}
 
     def matches(self, beginning: str, after: Match | None, limit: int) -> list[Match]:
         """Find names by the beginning of their search form, in its order. Fewer than `limit`: the last ones."""
@@ -80,7 +81,7 @@ class Profiles:
         values = {":p": {"S": indexed[:PREFIX_LENGTH]}, ":s": {"S": indexed}}
         options: dict[str, Any] = {"IndexName": NAMES}
         if after is not None:
-            options["ExclusiveStartKey"] = {"p": values[":p"], "s": {"S": after.key}, **_key(after.member)}
+            options["ExclusiveStartKey"] = {"p": values[":p"], "s": {"S": after.key}, **item_key(after.member)}
         with self._silent_errors():
             condition = "p = :p AND begins_with(s, :s)"
             items = query_items(self._client, limit, self._table, condition, values, **options)
@@ -102,10 +103,6 @@ def _code(error: Exception) -> str:
     if isinstance(cause, ClientError):
         return error_code(cause)
     return "throttled" if cause is None else type(cause).__name__
-
-
-def _key(member: str) -> dict[str, Any]:
-    return {"pk": {"S": member}}
 
 
 def _profile(item: Item) -> Profile:

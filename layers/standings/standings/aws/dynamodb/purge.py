@@ -8,17 +8,18 @@ from typing import Final
 from standings.aws.dynamodb.rolling import EXPIRY_MARGIN, lates_ever, log_count, log_of
 from standings.aws.dynamodb.tables import (
     DIGITS,
-    PLACES,
     DynamoDBClient,
     Item,
     batch_delete,
-    batch_get,
     conditional,
     entry_key,
     index_key,
+    item_key,
+    items_by_key,
     lane_count,
     log_key,
     node_key,
+    on_places,
     query_items,
     shards_ever,
     top_key,
@@ -72,14 +73,13 @@ class Purging:
         for code in sorted(codes):
             # Nothing is announced of rolling windows.
             rankings = _window(code).of_kind(self._keys(board, code, 0), [])
-            found = self._items([top_key(ranking) for ranking in rankings])
-            self._delete([item["pk"]["S"] for item in found])
+            self._delete(self._items(map(top_key, rankings)))
 
     def _purge_lists(self, board: str, code: str, generation: int, over: Callable[[], bool]) -> bool:
         """Purge the lists of a rolling window, and the rows of its members."""
         end = generation_code(generation)
         window = f"{board}#{code}{end}"
-        (log,) = self._items([log_key(window, 0)]) or [{}]
+        log = self._item(log_key(window, 0))
         # An item whose last period could be read so long ago has expired.
         reach = max(lates_ever(log), default=0) + EXPIRY_MARGIN + _SLACK
         rolling = _window(code)
@@ -110,7 +110,7 @@ class Purging:
         """Write down the first period whose lists are not purged yet."""
         request = {
             **conditional(self._rankings, "attribute_exists(b)", {":d": {"N": str(period)}}),
-            "Key": {"pk": {"S": log_key(window, 0)}},
+            "Key": item_key(log_key(window, 0)),
             "UpdateExpression": "SET d = :d",
         }
         self._clock.retry(update_if, self._client, request)
@@ -122,9 +122,9 @@ class Purging:
         """
         end = generation_code(generation)
         window = f"{board}#{code}{end}"
-        (first,) = self._items([log_key(window, 0)]) or [{}]
+        first = self._item(log_key(window, 0))
         keys = [log_key(window, number) for number in reversed(range(log_count(first)))]
-        for item in self._items(keys):
+        for item in self._items(keys).values():
             nodes = fold_deltas(_entries(item), ALL_PERIODS)
             self._delete([node_key(f"{board}#{code}{period}{end}", path) for period, path in nodes])
         self._delete(keys if first else [])
@@ -134,7 +134,7 @@ class Purging:
         keys = self._keys(board, code, generation)
         if _is_one(code):
             return keys
-        roots = {item["pk"]["S"] for item in self._items([node_key(ranking, ROOT) for ranking in keys])}
+        roots = self._items(node_key(ranking, ROOT) for ranking in keys)
         return [ranking for ranking in keys if node_key(ranking, ROOT) in roots]
 
     def _keys(self, board: str, code: str, generation: int) -> list[str]:
@@ -154,7 +154,7 @@ class Purging:
         return range(first, _UTC.index(unit, now) + window.size + 2)
 
     def _purge(self, ranking: str, over: Callable[[], bool]) -> bool:
-        (root,) = self._items([node_key(ranking, ROOT)]) or [{}]
+        root = self._item(node_key(ranking, ROOT))
         for shard in range(max(shards_ever(root))):
             while keys := self._placed(index_key(ranking, shard)):
                 self._delete(keys)
@@ -163,26 +163,29 @@ class Purging:
         return self._purge_below(ranking, ROOT, lane_count(root), over)
 
     def _placed(self, partition: str) -> list[str]:
-        request = self._client, DELETE_PAGE_SIZE, self._rankings, "r = :r", {":r": {"S": partition}}
-        return [item["pk"]["S"] for item in self._clock.retry(query_items, *request, IndexName=PLACES)]
+        request = on_places(self._rankings, partition)
+        return [item["pk"]["S"] for item in self._clock.retry(query_items, self._client, DELETE_PAGE_SIZE, **request)]
 
     def _purge_below(self, ranking: str, path: Path, lanes: int, over: Callable[[], bool]) -> bool:
-        keys = [node_key(ranking, path, lane) for lane in range(lanes)]
-        items = self._items(keys)
+        items = self._items(node_key(ranking, path, lane) for lane in range(lanes))
         if not path or len(path) < depth(path[0]):
-            digits = {digit for item in items for name in item if (digit := DIGITS.get(name)) is not None}
+            digits = {digit for item in items.values() for name in item if (digit := DIGITS.get(name)) is not None}
             for digit in sorted(digits):
                 if over() or not self._purge_below(ranking, (*path, digit), lanes, over):
                     return False
         if items:
-            self._delete([item["pk"]["S"] for item in items])
+            self._delete(items)
         return True
 
-    def _items(self, keys: Sequence[str]) -> list[Item]:
-        items: list[Item] = [{"pk": {"S": key}} for key in keys]
-        return self._clock.retry(batch_get, self._client, self._rankings, items, self._clock, consistent=True)
+    def _items(self, keys: Iterable[str]) -> dict[str, Item]:
+        return self._clock.retry(items_by_key, self._client, self._rankings, list(keys), self._clock, consistent=True)
 
-    def _delete(self, keys: Sequence[str]) -> None:
+    def _item(self, key: str) -> Item:
+        """An item; empty if it does not exist."""
+        return self._items([key]).get(key, {})
+
+    def _delete(self, keys: Iterable[str]) -> None:
+        keys = list(keys)
         for start in range(0, len(keys), MAX_DELETES):
             self._clock.retry(batch_delete, self._client, self._rankings, keys[start : start + MAX_DELETES])
 

@@ -1,10 +1,11 @@
 """Reads rankings for answers: entries, tier nodes and spans of the sorted index, of both kinds of windows."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from functools import cache, partial
+from itertools import chain
 from typing import Any, Final, NamedTuple, TypeVar
 
 from standings.aws.dynamodb.rolling import log_count, log_of, positions, positions_known, row_of
@@ -12,17 +13,18 @@ from standings.aws.dynamodb.scores import BoardRecords, Scores
 from standings.aws.dynamodb.tables import (
     COUNTERS,
     MAX_KEYS,
-    PLACES,
     DynamoDBClient,
     Item,
-    batch_get,
     entry_key,
     get_item,
     index_key,
+    item_key,
+    items_by_key,
     lane_count,
     lane_of,
     log_key,
     node_key,
+    on_places,
     query,
     query_items,
     shards_ever,
@@ -34,16 +36,14 @@ from standings.domain.rolling import Log, NodeDeltas, joined, node_deltas, rolli
 from standings.domain.scoring import decode_sort_key, sort_key
 from standings.domain.tiers import ROOT, Path, summed
 from standings.runtime.clock import RANKING_TTL_S, Clock, TtlCache
-from standings.stores import CancelReason, Entry, Lanes, Node, Part, Partition, Removal, Span, StoreRefusedError
+from standings.stores import CancelReason, Entry, Lanes, Node, Part, Removal, Span, StoreRefusedError
 
 # Reads and prunes tier trees. A node has an item for each lane; the root's item in lane 0 has the number of lanes.
 
 NodeId = tuple[Ranking, Path]
 T = TypeVar("T")
 V = TypeVar("V")
-ReadLanes = Callable[
-    [dict[str, tuple[NodeId, int]]], dict[tuple[NodeId, int], Item]
-]  # Reads items by key, gives them by label
+ReadKeys = Callable[[Collection[str]], dict[str, Item]]  # Reads items by key
 
 
 class KnownLanes:
@@ -55,7 +55,7 @@ class KnownLanes:
     def __init__(self, clock: Clock) -> None:
         self._counts: TtlCache[str, int] = TtlCache(clock, RANKING_TTL_S)
 
-    def read(self, wanted: Iterable[NodeId], read: ReadLanes) -> dict[NodeId, dict[int, Item]]:
+    def read(self, wanted: Iterable[NodeId], read: ReadKeys) -> dict[NodeId, dict[int, Item]]:
         """The items of nodes, by lane. A node without items is left out."""
         nodes = dict.fromkeys(wanted)
         rankings = {ranking.key: ranking for ranking, _ in nodes}
@@ -70,7 +70,8 @@ class KnownLanes:
             for lane in range(done[ranking.key], counts[ranking.key])
         }:
             done = dict(counts)
-            for (node, lane), item in read(labels).items():
+            for key, item in read(labels).items():
+                node, lane = labels[key]
                 items.setdefault(node, {})[lane] = item
                 if lane == 0:
                     counts[node[0].key] = max(counts[node[0].key], lane_count(item))
@@ -94,10 +95,8 @@ class Trees:
         nodes = self._lanes.read([(ranking, path) for path in paths], self._read)
         return {path: {lane: lane_of(item) for lane, item in items.items()} for (_, path), items in nodes.items()}
 
-    def _read(self, labels: dict[str, T]) -> dict[T, Item]:
-        keys: list[Item] = [{"pk": {"S": key}} for key in labels]
-        items = batch_get(self._client, self._rankings, keys, self._clock, consistent=True)
-        return {labels[item["pk"]["S"]]: item for item in items}
+    def _read(self, keys: Collection[str]) -> dict[str, Item]:
+        return items_by_key(self._client, self._rankings, keys, self._clock, consistent=True)
 
     def remove(self, ranking: Ranking, nodes: Mapping[Path, Lanes], counters: Sequence[Removal]) -> list[CancelReason]:
         """Remove nodes and counters in one transaction, if their lanes have not changed. Empty: it succeeded."""
@@ -123,7 +122,7 @@ class Trees:
                 yield {"Update": {**self._target(ranking, removal.path, number), **update}}
 
     def _target(self, ranking: Ranking, path: Path, lane: int) -> dict[str, Any]:
-        return {"TableName": self._rankings, "Key": {"pk": {"S": node_key(ranking.key, path, lane)}}}
+        return {"TableName": self._rankings, "Key": item_key(node_key(ranking.key, path, lane))}
 
 
 # Reads rolling windows for one request: rows, and counts from nodes and logs.
@@ -133,7 +132,6 @@ class Trees:
 
 TRIES: Final = 3  # How often logs and nodes are read again while folds go on
 
-ReadKeys = Callable[[Sequence[str]], dict[str, Item]]  # Reads items by key, strongly consistently
 Missing = Callable[[str, int, int, int], tuple[NodeDeltas, int]]
 
 
@@ -292,15 +290,16 @@ class RankingsReader:
 
     def _entries(self, wanted: Sequence[tuple[Ranking, str]]) -> dict[tuple[Ranking, str], Entry]:
         labels = {entry_key(ranking.key, member): (ranking, member) for ranking, member in wanted}
-        items = self._items(labels) if labels else {}
-        return {(ranking, member): _entry(item, ranking) for (ranking, member), item in items.items() if "s" in item}
+        items = self._read(labels, consistent=False) if labels else {}
+        return {labels[key]: _entry(item, labels[key][0]) for key, item in items.items() if "s" in item}
 
     def nodes(self, wanted: Sequence[tuple[Ranking, Path]]) -> dict[tuple[Ranking, Path], Node]:
         """Read nodes of tier trees. A node that does not exist is left out."""
         return self._of_both_kinds(wanted, self._rolling.nodes, self._nodes)
 
     def _nodes(self, wanted: Sequence[tuple[Ranking, Path]]) -> dict[tuple[Ranking, Path], Node]:
-        return {node: _node(lanes) for node, lanes in self._lanes.read(wanted, self._items).items()} if wanted else {}
+        nodes = self._lanes.read(wanted, partial(self._read, consistent=False)) if wanted else {}
+        return {node: _node(lanes) for node, lanes in nodes.items()}
 
     def _of_both_kinds(
         self,
@@ -317,18 +316,15 @@ class RankingsReader:
         found = read_rolling(rolling) if rolling else {}
         return found | (first.result() if first is not None else read_others(others))
 
-    def _items(self, labels: dict[str, T]) -> dict[T, Item]:
-        return {labels[key]: item for key, item in self._read(list(labels), consistent=False).items()}
-
-    def _read(self, keys: Sequence[str], *, consistent: bool = True) -> dict[str, Item]:
-        wanted: list[Item] = [{"pk": {"S": key}} for key in keys]
-        if len(keys) == 1 and not consistent:
-            item = get_item(self._client, self._rankings, wanted[0])
-            return {} if item is None else {keys[0]: item}
+    def _read(self, keys: Collection[str], *, consistent: bool = True) -> dict[str, Item]:
+        wanted = list(keys)
+        if len(wanted) == 1 and not consistent:
+            item = get_item(self._client, self._rankings, item_key(wanted[0]))
+            return {} if item is None else {wanted[0]: item}
         parts = [wanted[start : start + MAX_KEYS] for start in range(0, len(wanted), MAX_KEYS)]
-        read = partial(batch_get, self._client, self._rankings, clock=self._clock, consistent=consistent)
+        read = partial(items_by_key, self._client, self._rankings, clock=self._clock, consistent=consistent)
         pages = map(read, parts) if len(parts) == 1 else self._pool.map(read, parts)
-        return {item["pk"]["S"]: item for page in pages for item in page}
+        return dict(chain.from_iterable(page.items() for page in pages))
 
     def spans(
         self, ranking: Ranking, spans: Sequence[Span], paths: Sequence[Path]
@@ -346,13 +342,12 @@ class RankingsReader:
         """Count up to `most` entries of each part, and say where its rest begins; None: all of it is counted."""
 
         def count(part: Part) -> tuple[int, str | None]:
-            condition = " AND s BETWEEN :first AND :last"
-            values = {":first": {"S": part.first}, ":last": {"S": part.last}}
-            request = self._on_index(part.partition, condition, values)
+            (partition, first, last), condition = part, " AND s BETWEEN :first AND :last"
+            request = on_places(self._rankings, index_key(*partition), condition, first=first, last=last)
             answers = list(query(self._client, most, **request, Select="COUNT"))
             # An answer that ends with the range's last entry names it too, and DynamoDB refuses a range behind its end.
-            last = answers[-1].get("LastEvaluatedKey", {"s": {"S": part.last}})["s"]["S"]
-            return sum(answer["Count"] for answer in answers), _beyond(last) if last < part.last else None
+            end = answers[-1].get("LastEvaluatedKey", {"s": {"S": last}})["s"]["S"]
+            return sum(answer["Count"] for answer in answers), f"{end}\0" if end < last else None
 
         return list(self._pool.map(count, parts))
 
@@ -369,20 +364,11 @@ class RankingsReader:
         return self._members.image((board, member))
 
     def _span(self, ranking: Ranking, span: Span) -> list[Entry]:
-        condition = "" if span.beyond is None else f" AND s {'>' if span.forward else '<'} :s"
-        values = {} if span.beyond is None else {":s": {"S": span.beyond}}
-        request = self._on_index(span.partition, condition, values)
+        side = ">" if span.forward else "<"
+        ends = {} if span.beyond is None else {"condition": f" AND s {side} :s", "s": span.beyond}
+        request = on_places(self._rankings, index_key(*span.partition), **ends)
         items = query_items(self._client, span.limit, **request, ScanIndexForward=span.forward)
         return [_entry(item, ranking) for item in items]
-
-    def _on_index(self, partition: Partition, condition: str, values: Mapping[str, Any]) -> dict[str, Any]:
-        values = {":r": {"S": index_key(*partition)}, **values}
-        return {"table": self._rankings, "condition": f"r = :r{condition}", "values": values, "IndexName": PLACES}
-
-
-def _beyond(key: str) -> str:
-    """The next sort key that there can be."""
-    return f"{key}\0"
 
 
 def _entry(item: Item, ranking: Ranking) -> Entry:

@@ -12,6 +12,7 @@ from standings.aws.dynamodb.tables import (
     conditional,
     entry_key,
     index_key,
+    item_key,
     lane_count,
     node_key,
     shard_of,
@@ -199,7 +200,7 @@ def node_update(
         expression += f" ADD {', '.join(f'{name} :{name}' for name in adds)}"
     return {
         "TableName": table,
-        "Key": {"pk": {"S": key}},
+        "Key": item_key(key),
         "UpdateExpression": expression,
         "ExpressionAttributeValues": {
             **{f":{name}": value for name, value in {**sets, **adds}.items()},

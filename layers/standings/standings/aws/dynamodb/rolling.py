@@ -14,11 +14,12 @@ from standings.aws.dynamodb.tables import (
     Cancellation,
     DynamoDBClient,
     Item,
-    batch_get,
     conditional,
     entry_key,
     get_item,
     index_key,
+    item_key,
+    items_by_key,
     log_key,
     node_key,
     put_if,
@@ -227,7 +228,7 @@ def fold_log(
     client: DynamoDBClient, table: str, clock: Clock, run_all: RunAll, rankings: RollingRankings, number: int
 ) -> int:
     """Fold a log. Returns the bytes that are left in it."""
-    item = get_item(client, table, {"pk": {"S": log_key(rankings.key, number)}}, consistent=True)
+    item = get_item(client, table, item_key(log_key(rankings.key, number)), consistent=True)
     if item is None:
         return 0
     log = log_of(item)
@@ -284,7 +285,7 @@ class _Fold:
         numbers = {f":{name}": number for name, number in {**sets, **adds}.items()} | {":at": at}
         return {
             **conditional(self._table, condition, {name: {"N": str(number)} for name, number in numbers.items()}),
-            "Key": _key(node_key(self._rankings.at(period).key, path)),
+            "Key": item_key(node_key(self._rankings.at(period).key, path)),
             "UpdateExpression": f"SET {', '.join(f'{name} = :{name}' for name in sets)}{added}",
         }
 
@@ -295,7 +296,7 @@ class _Fold:
         numbers = {":base": self._log.base, ":end": self._log.end, ":less": -length}
         request = {
             **conditional(self._table, "b = :base", {name: {"N": str(number)} for name, number in numbers.items()}),
-            "Key": _key(log_key(self._rankings.key, self._number)),
+            "Key": item_key(log_key(self._rankings.key, self._number)),
             "UpdateExpression": f"SET b = :end REMOVE {removed} ADD z :less",
         }
         return update_if(self._client, request)
@@ -350,10 +351,7 @@ class RollingWindows:
         by_key = {entry_key(rankings.key, member): member for member in members}
         log = self._log(rankings)
         own_log = log_key(rankings.key, log.number)
-        items = batch_get(
-            self._client, self._table, [_key(key) for key in (*by_key, own_log)], self._clock, consistent=True
-        )
-        rows = {item["pk"]["S"]: item for item in items}
+        rows = items_by_key(self._client, self._table, (*by_key, own_log), self._clock, consistent=True)
         found = rows.pop(own_log, None)
         log.bytes = log_bytes(found) if found is not None else 0
         shards, late = _extent(rankings)
@@ -409,7 +407,7 @@ class RollingWindows:
     def _append(self, key: str, text: str) -> dict[str, Any]:
         return {
             **conditional(self._table, "attribute_exists(b) AND z < :most"),
-            "Key": _key(key),
+            "Key": item_key(key),
             "UpdateExpression": "SET l = list_append(l, :entry) ADD z :bytes",
             "ExpressionAttributeValues": {
                 ":entry": {"L": [{"S": text}]},
@@ -460,7 +458,7 @@ class RollingWindows:
         if not self._make(rankings, 0, {"n": {"NS": [str(shards)]}, "w": {"NS": [str(late)]}}):
             request = {
                 "TableName": self._table,
-                "Key": _key(log_key(rankings.key, 0)),
+                "Key": item_key(log_key(rankings.key, 0)),
                 "UpdateExpression": "ADD n :n, w :w",
                 "ConditionExpression": "attribute_exists(b) AND NOT (contains(n, :shards) AND contains(w, :late))",
                 "ExpressionAttributeValues": {
@@ -492,7 +490,7 @@ class RollingWindows:
                 self._make(rankings, number, {})
             request = {
                 **conditional(self._table, "attribute_exists(b) AND (attribute_not_exists(c) OR c < :c)"),
-                "Key": _key(log_key(rankings.key, 0)),
+                "Key": item_key(log_key(rankings.key, 0)),
                 "UpdateExpression": "SET c = :c",
                 "ExpressionAttributeValues": {":c": {"N": str(count)}},
             }
@@ -510,7 +508,3 @@ class RollingWindows:
 def _extent(rankings: RollingRankings) -> tuple[int, int]:
     """The number of shards, and how long a period can be read after its end, in milliseconds."""
     return rankings.metric.shards, rankings.metric.timetable.late_for(rankings.unit)
-
-
-def _key(text: str) -> dict[str, Any]:
-    return {"pk": {"S": text}}

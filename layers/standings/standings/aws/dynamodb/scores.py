@@ -19,6 +19,8 @@ from standings.aws.dynamodb.tables import (
     board_of,
     conditional,
     get_item,
+    item_key,
+    items_by_key,
     member_item_key,
     member_key,
     put_if,
@@ -388,9 +390,8 @@ class Scores:
 
     def receipts(self, event_ids: Iterable[str]) -> dict[str, bytes]:
         """Read the digests of events, strongly consistently. An event that was not applied is left out."""
-        keys = [{"pk": {"S": event_id}} for event_id in event_ids]
-        items = batch_get(self._client, self._receipts, keys, self._clock, consistent=True)
-        return {item["pk"]["S"]: bytes(item["d"]["B"]) for item in items if "d" in item}
+        items = items_by_key(self._client, self._receipts, event_ids, self._clock, consistent=True)
+        return {event_id: bytes(item["d"]["B"]) for event_id, item in items.items() if "d" in item}
 
     def refuse(self, event_id: str, reason: str) -> None:
         """Remember for 14 days why an event was refused. If it was counted, that stays."""
@@ -405,7 +406,7 @@ class Scores:
 
     def status(self, event_id: str) -> EventStatus | None:
         """What became of an event, read strongly consistently; None if nothing is known, or no longer."""
-        item = get_item(self._client, self._receipts, {"pk": {"S": event_id}}, consistent=True)
+        item = get_item(self._client, self._receipts, item_key(event_id), consistent=True)
         if item is None or (expires := int(item["e"]["N"]) * SECOND) <= self._clock.now():
             return None
         if "d" in item:

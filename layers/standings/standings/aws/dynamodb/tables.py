@@ -83,7 +83,7 @@ Names count in an item's size, so attributes have short ones. Times are in milli
 | and profiles    |                 |      |                                                                         |
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from zlib import crc32
@@ -201,6 +201,14 @@ def batch_get(
     return items
 
 
+def items_by_key(
+    client: DynamoDBClient, table: str, keys: Iterable[str], clock: Clock, *, consistent: bool = False
+) -> dict[str, Item]:
+    """The items that exist under some keys of a table without sort keys, by key. Reads as `batch_get` does."""
+    items = batch_get(client, table, [item_key(key) for key in keys], clock, consistent=consistent)
+    return {item["pk"]["S"]: item for item in items}
+
+
 def query(
     client: DynamoDBClient, limit: int, table: str, condition: str, values: Mapping[str, Any], **options: Any
 ) -> Iterator[Any]:
@@ -219,6 +227,12 @@ def query(
 def query_items(client: DynamoDBClient, limit: int, *request: Any, **options: Any) -> list[Item]:
     """Up to `limit` items of a `query`."""
     return [item for answer in query(client, limit, *request, **options) for item in answer["Items"]]
+
+
+def on_places(table: str, partition: str, condition: str = "", **keys: str) -> dict[str, Any]:
+    """What `query` is asked for a partition of the sorted index, as in `on_places(…, " AND s > :key", key="1 u1")`."""
+    values = {f":{name}": {"S": key} for name, key in {"r": partition, **keys}.items()}
+    return {"table": table, "condition": f"r = :r{condition}", "values": values, "IndexName": PLACES}
 
 
 def put_if(
@@ -258,7 +272,7 @@ def update_if(client: DynamoDBClient, request: Mapping[str, Any]) -> tuple[bool,
 
 def batch_delete(client: DynamoDBClient, table: str, keys: Sequence[str]) -> None:
     """Delete up to 25 items, by partition key. Raises StoreUnavailableError if DynamoDB leaves some unprocessed."""
-    requests: Any = [{"DeleteRequest": {"Key": {"pk": {"S": key}}}} for key in keys]
+    requests: Any = [{"DeleteRequest": {"Key": item_key(key)}} for key in keys]
     with store_errors():
         answer = client.batch_write_item(RequestItems={table: requests})
     if left := (answer.get("UnprocessedItems") or {}).get(table):
@@ -280,6 +294,11 @@ MEMBER_FIELDS: Final = frozenset(
 # The attributes that count the members below a child, and the children that they count. DynamoDB reserves none of them.
 COUNTERS: Final = [first + second for first in "qxyz" for second in "0123456789abcdefghijklmnopqrstuv"]
 DIGITS: Final = dict(zip(COUNTERS, range(FANOUT), strict=True))
+
+
+def item_key(key: str) -> dict[str, dict[str, str]]:
+    """The key of an item in a table without sort keys, with type descriptors."""
+    return {"pk": {"S": key}}
 
 
 def slot_key(board: str, slot: int) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from standings.aws.dynamodb.tables import AUDIT, SETTLE, DynamoDBClient, get_item, put_version, top_key
+from standings.aws.dynamodb.tables import AUDIT, SETTLE, DynamoDBClient, get_item, item_key, put_version, top_key
 from standings.domain.boards import Ranking
 from standings.stores import AnnouncedTop, AuditPosition, Position, Standing, Tally
 
@@ -19,7 +19,7 @@ class _VersionedJson:
 
     def _content(self, key: str) -> dict[str, Any] | None:
         """An item's object with its `version`, read strongly consistently; None if there is no item."""
-        item = get_item(self._client, self._table, {"pk": {"S": key}}, consistent=True)
+        item = get_item(self._client, self._table, item_key(key), consistent=True)
         return None if item is None else {**orjson.loads(item["d"]["S"]), "version": int(item["v"]["N"])}
 
     def _put(self, key: str, content: dict[str, Any], expires_at: int | None = None) -> bool:
@@ -28,7 +28,7 @@ class _VersionedJson:
         `expires_at` is in milliseconds.
         """
         version = content.pop("version")
-        item = {"pk": {"S": key}, "v": {"N": str(version)}, "d": {"S": orjson.dumps(content).decode()}}
+        item = {**item_key(key), "v": {"N": str(version)}, "d": {"S": orjson.dumps(content).decode()}}
         if expires_at is not None:
             item["e"] = {"N": str(-(-expires_at // 1000))}
         return put_version(self._client, self._table, item, version - 1 if version > 1 else None)
