@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from benchmarks.harness import population
 from benchmarks.harness.pipeline import Pipeline, still_clock
-from benchmarks.harness.trips import Ticks, Trips, rankings_reader
+from benchmarks.harness.trips import Ticks, Trips, query_reads
 from benchmarks.harness.truth import Truth
 from standings.domain.boards import Boards, Ranking
 from standings.domain.boards_toml import parse_boards
@@ -48,7 +48,7 @@ class Board:
         self.trips = Trips(self._meter, self._ticks)
         """The client through which questions read."""
         self.boards = boards
-        self.reader = Reader(boards, rankings_reader(self.trips, self._ticks, self._clock), self._clock)
+        self.reader = Reader(boards, query_reads(self.trips, self._ticks, self._clock), self._clock)
 
     def ranking(self, window: str, periods_ago: int = 0) -> Ranking:
         """Return the ranking of a window's current period, or of an earlier one."""

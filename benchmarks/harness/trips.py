@@ -13,7 +13,7 @@ from heapq import heapreplace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from unittest import mock
 
-from standings.aws.dynamodb.ranking_reads import RankingsReader
+from standings.aws.dynamodb.ranking_reads import QueryReads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -95,7 +95,7 @@ class SideBySide(Executor):
         return (one.result() for one in jobs)
 
 
-def rankings_reader(client: Trips, ticks: Ticks, clock: Clock) -> RankingsReader:
+def query_reads(client: Trips, ticks: Ticks, clock: Clock) -> QueryReads:
     """Return the reader's store on a client that counts trips."""
     with mock.patch("standings.aws.dynamodb.ranking_reads.ThreadPoolExecutor", partial(SideBySide, ticks)):
-        return RankingsReader(client, "Rankings", "Scores", clock)  # type: ignore[arg-type]
+        return QueryReads(client, "Rankings", "Scores", clock)  # type: ignore[arg-type]

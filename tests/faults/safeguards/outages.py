@@ -227,6 +227,6 @@ OUTAGES: Final = {
         Change("maintain.audit:BoardAudit._members", returns(None)), written=disabled_for_longer_than_a_day
     ),
     "the entry of a member is read from the table": Safeguard(
-        Change("aws.dynamodb.ranking_reads:RankingsReader._entries", _from_the_index), written=an_index_minutes_behind
+        Change("aws.dynamodb.ranking_reads:QueryReads._entries", _from_the_index), written=an_index_minutes_behind
     ),
 }

@@ -13,7 +13,7 @@ from unittest import mock
 import pytest
 
 from standings.aws.dynamodb import ranking_reads, rolling
-from standings.aws.dynamodb.ranking_reads import TRIES, RankingsReader
+from standings.aws.dynamodb.ranking_reads import TRIES, QueryReads
 from standings.aws.dynamodb.rolling import RollingWindows
 from standings.domain.boards import Ranking
 from standings.domain.rolling import LogEntry, Step, Steps, count_changes, node_deltas
@@ -123,7 +123,7 @@ class Reading:
         self.window = window
         self.before = before
         self.client = ItemByItem(window.engine)
-        self.reader = RankingsReader(self.client, "Rankings", "Scores", window.clock)  # type: ignore[arg-type]
+        self.reader = QueryReads(self.client, "Rankings", "Scores", window.clock)  # type: ignore[arg-type]
 
     def counts(self) -> Counts:
         """The counters of all nodes as a new request reads them."""
@@ -269,7 +269,7 @@ def test_a_request_that_has_read_logs_sees_nodes_that_were_folded_since(engine: 
 
 def test_each_request_reads_the_logs_anew_and_so_does_a_call_outside_requests(engine: Any) -> None:
     window = MovingWindow(engine, members=0)
-    reader = RankingsReader(engine, "Rankings", "Scores", window.clock)
+    reader = QueryReads(engine, "Rankings", "Scores", window.clock)
     for number in range(1, 4):
         window.move(f"m{number}", SORT_VALUES[number])
         for reads in (reader, reader.for_request()):
@@ -292,7 +292,7 @@ def test_nodes_of_several_windows_are_caught_up_each_by_itself(engine: Any) -> N
     other.rankings = other.rankings._replace(board="c")
     other.move("m0", -130)
     client = ItemByItem(engine, Schedule(0, {(1, 1): [away(), fold()]}).begin(window))
-    reader = RankingsReader(client, "Rankings", "Scores", window.clock).for_request()  # type: ignore[arg-type]
+    reader = QueryReads(client, "Rankings", "Scores", window.clock).for_request()  # type: ignore[arg-type]
     since = window.lengths()
     nodes = reader.nodes([(each.ranking, path) for each in (window, other) for path in PATHS])
 

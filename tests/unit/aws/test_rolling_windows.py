@@ -11,7 +11,7 @@ import pytest
 
 from standings.aws.dynamodb import rolling
 from standings.aws.dynamodb.purge import Purging
-from standings.aws.dynamodb.ranking_reads import RankingsReader
+from standings.aws.dynamodb.ranking_reads import QueryReads
 from standings.aws.dynamodb.rolling import (
     CONFLICTS,
     MAX_LOG,
@@ -73,8 +73,8 @@ def windows(client: Any, time: Time) -> RollingWindows:
 
 
 @pytest.fixture
-def reader(client: Any, time: Time) -> RankingsReader:
-    return RankingsReader(client, "Rankings", "Scores", time.clock())
+def reader(client: Any, time: Time) -> QueryReads:
+    return QueryReads(client, "Rankings", "Scores", time.clock())
 
 
 @pytest.fixture
@@ -121,7 +121,7 @@ def list_items(
     windows.list(rankings, items)
 
 
-def counts(reader: RankingsReader, *sort_values: int, period: int = TODAY) -> dict[Path, dict[int, int]]:
+def counts(reader: QueryReads, *sort_values: int, period: int = TODAY) -> dict[Path, dict[int, int]]:
     """The counters of the nodes of some sort values that are not 0."""
     paths = dict.fromkeys([ROOT, *(path for value in sort_values for path in nodes_for(value))])
     nodes = reader.for_request().nodes([(WINDOW.at(period), path) for path in paths])
@@ -152,20 +152,18 @@ def two_members(windows: RollingWindows) -> None:
 MEMBERS = {"m": steps((0, 3, -300), (3, 7, -100)), "n": steps((-2, 5, -10)), "gone": steps()}
 
 
-def parts(reader: RankingsReader, period: int, shards: int = 1, **more: Any) -> list[list[Listed]]:
+def parts(reader: QueryReads, period: int, shards: int = 1, **more: Any) -> list[list[Listed]]:
     """The entries of a period, in the parts that its lists and shards have of them."""
     partitions = [Partition(key, shard) for key in lists_of(WINDOW.at(period)) for shard in range(shards)]
     spans = [Span(partition, **{"beyond": None, "limit": 100, **more}) for partition in partitions]
     return reader.for_request().spans(WINDOW.at(period), spans, [])[0]
 
 
-def listed(reader: RankingsReader, period: int) -> list[str]:
+def listed(reader: QueryReads, period: int) -> list[str]:
     return [entry.member for entry in sorted(chain(*parts(reader, period)))]
 
 
-def test_a_member_is_in_its_new_list_before_it_leaves_the_old_one(
-    client: Any, time: Time, reader: RankingsReader
-) -> None:
+def test_a_member_is_in_its_new_list_before_it_leaves_the_old_one(client: Any, time: Time, reader: QueryReads) -> None:
     seen = []
 
     def look_then_write(writes: Sequence[Callable[[], None]]) -> Iterable[None]:
@@ -182,7 +180,7 @@ def test_a_member_is_in_its_new_list_before_it_leaves_the_old_one(
 
 
 @pytest.mark.parametrize("damage", ["x", "[]", "[1,[2]]"])
-def test_a_damaged_row_says_so(client: Any, windows: RollingWindows, reader: RankingsReader, damage: str) -> None:
+def test_a_damaged_row_says_so(client: Any, windows: RollingWindows, reader: QueryReads, damage: str) -> None:
     commit(windows, {"m": steps((0, 7, -5)), "n": steps((0, 7, -6))})
     key = {"pk": {"S": entry_key(WINDOW.key, "m")}}
     client.update_item(
@@ -254,7 +252,7 @@ def test_a_purge_leaves_nodes_of_a_damaged_log_to_time(client: Any, windows: Rol
     assert log(client, "Rankings") is None
 
 
-def test_a_fold_takes_so_many_entries_at_once(client: Any, windows: RollingWindows, reader: RankingsReader) -> None:
+def test_a_fold_takes_so_many_entries_at_once(client: Any, windows: RollingWindows, reader: QueryReads) -> None:
     most = rolling.MAX_ENTRIES
     two_members(windows)
     texts = [encode_entry(SHORT)] * (most + 3)
@@ -274,7 +272,7 @@ def test_a_fold_takes_so_many_entries_at_once(client: Any, windows: RollingWindo
 
 
 def test_a_long_log_is_folded_first_and_a_full_one_takes_no_more(
-    client: Any, windows: RollingWindows, other: RollingWindows, reader: RankingsReader
+    client: Any, windows: RollingWindows, other: RollingWindows, reader: QueryReads
 ) -> None:
     two_members(windows)
     assert commit(other, {"o": steps((0, 7, -5))}) == []
@@ -291,7 +289,7 @@ def test_a_long_log_is_folded_first_and_a_full_one_takes_no_more(
 
 
 def test_a_log_that_is_gone_is_made_again_above_all_earlier_positions(
-    client: Any, windows: RollingWindows, reader: RankingsReader
+    client: Any, windows: RollingWindows, reader: QueryReads
 ) -> None:
     two_members(windows)
     windows.fold(WINDOW, 0)
@@ -310,7 +308,7 @@ def test_a_log_that_is_gone_is_made_again_above_all_earlier_positions(
 
 @pytest.mark.parametrize("entry", [{"S": "x"}, {"S": "[1,2]"}, {"N": "5"}], ids=str)
 def test_a_damaged_log_is_neither_read_nor_folded(
-    client: Any, windows: RollingWindows, reader: RankingsReader, entry: dict[str, str]
+    client: Any, windows: RollingWindows, reader: QueryReads, entry: dict[str, str]
 ) -> None:
     two_members(windows)
     damaged = {**stored_log(client, "Rankings"), "l": {"L": [entry]}}
@@ -325,7 +323,7 @@ def test_a_damaged_log_is_neither_read_nor_folded(
 
 
 def test_there_are_so_many_logs_and_no_more(
-    client: Any, other: RollingWindows, faulty: Faulty, reader: RankingsReader
+    client: Any, other: RollingWindows, faulty: Faulty, reader: QueryReads
 ) -> None:
     assert commit(other, {"m": steps((0, 7, -5))}) == []
     for version in range(2, 8):
@@ -354,7 +352,7 @@ def test_conflicts_on_rows_are_no_reason_for_another_log(client: Any, other: Rol
 
 
 def test_a_process_with_conflicts_uses_no_other_log_of_a_window_that_was_purged(
-    client: Any, other: RollingWindows, faulty: Faulty, reader: RankingsReader, time: Time
+    client: Any, other: RollingWindows, faulty: Faulty, reader: QueryReads, time: Time
 ) -> None:
     assert commit(other, {"m": steps((0, 7, -5))}) == []
     other.fold(WINDOW, 0)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from standings.aws.dynamodb import ranking_reads
-from standings.aws.dynamodb.ranking_reads import RankingsReader
+from standings.aws.dynamodb.ranking_reads import QueryReads
 from standings.aws.dynamodb.rankings import Rankings
 from standings.aws.dynamodb.scores import BoardRecords, Scores
 from standings.aws.dynamodb.tables import MAX_KEYS
@@ -34,8 +34,8 @@ def boards(client: Any) -> BoardRecords:
 
 
 @pytest.fixture
-def reader(client: Any) -> RankingsReader:
-    return RankingsReader(client, "Rankings", "Scores", Time(NOW).clock())
+def reader(client: Any) -> QueryReads:
+    return QueryReads(client, "Rankings", "Scores", Time(NOW).clock())
 
 
 def image(version: int, *, abs_total: int = 3, **other: Any) -> Image:
@@ -57,7 +57,7 @@ def test_a_removed_member_expires_unless_it_returns(client: Any) -> None:
     assert scores.image(("b", "m")) == image(8, abs_total=6)
 
 
-def test_a_record_replaces_only_the_version_that_was_read(boards: BoardRecords, reader: RankingsReader) -> None:
+def test_a_record_replaces_only_the_version_that_was_read(boards: BoardRecords, reader: QueryReads) -> None:
     coverage = coverage_of(family("c"), NOW)
     buckets = {
         code: BucketCoverage(bucket.windows, 20_778, frozenset({7, 9})) for code, bucket in coverage.buckets.items()
@@ -84,7 +84,7 @@ def test_a_record_replaces_only_the_version_that_was_read(boards: BoardRecords, 
     assert boards.records(["b", "c"]) == {"b": later}
 
 
-def test_names_of_boards_by_prefix(boards: BoardRecords, reader: RankingsReader) -> None:
+def test_names_of_boards_by_prefix(boards: BoardRecords, reader: QueryReads) -> None:
     coverage = coverage_of(family("c"), NOW)
     for name in ("a", "demo-1", "demo-2", "demo-2-gone", "demo-3", "z"):
         record = BoardRecord(name, 1, NOW, coverage, coverage.rankings, deleted=name.endswith("gone"))
@@ -152,7 +152,7 @@ class Empty:
 def test_nodes_of_several_batches_beside_spans_do_not_wait_on_the_pool(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranking_reads, "ThreadPoolExecutor", BusyThread)
     client: Any = Empty()
-    reader = ranking_reads.RankingsReader(client, "Rankings", "Scores", Time(0).clock())
+    reader = ranking_reads.QueryReads(client, "Rankings", "Scores", Time(0).clock())
     family = BOARDS.family("b")
     assert family is not None
     metric = family.metrics["points"]

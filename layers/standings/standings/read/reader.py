@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, NamedTuple, ParamSpec, TypeVar, cast
 
 import orjson
 
-from standings.aws.dynamodb.ranking_reads import RankingsReader
+from standings.aws.dynamodb.ranking_reads import QueryReads
 from standings.domain import windows
 from standings.domain.boards import BOARD_TTL_S, BoardRecord, Boards, Family, Metric, Ranking, family_of
 from standings.domain.errors import NotFoundError, bad_argument, being_deleted
@@ -57,7 +57,7 @@ PUBLIC_LIMITS: Final = Limits(1_000, 5_000, 5_000, 400)
 class Reader:
     """The boards, the store, and caches of board records and shard counts. Requests share them."""
 
-    def __init__(self, boards: Boards, store: RankingsReader, clock: Clock, limits: Limits = PRIVATE_LIMITS) -> None:
+    def __init__(self, boards: Boards, store: QueryReads, clock: Clock, limits: Limits = PRIVATE_LIMITS) -> None:
         self.limits = limits
         self.boards = boards
         self.store = store

@@ -4,7 +4,7 @@ import os
 from typing import Any, NamedTuple
 
 from standings.aws.dynamodb.profiles import Profiles
-from standings.aws.dynamodb.ranking_reads import RankingsReader
+from standings.aws.dynamodb.ranking_reads import QueryReads
 from standings.aws.dynamodb.scores import Scores
 from standings.domain.boards import Boards
 from standings.read.dispatch import Answers
@@ -42,7 +42,7 @@ def answers_from(
 
     `needs_board`: a search for names must say on which board.
     """
-    reader = Reader(boards, RankingsReader(dynamodb, tables.rankings, tables.scores, clock), clock, limits)
+    reader = Reader(boards, QueryReads(dynamodb, tables.rankings, tables.scores, clock), clock, limits)
     people = ProfileCache(Profiles(dynamodb, tables.profiles, clock), clock)
     # It only reads members: no receipts table is needed.
     scores = Scores(dynamodb, tables.scores, "", clock)

@@ -4,7 +4,7 @@ import random
 from dataclasses import replace
 from typing import Any
 
-from standings.aws.dynamodb.ranking_reads import RankingsReader, Trees
+from standings.aws.dynamodb.ranking_reads import QueryReads, Trees
 from standings.aws.dynamodb.rankings import Rankings
 from standings.aws.dynamodb.tables import DIGITS
 from standings.domain.boards import Ranking
@@ -46,9 +46,9 @@ class Worker:
         return outcome
 
 
-def reading(engine: Any, time: faulty_client.Time | None = None) -> RankingsReader:
+def reading(engine: Any, time: faulty_client.Time | None = None) -> QueryReads:
     """A reader with a clock of its own."""
-    return RankingsReader(engine, "Rankings", "Scores", (time or faulty_client.Time(NOW)).clock())
+    return QueryReads(engine, "Rankings", "Scores", (time or faulty_client.Time(NOW)).clock())
 
 
 def moved(member: str, old: int | None, new: int | None, version: int) -> Move:

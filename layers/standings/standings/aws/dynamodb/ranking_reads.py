@@ -255,7 +255,7 @@ class RollingReads:
 SIDE_BY_SIDE: Final = 24  # The most requests that one question sends in parallel
 
 
-class RankingsReader:
+class QueryReads:
     """The tables as queries read them. Each call reads all its items in parallel.
 
     Reads of Rankings and of the list of boards are eventually consistent. Others are strongly consistent.
@@ -273,7 +273,7 @@ class RankingsReader:
         self._logs: TtlCache[str, int] = TtlCache(clock, RANKING_TTL_S)
         self._of_request: RollingReads | None = None
 
-    def for_request(self) -> "RankingsReader":
+    def for_request(self) -> "QueryReads":
         """The same tables for one request, which keeps the logs of rolling windows that it has read."""
         reads = copy(self)
         reads._of_request = self._rolling  # noqa: SLF001 - its own class
