@@ -273,30 +273,29 @@ class ScheduledAudits:
         position = self.lease.take(deadline, scheduled=True)
         if position is None:
             return {"done": False, "running": True, "board": None, "read_units": 0}
-        visits = _Visits(self.audits, deadline, read_units, found, position.turn or Tally(position.ran_at or 0))
-        run = Run(self.lease, position, deadline, visits, self.audits.catalog.next_board)
+        run = _Run(self, position, deadline, read_units, found)
         done = run.go()
-        return {"done": done, "running": False, "board": run.position.board, "read_units": round(visits.used)}
+        return {"done": done, "running": False, "board": run.position.board, "read_units": round(run.used)}
 
 
-class _Visits:
+class _Run(Run[AuditPosition]):
     """The audits of one run, and the turn's tally."""
 
     def __init__(
         self,
-        audits: Audits,
+        scheduled: ScheduledAudits,
+        position: AuditPosition,
         deadline: float,
         read_units: int,
         found: Callable[[dict[str, Any]], None],
-        tally: Tally,
     ) -> None:
-        self._audits = audits
-        self._deadline = deadline
+        super().__init__(scheduled.lease, position, deadline, scheduled.audits.catalog)
+        self._audits = scheduled.audits
         self._found = found
-        self._start = audits.store.units
+        self._start = self._audits.store.units
         self._most_units = self._start + read_units
-        self._used_before = tally.read_units
-        self._tally = tally
+        self._tally = position.turn or Tally(position.ran_at or 0)
+        self._used_before = self._tally.read_units
 
     @property
     def used(self) -> float:
@@ -304,7 +303,7 @@ class _Visits:
         return self._audits.store.units - self._start
 
     def visit(self, board: str, at: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-        if self._audits.catalog.boards.family(board) is None:
+        if self._catalog.boards.family(board) is None:
             return None
         audits = self._audits
         call = AuditCall(board, audits.store, audits.clock, self._deadline, GRACE, self._most_units)
@@ -321,12 +320,9 @@ class _Visits:
         is_spent = self._audits.store.units >= self._most_units
         return is_spent or self._audits.clock.monotonic() >= self._deadline
 
-    def leave_out(self, board: str) -> None:
-        if len(self._tally.failed) < MAX_FAILED:
-            self._tally = replace(self._tally, failed=[*self._tally.failed, board])
-
     def noted(self, position: AuditPosition) -> AuditPosition:
-        tally = replace(self._tally, read_units=self._used_before + round(self.used))
+        failed = [*self._tally.failed, *self.left_out][:MAX_FAILED]
+        tally = replace(self._tally, failed=failed, read_units=self._used_before + round(self.used))
         if position.board is not None:
             return replace(position, turn=tally)
         return replace(position, turn=None, last=replace(tally, until=self._audits.clock.now()))

@@ -117,10 +117,9 @@ class Settlements:
         position = self.lease.take(deadline, scheduled=True)
         if position is None:
             return {"done": False, "running": True, "board": None, "rankings": []}
-        visits = _Visits(self, self._attempt(position, place, deadline))
-        run = Run(self.lease, position, deadline, visits, self.catalog.next_board)
+        run = _Run(self, position, self._attempt(position, place, deadline))
         done = run.go()
-        return {"done": done, "running": False, "board": run.position.board, "rankings": visits.told}
+        return {"done": done, "running": False, "board": run.position.board, "rankings": run.told}
 
     def _attempt(self, position: Position, place: Place, deadline: float) -> Attempt:
         """The attempt of a call that began now, and with this position has the lease."""
@@ -263,10 +262,11 @@ def _metrics(family: Family, window: str, metric: str | None) -> list[Metric]:
 # events were put. A run ends with its time or the last board.
 
 
-class _Visits:
+class _Run(Run[Position]):
     """The settlements of one run."""
 
-    def __init__(self, settlements: Settlements, attempt: Attempt) -> None:
+    def __init__(self, settlements: Settlements, position: Position, attempt: Attempt) -> None:
+        super().__init__(settlements.lease, position, attempt.deadline, settlements.catalog)
         self._settlements = settlements
         self._attempt = attempt
         self.told: list[dict[str, Any]] = []
@@ -284,13 +284,7 @@ class _Visits:
         return None
 
     def is_over(self) -> bool:
-        return self._settlements.clock.monotonic() >= self._attempt.deadline - RESERVE_S
-
-    def leave_out(self, board: str) -> None:
-        """Nothing to do: the failed runs were told of."""
-
-    def noted(self, position: Position) -> Position:
-        return position
+        return self._settlements.clock.monotonic() >= self._deadline - RESERVE_S
 
     def _due(self, board: str, first: str) -> Iterator[Ranking]:
         """The rankings of a board that are due: the one with the code `first`, then the earliest periods."""

@@ -1,31 +1,20 @@
 """Turns over all boards: which board comes next, under a lease, so that two callers share the work."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic
 
+from standings.aws.dynamodb.versioned_items import P, Positions
+from standings.catalog import BoardCatalog
 from standings.domain.windows import MINUTE, SECOND
 from standings.runtime.clock import Clock
-from standings.stores import Position
 
 # Keeps runs apart: one at a time, with a record of where the turn over all boards is.
 #
 # A run has the lease until its deadline and a margin. A lease that has expired belongs to a run that died.
 
 LEASE_MARGIN: Final = MINUTE  # Milliseconds between a run's deadline and the end of its lease: clocks differ
-
-
-P = TypeVar("P", bound=Position)
-
-
-class Positions(Protocol[P]):
-    """The one record. Both methods may raise StoreUnavailableError."""
-
-    def read(self) -> P:
-        """The record, read strongly consistently; before the first run, one of version 0."""
-
-    def put(self, position: P) -> bool:
-        """Replace the record of the version before. False if there is another version."""
 
 
 @dataclass(frozen=True)
@@ -69,34 +58,27 @@ class Lease(Generic[P]):
 MAX_TRIES: Final = 2  # Runs that fail at a board in a row before it is left out until the next turn
 
 
-class Visits(Protocol[P]):
-    """What a run does at each board."""
+class Run(ABC, Generic[P]):
+    """One run. `position` is as it is stored. `left_out` names the board that this run leaves out, if there is one."""
 
+    def __init__(self, lease: Lease[P], position: P, deadline: float, catalog: BoardCatalog) -> None:
+        self._lease = lease
+        self._deadline = deadline
+        self._catalog = catalog
+        self.position = position
+        self.left_out: list[str] = []
+
+    @abstractmethod
     def visit(self, board: str, at: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
         """Do a part of what is to do at a board, from a cursor on: where to go on, None when all is done there."""
 
+    @abstractmethod
     def is_over(self) -> bool:
         """Whether the run must end."""
 
-    def leave_out(self, board: str) -> None:
-        """Take note of a board that this turn leaves out, since runs failed there."""
-
     def noted(self, position: P) -> P:
         """The position with what the run notes in it. With `board` None the turn is over."""
-
-
-@dataclass
-class Run(Generic[P]):
-    """One run. `position` is as it is stored.
-
-    `next_board` names the board after one, or the first after None. It returns None after the last one.
-    """
-
-    lease: Lease[P]
-    position: P
-    deadline: float
-    visits: Visits[P]
-    next_board: Callable[[str | None], str | None]
+        return position
 
     def go(self) -> bool:
         """Visit boards until the run or the turn is over. Returns whether the turn is."""
@@ -107,7 +89,7 @@ class Run(Generic[P]):
                 return False
             at = self._visited(board, at)
             board = self._next(board) if at is None else board
-            if board is not None and (at is not None or self.visits.is_over()):
+            if board is not None and (at is not None or self.is_over()):
                 self._end(board, at)
                 return False
         self._end(None, None)
@@ -119,31 +101,31 @@ class Run(Generic[P]):
         if board is not None and self.position.tries < MAX_TRIES:
             return board, self.position.at
         if board is not None:
-            self.visits.leave_out(board)
+            self.left_out.append(board)
         return self._next(board), None
 
     def _next(self, board: str | None) -> str | None:
-        return self.lease.clock.backoff(self.deadline).retry(self.next_board, board)
+        return self._lease.clock.backoff(self._deadline).retry(self._catalog.next_board, board)
 
     def _visited(self, board: str, at: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
         """Visit a board. An error is stored and raised."""
         try:
-            return self.visits.visit(board, at)
+            return self.visit(board, at)
         except Exception:
             tries = self.position.tries + 1
-            self.lease.failed(board, tries)
+            self._lease.failed(board, tries)
             self._end(board, at, tries)
             raise
 
     def _store(self, board: str) -> bool:
         """Store the board where the run is. False if another run has taken over."""
-        stored = self.lease.put(self._at(board, None, 0), self.deadline)
+        stored = self._lease.put(self._at(board, None, 0), self._deadline)
         self.position = stored or self.position
         return stored is not None
 
     def _end(self, board: str | None, at: Mapping[str, Any] | None, tries: int = 0) -> None:
         """Store where the next run begins, and end the lease."""
-        self.position = self.lease.end(self._at(board, at, tries), self.deadline) or self.position
+        self.position = self._lease.end(self._at(board, at, tries), self._deadline) or self.position
 
     def _at(self, board: str | None, at: Mapping[str, Any] | None, tries: int) -> P:
-        return self.visits.noted(replace(self.position, board=board, at=at, tries=tries))
+        return self.noted(replace(self.position, board=board, at=at, tries=tries))

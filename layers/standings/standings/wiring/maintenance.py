@@ -8,7 +8,8 @@ from standings.aws.dynamodb.audit_reads import AuditReads
 from standings.aws.dynamodb.profiles import Profiles
 from standings.aws.dynamodb.purge import Purging
 from standings.aws.dynamodb.scores import Scores, decode_parked
-from standings.aws.dynamodb.versioned_items import AuditPositions, SettlePositions
+from standings.aws.dynamodb.tables import AUDIT, SETTLE
+from standings.aws.dynamodb.versioned_items import Positions, audit_position
 from standings.aws.eventbridge import EventBus
 from standings.aws.s3 import ResultsBucket
 from standings.aws.sqs import DeadLetterQueue, Sender
@@ -22,7 +23,7 @@ from standings.project.projector import Backfill
 from standings.runtime.clock import Clock
 from standings.runtime.environment import given, required
 from standings.runtime.logs import logger, stack_of
-from standings.stores import RankingName
+from standings.stores import Position, RankingName
 from standings.wiring import building_blocks, projector
 
 
@@ -79,7 +80,7 @@ def maintenance(clock: Clock) -> Maintenance:
         return catalog.written([board])[board]
 
     place = _place()
-    lease = Lease(SettlePositions(dynamodb, rankings_table), clock, not_settled)
+    lease = Lease(Positions(dynamodb, rankings_table, SETTLE, Position), clock, not_settled)
     settlements = Settlements(catalog, evidence, lease, clock, place)
     return Maintenance(
         Rebuild(
@@ -92,7 +93,7 @@ def maintenance(clock: Clock) -> Maintenance:
             RebuiltTops(looks, purging.forget_tops),
         ),
         audits,
-        ScheduledAudits(audits, Lease(AuditPositions(dynamodb, rankings_table), clock, not_audited)),
+        ScheduledAudits(audits, Lease(Positions(dynamodb, rankings_table, AUDIT, audit_position), clock, not_audited)),
         Erase(catalog, scores, profiles.remove, clock, Mentions(place.results, clock) if place is not None else None),
         DeadLetterTasks(DeadLetterQueue(sqs, required("DEAD_LETTER_QUEUE_URL"), activity, bucket), clock),
         ParkedRecords(

@@ -1,11 +1,12 @@
 """Items that are replaced as a whole, each over the version that was read (optimistic concurrency)."""
 
+from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import orjson
 
-from standings.aws.dynamodb.tables import AUDIT, SETTLE, DynamoDBClient, get_item, item_key, put_version, top_key
+from standings.aws.dynamodb.tables import DynamoDBClient, get_item, item_key, put_version, top_key
 from standings.domain.boards import Ranking
 from standings.stores import AnnouncedTop, AuditPosition, Position, Standing, Tally
 
@@ -71,27 +72,27 @@ def _key(ranking: Ranking) -> str:
 # Where turns over all boards are. That is in Rankings: without it, a turn begins again.
 
 
-class SettlePositions(_VersionedJson):
-    """The record of settlements."""
+P = TypeVar("P", bound=Position)
 
-    def read(self) -> Position:
+
+class Positions(_VersionedJson, Generic[P]):
+    """The one record of a schedule; `position` makes it of what is stored. Methods may raise StoreUnavailableError."""
+
+    def __init__(self, client: DynamoDBClient, table: str, key: str, position: Callable[..., P]) -> None:
+        super().__init__(client, table)
+        self._key = key
+        self._position = position
+
+    def read(self) -> P:
         """The record, read strongly consistently; before the first run, one of version 0."""
-        return Position(**(self._content(SETTLE) or {}))
+        return self._position(**(self._content(self._key) or {}))
 
-    def put(self, position: Position) -> bool:
+    def put(self, position: P) -> bool:
         """Replace the record of the version before. False if there is another version."""
-        return self._put(SETTLE, asdict(position))
+        return self._put(self._key, asdict(position))
 
 
-class AuditPositions(_VersionedJson):
-    """The record of audits."""
-
-    def read(self) -> AuditPosition:
-        """The record, read strongly consistently; before the first run, one of version 0."""
-        content = self._content(AUDIT) or {}
-        tallies = {name: Tally(**content[name]) for name in ("turn", "last") if content.get(name) is not None}
-        return AuditPosition(**{**content, **tallies})
-
-    def put(self, position: AuditPosition) -> bool:
-        """Replace the record of the version before. False if there is another version."""
-        return self._put(AUDIT, asdict(position))
+def audit_position(**content: Any) -> AuditPosition:
+    """The record of audits, of what is stored."""
+    tallies = {name: Tally(**content[name]) for name in ("turn", "last") if content.get(name) is not None}
+    return AuditPosition(**{**content, **tallies})
