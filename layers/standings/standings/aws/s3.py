@@ -1,7 +1,7 @@
 """S3: the bucket of what failed, and the bucket of settled files."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -13,7 +13,13 @@ from standings.stores import MAX_KEYS
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
-    from mypy_boto3_s3.type_defs import ObjectTypeDef
+
+
+class StoredObject(NamedTuple):
+    """An object: its key, and when it was written, in milliseconds since 1970."""
+
+    key: str
+    at: int
 
 
 class _Bucket:
@@ -43,20 +49,24 @@ class _Bucket:
         with self._errors():
             self._s3().delete_object(Bucket=self.name, Key=key)
 
-    def _listed(self, prefix: str, after: str, limit: int) -> "list[ObjectTypeDef]":
+    def listed(self, prefix: str, after: str, limit: int = MAX_KEYS) -> list[StoredObject]:
+        """List objects below a prefix whose keys sort after `after`. Fewer than `limit`: these are the last."""
         with self._errors():
             answer = self._s3().list_objects_v2(Bucket=self.name, Prefix=prefix, StartAfter=after, MaxKeys=limit)
-            return answer.get("Contents", [])
+        entries = answer.get("Contents", [])
+        return [StoredObject(entry["Key"], round(entry["LastModified"].timestamp() * 1000)) for entry in entries]
+
+    def following(self, retry: Callable[..., list[StoredObject]], prefix: str, after: str) -> Iterator[StoredObject]:
+        """All objects below a prefix whose keys sort after `after`, in order. `retry` calls what lists some of them."""
+        while True:
+            page = retry(self.listed, prefix, after)
+            yield from page
+            if len(page) < MAX_KEYS:
+                return
+            after = page[-1].key
 
     def _errors(self) -> AbstractContextManager[None]:
         return errors_as_unavailable(self._IS)
-
-
-class StoredObject(NamedTuple):
-    """An object: its key, and when it was written, in milliseconds since 1970."""
-
-    key: str
-    at: int
 
 
 class FailureBucket(_Bucket):
@@ -73,11 +83,6 @@ class FailureBucket(_Bucket):
         with self._errors():
             self._s3().put_object(Bucket=self.name, Key=key, Body=body, ContentType="application/json")
         return f"s3://{self.name}/{key}"
-
-    def listed(self, prefix: str, after: str, limit: int) -> list[StoredObject]:
-        """List objects below a prefix whose keys sort after `after`. Fewer than `limit`: these are the last."""
-        entries = self._listed(prefix, after, limit)
-        return [StoredObject(entry["Key"], round(entry["LastModified"].timestamp() * 1000)) for entry in entries]
 
 
 class ResultsBucket(_Bucket):
@@ -100,10 +105,6 @@ class ResultsBucket(_Bucket):
             except ClientError as error:
                 if error_code(error) != "PreconditionFailed":
                     raise
-
-    def keys(self, prefix: str, after: str = "") -> list[str]:
-        """List keys that begin with `prefix` and sort after `after`. Fewer than `MAX_KEYS`: these are the last."""
-        return [entry["Key"] for entry in self._listed(prefix, after, MAX_KEYS)]
 
 
 def _type_of(key: str) -> str:

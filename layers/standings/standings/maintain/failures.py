@@ -65,7 +65,6 @@ ALL: Final = Selection()
 
 PROJECTOR_PREFIX: Final = "parked/"  # Where the projector parks records, one in each object
 LAMBDA_PREFIX: Final = "aws/lambda/"  # Where Lambda puts the batches that it gave up
-PAGE: Final = 1_000
 
 Decode = Callable[[Any], ParkedMember | None]
 """The member that a record names; None for an item of no member. KeyError, TypeError or ValueError for bad records."""
@@ -190,12 +189,14 @@ class ParkedRecords:
 
     def stored(self, deadline: float, keys: Collection[str] | None, after: str) -> "Iterator[StoredObject]":
         """The parked objects with these keys (None: all) that follow a key, in order."""
+
+        def retry(*call: Any) -> Any:
+            return self.clock.backoff(deadline).retry(*call)
+
         for prefix in (LAMBDA_PREFIX, PROJECTOR_PREFIX):
-            last: str | None = max(after, prefix)
-            while last is not None and last.startswith(prefix):
-                page = self.clock.backoff(deadline).retry(self.objects.listed, prefix, last, PAGE)
-                yield from (stored for stored in page if keys is None or stored.key in keys)
-                last = page[-1].key if len(page) >= PAGE else None
+            first = max(after, prefix)
+            found = self.objects.following(retry, prefix, first) if first.startswith(prefix) else ()
+            yield from (stored for stored in found if keys is None or stored.key in keys)
 
     def read(self, deadline: float, stored: "StoredObject", chosen: Selection) -> ParkedObject | None:
         """The records of an object; None if it is gone or not chosen."""

@@ -20,7 +20,7 @@ from standings.maintain.audit import BoardAudit
 from standings.maintain.audited_rankings import AuditCall, Kind, RankingEntries
 from standings.read.reader import period_of, score_at
 from standings.runtime.clock import Clock
-from standings.stores import MAX_EVENTS, MAX_KEYS, BusEvent, StoreUnavailableError
+from standings.stores import MAX_EVENTS, BusEvent, StoreUnavailableError
 
 # The lines of settled files, and a checksum of what they say whatever their order.
 #
@@ -130,12 +130,7 @@ _SENT: Final = "sent-"
 
 def keys_of(results: ResultsBucket, clock: Clock, prefix: str, after: str) -> Iterator[str]:
     """All keys that begin with a prefix and sort after `after`, in order."""
-    while True:
-        keys = clock.retry(results.keys, prefix, after)
-        yield from keys
-        if len(keys) < MAX_KEYS:
-            return
-        after = keys[-1]
+    return (stored.key for stored in results.following(clock.retry, prefix, after))
 
 
 def board_prefix(board: str) -> str:
