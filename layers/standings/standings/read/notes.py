@@ -7,7 +7,7 @@ import orjson
 from standings.aws.dynamodb.scores import Scores
 from standings.domain.boards import Ranking
 from standings.domain.errors import bad_argument
-from standings.domain.members import Image, aggregate_in_period
+from standings.domain.members import aggregate_in_period
 from standings.domain.scoring import Aggregate
 from standings.read.pages import read_cursor
 from standings.read.reader import Question, Request, decimal_of, naming, note_of
@@ -38,15 +38,12 @@ class Notes:
         members = dict.fromkeys(one["member"] for one in shown if one["score"] is not None)
         keys = [(ranking.board, member) for member in members]
         images = request.read(self._scores.images, keys) if keys else {}
+        about = ranking.metric, ranking.window, ranking.period
         for one in shown:
             image = images.get((ranking.board, one["member"]))
-            found = None if image is None else _aggregate(image, ranking)
+            found = None if image is None else aggregate_in_period(image, *about)
             one["note"] = note_of(found) if _is(found, ranking, one["score"]) else None
         return answer
-
-
-def _aggregate(image: Image, ranking: Ranking) -> Aggregate | None:
-    return aggregate_in_period(image, ranking.metric, ranking.window, ranking.period)
 
 
 def _is(found: Aggregate | None, ranking: Ranking, score: Any) -> bool:

@@ -59,7 +59,8 @@ class Purging:
     def purge(self, board: str, codes: Iterable[str], generation: int, over: Callable[[], bool]) -> bool:
         """Purge a generation of a board; False if `over` says that the time is over before the end."""
         for code in sorted(codes):
-            purge_lists = _window(code).of_kind(_no_lists, self._purge_lists)
+            # The other windows have no lists beside their rankings.
+            purge_lists = _window(code).of_kind(lambda *_: True, self._purge_lists)
             if not purge_lists(board, code, generation, over):
                 return False
             for ranking in self._rankings_of(board, code, generation):
@@ -198,11 +199,6 @@ def _is_one(code: str) -> bool:
 def _window(code: str) -> Window:
     """The window of a code."""
     return window_of(code[CODE_LENGTH] if _is_one(code) else code[CODE_LENGTH:])
-
-
-def _no_lists(*_: object) -> bool:
-    """What purges the lists of a window that has none."""
-    return True
 
 
 def _entries(log: Item) -> Sequence[LogEntry]:
