@@ -31,7 +31,7 @@ TRAPS: Final = (
     "clocks that change at midnight",
     "a board whose name begins another's",
     "a writer's clock is behind",
-    "a writer's clock is behind the end of a period",
+    "a writer whose clock is behind would count in a closed period",
     "a total that is set",
     "a total that is set twice in a batch",
     "a total that may not change by so much",
