@@ -2,6 +2,7 @@
 
 import json
 import time
+from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -37,7 +38,9 @@ class Queues:
         self.clock = ManualClock(0)
         self.care = DeadLetterTasks(queue, replace(clock_of(self.clock), now=lambda: time.time_ns() // 1_000_000))
 
-    def refuse(self, number: int, body: str, reason: str = "why", group: str | None = None, **attributes: Any) -> None:
+    def refuse(
+        self, number: int, body: str, why: str = "why", /, *, group: str | None = None, **attributes: Any
+    ) -> None:
         record = {
             "messageId": f"id-{number}",
             "body": body,
@@ -47,21 +50,19 @@ class Queues:
             },
             "messageAttributes": attributes,
         }
-        assert self.letters.send([(record, reason)]) == {}
+        assert self.letters.send([(record, why)]) == {}
+
+    def received(self, queue: str, **options: Any) -> list[dict[str, Any]]:
+        names = {"MessageAttributeNames": ["All"], "MessageSystemAttributeNames": ["All"]}
+        answer = self.sqs.receive_message(QueueUrl=queue, MaxNumberOfMessages=10, **names, **options)
+        return list(answer.get("Messages", ()))
 
     def replayed(self) -> list[dict[str, Any]]:
         """All messages in the queue of events."""
         messages: list[dict[str, Any]] = []
-        while True:
-            answer = self.sqs.receive_message(
-                QueueUrl=self.activity,
-                MaxNumberOfMessages=10,
-                MessageAttributeNames=["All"],
-                MessageSystemAttributeNames=["All"],
-            )
-            if "Messages" not in answer:
-                return messages
-            messages += answer["Messages"]
+        while page := self.received(self.activity):
+            messages += page
+        return messages
 
 
 @pytest.fixture
@@ -105,6 +106,36 @@ def test_a_message_comes_back_with_its_group_also_from_the_bucket(queues: Queues
 
     groups = {one["Body"]: one["Attributes"].get("MessageGroupId") for one in queues.replayed()}
     assert groups == {"{": "board-1", "{}": None, large: "board-3"}
+
+
+def test_attributes_stay_but_for_those_of_a_refusal_and_those_beyond_ten(queues: Queues) -> None:
+    text = {"dataType": "String", "stringValue": "true"}
+    blob = {"dataType": "Binary", "binaryValue": b64encode(b"\x00\x01").decode()}
+    others = {f"a{number}": text for number in range(9)}
+    queues.refuse(
+        1, "{", "why \x00", reason=text, kept_in=text, first_received=text, blob=blob, **others, at_filled_in=text
+    )
+    (refused,) = queues.received(queues.dead, VisibilityTimeout=0)
+
+    found = refused["MessageAttributes"]
+    assert found.keys() == {"at_filled_in", "reason", "first_received", "blob", *(f"a{number}" for number in range(6))}
+    assert (found["reason"]["StringValue"], found["blob"]["BinaryValue"]) == ("why ?", b"\x00\x01")
+
+
+def test_a_message_still_names_its_object_after_a_redrive_by_sqs(queues: Queues) -> None:
+    queues.refuse(1, "x" * MAX_BYTES)
+    (kept,) = queues.received(queues.dead, VisibilityTimeout=0)
+    attributes = {
+        name: {"dataType": value["DataType"], "stringValue": value["StringValue"]}
+        for name, value in kept["MessageAttributes"].items()
+    }
+    queues.refuse(2, kept["Body"], "no such field", **attributes)
+
+    listed = queues.care.list(soon(queues.clock))["messages"]
+    assert [(one["kept_in"], one["reason"]) for one in listed] == [
+        ("refused/id-1.json", "why"),
+        ("refused/id-1.json", "no such field"),
+    ]
 
 
 def test_what_sqs_has_moved_is_told_from_what_was_refused(queues: Queues) -> None:
