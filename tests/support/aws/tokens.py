@@ -3,7 +3,7 @@
 import json
 import time
 from base64 import urlsafe_b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from email.message import Message
@@ -22,7 +22,7 @@ AUDIENCE: Final = "standings-of-the-test"
 SCOPES: Final = ("standings/read", "standings/write", "standings/admin")
 MEMBER: Final = "u1"
 """The member that a token names, unless the test says otherwise."""
-HOUR: Final = 3600
+_HOUR: Final = 3600
 _KEY_ID: Final = "key-of-the-test"
 
 
@@ -43,19 +43,19 @@ class Issuer:
     address: str = ""
     key: RSAPrivateKey = field(default_factory=lambda: generate_private_key(65537, 2048))
 
-    def token(self, header: Mapping[str, Any] | None = None, **claims: Any) -> str:
+    def token(self, **claims: Any) -> str:
         """Make a token that is valid for everything, except for the given claims."""
         now = int(time.time())
         said: dict[str, Any] = {
             "iss": self.address,
             "aud": AUDIENCE,
             "sub": MEMBER,
-            "iat": now - HOUR,
-            "nbf": now - HOUR,
-            "exp": now + HOUR,
+            "iat": now - _HOUR,
+            "nbf": now - _HOUR,
+            "exp": now + _HOUR,
             "scope": " ".join(SCOPES),
         }
-        parts = [{"alg": "RS256", "typ": "JWT", "kid": _KEY_ID, **(header or {})}, said | claims]
+        parts = [{"alg": "RS256", "typ": "JWT", "kid": _KEY_ID}, said | claims]
         text = ".".join(_encoded(json.dumps(part).encode()) for part in parts)
         return f"{text}.{_encoded(self.key.sign(text.encode(), PKCS1v15(), SHA256()))}"
 
