@@ -11,8 +11,6 @@ from tests.support.browser.live_page import AXE, DESK, PHONE, WALL, Opener, View
 from tests.support.builders.page_boards import post
 from tests.support.dynamodb.local import NO_NPM
 
-ROWS: Final = """() => [...document.querySelectorAll("#rows tr[data-rank]")].map(row => row.getBoundingClientRect())
-    .filter(box => box.bottom <= innerHeight).map(box => box.top)"""
 ME: Final = "localStorage.setItem('standings-me', 'runner-4');"
 DAY: Final = "board=run-berlin&window=day"
 
@@ -85,8 +83,8 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(open_page: Opene
 def test_the_first_screen_is_the_list(
     open_page: Opener, window: str, viewport: dict[str, int], highest: int, least: int
 ) -> None:
-    page = open_page(f"board=run-berlin&window={window}", viewport=viewport).page
-    tops = page.evaluate(ROWS)
+    view = open_page(f"board=run-berlin&window={window}", viewport=viewport)
+    tops, page = view.measured("rowsOnScreen"), view.page
     assert tops[0] < highest
     assert len(tops) >= least
     # On a desk the controls are open.

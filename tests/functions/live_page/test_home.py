@@ -12,16 +12,6 @@ from tests.support.browser.tab import ORIGIN
 from tests.support.builders.page_boards import post
 
 MANY = 120
-ALL_IN_VIEW_ARE_READ = """() => [...document.querySelectorAll("#boards-there li")].every(row => {
-    const box = row.getBoundingClientRect();
-    return box.bottom <= 0 || box.top >= innerHeight || row.querySelector(".leader").textContent;
-})"""
-SCORES_BEYOND = """() => [...document.querySelectorAll(".points")].filter(score => {
-    const digits = document.createRange();
-    digits.selectNodeContents(score.firstChild);
-    const ends = [".points", ".leader"].map(box => score.closest(box).getBoundingClientRect().right);
-    return digits.getBoundingClientRect().right > Math.min(...ends);
-}).map(score => score.textContent)"""
 
 
 def names(page: Page) -> list[str]:
@@ -57,7 +47,7 @@ def test_a_phone_cuts_names_and_never_scores(open_bare: Opener, stack: Stack, na
     tab.drawn()
     tab.pass_seconds(1)
     expect(tab.page.locator(".points")).to_have_text(["7 points", "1,005 points", "999,999,999,999 points"])
-    assert tab.page.evaluate(SCORES_BEYOND) == []
+    assert tab.measured("scoresBeyond") == []
 
 
 @pytest.mark.parametrize("viewport", [PHONE, DESK])
@@ -125,7 +115,7 @@ def test_more_boards_come_page_by_page_and_only_those_in_view_are_read(open_bare
     assert names(tab.page) == [f"run-{number:03}" for number in range(MANY)]
     tab.drawn()
     tab.pass_seconds(1)
-    assert tab.page.evaluate(ALL_IN_VIEW_ARE_READ)
+    assert tab.measured("allInViewAreRead")
     tab.paths.clear()
     rows.last.scroll_into_view_if_needed()
     tab.drawn()

@@ -171,51 +171,11 @@ LEAST_CAPITALS: Final = 0.022
 """The least height of a capital letter, as a part of the screen's height."""
 FIVE_METRES: Final = 0.034
 """That of a capital letter which can be read from five metres on a screen that is wider than high."""
-CAPITALS: Final = """() => {
-    const read = "#title, #facts span, #state, #podium strong, .points, .step, " +
-        "#rows td, #rows button, #rows .remark, #wrong :is(h2, p, a), #note, #empty";
-    const pen = document.createElement("canvas").getContext("2d"), found = {};
-    for (const one of document.querySelectorAll(read)) {
-        const style = getComputedStyle(one);
-        if (style.visibility === "hidden" || !one.textContent) continue;
-        pen.font = `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
-        const part = pen.measureText("H").actualBoundingBoxAscent / innerHeight;
-        found[one.closest("[id]").id + " " + one.className] = part;
-    }
-    return found;
-}"""
-LAID_OUT: Final = """() => {
-    const all = what => [...document.querySelectorAll(what)], box = one => one.getBoundingClientRect(), wrong = [];
-    const hidden = one => getComputedStyle(one).visibility === "hidden", page = document.documentElement;
-    const rows = all("#rows tr"), shown = rows.filter(row => !hidden(row)), list = box(all("section:has(#rows)")[0]);
-    const see = (right, what) => { if (!right) wrong.push(what.textContent || what); };
-    see(page.scrollWidth === innerWidth && page.scrollHeight === innerHeight, "the page is larger than the screen");
-    see(shown.length < rows.length, "there are no more rows than fit");
-    for (const one of [...shown, ...all("#podium li, #podium li > *, #title, #facts, #state")]) {
-        const {top, left, bottom, right} = box(one);
-        see(top >= 0 && left >= 0 && bottom <= innerHeight && right <= innerWidth + 1, one);
-    }
-    for (const one of shown) see(box(one).bottom <= list.bottom + 1, one);
-    for (const one of all("#podium li")) see(box(one).top >= box(all("header")[0]).bottom - 1, one);
-    // A name that is too long is cut, never left out.
-    for (const name of all("#rows td.who button")) {
-        const {left, right, top, height} = box(name), middle = top + height / 2;
-        const painted = x => document.elementFromPoint(x, middle) === name;
-        see(right <= box(name.closest("td")).right + 1, name);
-        see(hidden(name) || painted(left + 1) && painted(right - 1), name);
-    }
-    see(list.bottom - box(shown.at(-1)).bottom < box(shown[0]).height, "one more row would fit");
-    return {wrong, rows: shown.length};
-}"""
 
 
 TALL: Final = """@font-face { font-family: tall; src: local("DejaVu Sans"), local("Liberation Sans");
     ascent-override: 107%; descent-override: 29%; } .kiosk { font-family: tall; }"""
 """Type that is as high as Noto Sans, the usual type of many systems."""
-CUT_BELOW: Final = """() => [...document.querySelectorAll("#title, #podium strong, #rows td.who :is(button, .remark)")]
-    .filter(one => one.scrollHeight > Math.max(one.clientHeight, one.offsetHeight) + 1 && one.textContent.length < 12)
-    .map(one => `${one.textContent}: ${one.clientHeight} of ${one.scrollHeight}`)"""
-"""Short names whose room is lower than their type."""
 
 
 @pytest.fixture
@@ -256,7 +216,7 @@ def drawn(view: View) -> None:
 def rows_laid_out(view: View) -> int:
     """See that all of a full list is on the screen, and return how many rows are shown."""
     drawn(view)
-    found = view.page.evaluate(LAID_OUT)
+    found = view.measured("laidOut")
     assert found["wrong"] == []
     return int(found["rows"])
 
@@ -277,7 +237,7 @@ def test_every_row_that_is_shown_is_wholly_on_the_screen_in_type_for_five_metres
     view.open(f"board={BOARD}&window=week&kiosk")
     rows = rows_laid_out(view)
     assert rows >= (12 if wide else 8)
-    capitals = view.page.evaluate(CAPITALS)
+    capitals = view.measured("capitals")
     assert {what: part for what, part in capitals.items() if part < LEAST_CAPITALS} == {}
     in_rows = {capitals[f"rows {what}"] for what in ("", "rank", "score", "remark")}
     assert min(in_rows) >= (FIVE_METRES if wide else LEAST_CAPITALS)
@@ -296,7 +256,7 @@ def test_nothing_of_a_name_is_cut_below_in_tall_type(hang: Any, size: tuple[int,
     }}""")
     rows_laid_out(view)
 
-    assert view.page.evaluate(CUT_BELOW) == []
+    assert view.measured("cutBelow") == []
 
 
 def test_the_first_three_stand_on_a_podium_and_the_list_goes_on_below(hang: Any) -> None:
@@ -404,11 +364,11 @@ def test_the_screen_stays_awake_and_has_no_cursor(hang: Any) -> None:
 
 
 def test_what_is_wrong_is_told_in_type_for_five_metres(open_page: Opener) -> None:
-    page = open_page("kiosk&board=rum-berlin", missing="404", viewport=WALL).page
+    view = open_page("kiosk&board=rum-berlin", missing="404", viewport=WALL)
+    page, capitals = view.page, view.measured("capitals")
     expect(page.locator("#wrong-said")).to_have_text("There is no board “rum-berlin”.")
     for name in ("#podium", "#controls", "#fold", "#list", "#state"):
         expect(page.locator(name)).to_be_hidden()
-    capitals = page.evaluate(CAPITALS)
     assert {what: part for what, part in capitals.items() if part < FIVE_METRES} == {}
     assert {"wrong-said ", "wrong-why ", "wrong-links "} <= capitals.keys()
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final, Protocol
 
 from playwright.sync_api import Browser
@@ -25,6 +26,7 @@ HIDE: Final = (
     "document.dispatchEvent(new Event('visibilitychange'))"
 )
 SHOW: Final = "delete document.hidden; document.dispatchEvent(new Event('visibilitychange'))"
+_MEASURES: Final = Path(__file__).with_name("measures.js")
 _RUN_AXE: Final = """axe.run().then(found => {
     window.violations = found.violations.map(one => `${one.id}: ${one.nodes.map(node => node.html)}`);
 }); window.violations = null"""
@@ -48,6 +50,10 @@ class View(Tab):
         """How much wider the page is than its window."""
         beyond: int = self.page.evaluate("document.documentElement.scrollWidth - innerWidth")
         return beyond
+
+    def measured(self, what: str) -> Any:
+        """What a function of `measures.js` says of the page."""
+        return self.page.evaluate(f"{_MEASURES.read_text(encoding='utf-8')};{what}()")
 
     def violations(self) -> list[str]:
         """The rules of axe that the page breaks now, of any severity, each with the elements that break it.
