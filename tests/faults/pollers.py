@@ -11,7 +11,7 @@ import zlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from tests.support.awslambda import settings
+from tests.support.awslambda import pollers, settings
 from tests.support.awslambda.pollers import BadAnswerError, Message, failed_ids, record_of
 
 from .clockwork import DAY, SECOND
@@ -172,33 +172,29 @@ class Batch:
         return self.start + len(self.records)
 
 
-class Reader:
+class Reader(pollers.Reader):
     """Delivers the records of some items of one shard in order. A parallelization factor gives a shard several."""
 
     def __init__(self, poller: Poller, name: str) -> None:
+        super().__init__([])
         self.name = name
-        self.records: list[Record] = []
-        self.position = 0
         self._poller = poller
         self._world = poller.world
         self._rng = poller.world.rng
         self._busy = False
-        self._tries = 0
-        self._ends: list[int] = []
-        """Where the parts of a split batch end, the nearest one last."""
         self._failed: Batch | None = None
 
     @property
     def is_drained(self) -> bool:
-        return self.position >= len(self.records) and not self._busy
+        return self.position >= len(self.shard) and not self._busy
 
     def poke(self) -> None:
-        if self._busy or self.position >= len(self.records):
+        if self._busy or self.position >= len(self.shard):
             return
         self._busy = True
         wait = self._rng.randint(10_000, self._poller.longest_wait)
-        if self._tries > IN_A_HURRY:
-            wait = min(wait << min(self._tries - IN_A_HURRY, 20), LONGEST_WAIT)
+        if self.tries > IN_A_HURRY:
+            wait = min(wait << min(self.tries - IN_A_HURRY, 20), LONGEST_WAIT)
         self._world.clock.at(max(self._world.round(wait), self._poller.paused_until), self._begin)
 
     def _begin(self) -> None:
@@ -208,12 +204,14 @@ class Reader:
         if self._has_given_up():
             self._end()
             return
-        batch = self._cut()
+        most = self._poller.batch_size
+        size = most if self._rng.random() < 0.4 else self._rng.randint(1, most)
+        batch = Batch(self, self.position, self.cut(size), self.tries)
         before = self._failed
         if before is not None and before.start == batch.start and before.end != batch.end and before.commits:
             self._world.trap("done, not acknowledged, cut again")
         self._poller.record_traps(batch)
-        self._tries += 1
+        self.tries += 1
         process = self._world.invoke(
             "projector", {"Records": [record.content for record in batch.records]}, batch, self._heard
         )
@@ -222,13 +220,6 @@ class Reader:
             self._world.clock.after(
                 self._rng.choice([0, self._rng.randint(1_000, 60_000)]), self._world.forget, process
             )
-
-    def _cut(self) -> Batch:
-        """Return the next batch: the rest of a part, or a new one."""
-        most = self._poller.batch_size
-        size = most if self._rng.random() < 0.4 else self._rng.randint(1, most)
-        end = self._ends[-1] if self._ends else self.position + size
-        return Batch(self, self.position, self.records[self.position : end], self._tries)
 
     def _heard(self, process: Process, answer: Any) -> None:
         batch: Batch = process.detail
@@ -244,7 +235,7 @@ class Reader:
             self._failed = batch
             if len(batch.records) > 1 and settings.STREAM.bisects:
                 self._world.trap("bisected")
-                self._ends = [*(self._ends or [batch.end]), batch.start + len(batch.records) // 2]
+                self.halve(len(batch.records))
         else:
             self._done(batch, min(map(numbers.index, failed)) if failed and settings.STREAM.reports else len(numbers))
         self._end()
@@ -252,13 +243,13 @@ class Reader:
     def _done(self, batch: Batch, done: int) -> None:
         self._poller.projected(batch, done)
         if done:
-            self._go_to(batch.start + done)
+            self.go_to(batch.start + done)
         if done < len(batch.records):
             self._world.fault("batch delivered again from a record on")
             self._failed = batch if not done else None
             # Lambda delivers the rest of the batch, or another poller takes over and cuts again.
-            self._ends = [batch.end] if self._rng.random() < 0.5 else []
-            if self._ends and done:
+            self.ends = [batch.end] if self._rng.random() < 0.5 else []
+            if self.ends and done:
                 self._world.trap("split at the reported record")
         elif self._rng.random() < 0.12:
             # The poller lost its checkpoint and delivers everything from an older one again.
@@ -266,28 +257,24 @@ class Reader:
             self._failed = batch
             oldest = self._world.clock.now - DAY
             back = max(0, batch.start - self._rng.randint(0, 8))
-            self._go_to(next((n for n in range(back, batch.start) if self.records[n].at > oldest), batch.start))
-            self._ends = self._rng.choice([[self.position + 1], [self.position + 2], []])
+            self.go_to(next((n for n in range(back, batch.start) if self.shard[n].at > oldest), batch.start))
+            self.ends = self._rng.choice([[self.position + 1], [self.position + 2], []])
 
     def _has_given_up(self) -> bool:
         """Give up the records that are too old, if there are any at the position."""
         oldest = self._world.clock.now - self._poller.max_age
         end = self.position
-        while end < len(self.records) and self.records[end].at < oldest:
+        while end < len(self.shard) and self.shard[end].at < oldest:
             end += 1
         if end == self.position:
             return False
         self._world.fault("given up: too old")
-        if not self._tries:
+        if not self.tries:
             self._world.trap("given up without a try")
         if settings.STREAM.keeps_failures:
-            self._world.parked.park([record.content for record in self.records[self.position : end]], self._tries)
-        self._go_to(end)
+            self._world.parked.park([record.content for record in self.shard[self.position : end]], self.tries)
+        self.go_to(end)
         return True
-
-    def _go_to(self, position: int) -> None:
-        self.position, self._tries = position, 0
-        self._ends = [end for end in self._ends if end > position]
 
     def _end(self) -> None:
         self._busy = False
@@ -329,7 +316,7 @@ class Poller:
                 self._taken[number] += 1
                 readers = self.readers[number]
                 reader = readers[zlib.crc32(repr(record.key).encode()) % len(readers)]
-                reader.records.append(record)
+                reader.shard.append(record)
                 reader.poke()
 
     def record(self, content: dict[str, Any]) -> Record:

@@ -4,13 +4,12 @@ import random
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import orjson
 import pytest
 
 from standings.domain.boards_toml import parse_boards
 from standings.domain.rolling import rolling_windows
-from tests.support.aws.stack import ManualClock, Stack, running
-from tests.support.awslambda.pollers import LocalStream, Queue, SqsPoller, StreamPoller
+from tests.support.aws.stack import ManualClock, Stack, running, write
+from tests.support.awslambda.pollers import LocalStream, StreamPoller
 from tests.support.builders.checks import assert_tiers_count_the_entries
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables, engine_with_tables
@@ -35,16 +34,14 @@ TEXT = "".join(board.toml(name, 1) for name, board in BOARDS.items())
 
 
 class Pipeline:
-    """A stack on the engine or on DynamoDB Local, the pollers of its queue and its stream, and a board's model."""
+    """A stack on the engine or on DynamoDB Local, the poller of its stream, and a board's model."""
 
     def __init__(self, dynamodb: Any, stack: Stack, board: str, seed: int) -> None:
         self.stack, self.board, self.rng = stack, board, random.Random(seed)
         self.model = BOARDS[board].model()
-        self._queue = Queue(self.rng)
         shards = dynamodb.stream("Scores") if isinstance(dynamodb, Engine) else LocalStream(dynamodb, "Scores")
-        self._sqs = SqsPoller(stack.writer, self._queue, batch_size=self.rng.choice([10, 100, 1000]), rng=self.rng)
-        self._stream = StreamPoller(stack.projector, shards, batch_size=self.rng.choice([1, 10, 100]), rng=self.rng)
-        self._posted: list[str] = []
+        self._stream = StreamPoller(stack.projector, shards, batch_size=self.rng.choice([1, 10, 100]))
+        self._posted: list[dict[str, Any]] = []
 
     @property
     def now(self) -> datetime:
@@ -52,7 +49,7 @@ class Pipeline:
 
     def live(self, count: int) -> None:
         """Post events of a few busy members and many quiet ones: on time, late, repeated, negative and of 0."""
-        rng = self.rng
+        rng, sent = self.rng, []
         for _ in range(count):
             member = (
                 f"m{int(rng.paretovariate(0.7)) % 40}" if rng.random() < 0.8 else f"images/{rng.randrange(200)}.jpg"
@@ -61,15 +58,11 @@ class Pipeline:
             at = self.now - timedelta(hours=late) + timedelta(minutes=rng.random() * 4)
             amounts = {"points": rng.choice([1, 1, 2, 5, 100, 0, -3])}
             event = {"id": f"{self.board}-{len(self._posted)}", "board": self.board, "member": member}
-            body = orjson.dumps({**event, "at": at.isoformat(timespec="milliseconds"), "metrics": amounts}).decode()
-            self._posted.append(body)
-            again = [rng.choice(self._posted[-50:])] if rng.random() < 0.15 else []
-            for sent in (body, *again):
-                self._queue.send(sent)
+            self._posted.append({**event, "at": at.isoformat(timespec="milliseconds"), "metrics": amounts})
+            sent += [self._posted[-1], *([rng.choice(self._posted[-50:])] if rng.random() < 0.15 else [])]
             self.model.add(event["id"], member, at, amounts, self.now)
-
-    def settle(self) -> None:
-        self._sqs.drain()
+        rng.shuffle(sent)
+        write(self.stack, sent)
         self._stream.drain()
 
     def assert_exact(self) -> None:
@@ -110,10 +103,8 @@ def test_every_rank_is_exact_while_time_passes(
         pipeline = Pipeline(client, stack, board, 2)
         for _ in range(steps):
             pipeline.live(60)
-            pipeline.settle()
             pipeline.assert_exact()
             clock.milliseconds += int(pipeline.rng.choice([1, 5, 11, 25, 60]) * 3_600_000)
-        assert stack.dead_letters.messages == []
         assert_tiers_count_the_entries(client, ended(board, clock()))
 
 
@@ -126,13 +117,11 @@ def test_time_alone_changes_ranks_and_writes_nothing() -> None:
             pipeline = Pipeline(engine, stack, board, 5)
             for _ in range(3):
                 pipeline.live(40)
-                pipeline.settle()
                 clock.milliseconds += 26 * 3_600_000
             before = clock()
             engine.before.append(lambda operation, _: writes.append(operation) if "Get" not in operation else None)
             for days in (1, 6, 24, 60):
                 clock.milliseconds = before + days * 24 * 3_600_000
-                pipeline.settle()
                 pipeline.assert_exact()
             engine.before.clear()
             assert set(writes) == {"Query"}

@@ -21,9 +21,10 @@ import pytest
 
 from standings_cli.post.outbox import MAX_WAITING
 from tests.support.aws import servers
-from tests.support.aws.fakes import check_batch
-from tests.support.aws.stack import ManualClock, running
-from tests.support.awslambda.pollers import Queue, SqsPoller, StreamPoller
+from tests.support.aws.environment import ENVIRONMENT
+from tests.support.aws.fakes import ActivityQueue
+from tests.support.aws.stack import ManualClock, project, running
+from tests.support.awslambda.context import Context
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 from tests.support.thoroughness import TIMES
@@ -62,7 +63,7 @@ class Endpoint:
     number of the request, from 1. If it returns False, the request gets no answer.
     """
 
-    queue: Queue
+    queue: ActivityQueue
     taken: Callable[[int], bool] = lambda _: True
     url: str = ""
     requests: int = 0
@@ -74,20 +75,15 @@ class Endpoint:
 
     def send_message_batch(self, QueueUrl: str, Entries: list[dict[str, Any]]) -> dict[str, Any] | None:  # noqa: N803
         assert QueueUrl == self.queue_url
-        check_batch(Entries)
         with self._lock:
             self.requests += 1
             number = self.requests
-            ids = [self.queue.send(entry["MessageBody"], entry.get("MessageAttributes")) for entry in Entries]
-        successful = [
-            {"Id": entry["Id"], "MessageId": message_id, "MD5OfMessageBody": ""}
-            for entry, message_id in zip(Entries, ids, strict=True)
-        ]
-        return {"Successful": successful} if self.taken(number) else None
+            answer = self.queue.send_message_batch(ENVIRONMENT["ACTIVITY_QUEUE_URL"], Entries)
+        return answer if self.taken(number) else None
 
 
 @contextmanager
-def listening(queue: Queue) -> Iterator[Endpoint]:
+def listening(queue: ActivityQueue) -> Iterator[Endpoint]:
     endpoint = Endpoint(queue)
 
     class Handler(BaseHTTPRequestHandler):
@@ -170,7 +166,8 @@ def test_every_row_counts_once_although_it_was_killed(tmp_path: Path) -> None:
     expected = write_rows(file, count, rng)
     half = count // 10 // 2
     clock = ManualClock(time.time_ns() // 1_000_000)
-    with listening(Queue(rng, duplicates=0.02)) as endpoint, running(client := Engine(), clock, BOARDS) as stack:
+    client = Engine()
+    with running(client, clock, BOARDS) as stack, listening(stack.activity) as endpoint:
         create_tables(client)
         runs = Runs(endpoint, file)
 
@@ -183,14 +180,14 @@ def test_every_row_counts_once_although_it_was_killed(tmp_path: Path) -> None:
         summary = json.loads(out)
         assert (summary["before"], summary["posted"], summary["wrong"]) == (reached, count - reached, 0)
         # Rows that the queue had and the command did not remember were sent again: that is what this test needs.
-        again = len(endpoint.queue) - count
+        again = len(endpoint.queue.messages) - count
         assert 10 <= again <= 10 * MAX_WAITING
         clock.milliseconds = time.time_ns() // 1_000_000
 
-        SqsPoller(stack.writer, endpoint.queue, 100, rng).drain()
-        StreamPoller(stack.projector, client.stream("Scores"), 100).drain()
+        assert stack.writer({"Records": stack.activity.records()}, Context(seconds=900)) == {"batchItemFailures": []}
+        project(stack)
         assert stack.dead_letters.reasons() == []
         scores = {entry["member"]: round(entry["score"] * 100) for entry in stack.entries("/boards/b/points/all")}
         assert scores == expected
         assert runs.run(lambda *_: False)[0] == 0
-        assert len(endpoint.queue) == 0
+        assert len(endpoint.queue.messages) == 0

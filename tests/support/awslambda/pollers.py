@@ -10,19 +10,16 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-import uuid
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from itertools import count
+from typing import Any, Final
 
 from tests.support.awslambda import settings
 from tests.support.awslambda.context import Context, Killed
 from tests.support.awslambda.failure_records import OUT_OF_TRIES, TOO_OLD
 from tests.support.dynamodb.local import LocalStream
-
-if TYPE_CHECKING:
-    from random import Random
 
 __all__ = ["Context", "Killed", "LocalStream", "Message", "Queue", "SqsPoller", "StreamPoller"]
 
@@ -70,44 +67,32 @@ class Message:
     message_id: str
     received: int = 0
     first_received: int = 0
-    group: str | None = None
 
 
 @dataclass
 class Queue:
-    """Keeps messages until they are deleted. A message that was received too often moves to ``dead``.
+    """Keeps messages, in the order they were sent, until they are deleted.
 
-    With ``rng`` messages arrive in random order, without it in the order they were sent. ``duplicates`` is the
-    probability that a deleted message is received again: a standard queue may do that.
+    A message that was received too often moves to `dead`.
     """
 
-    rng: Random | None = None
-    duplicates: float = 0.0
     max_receive_count: int = 10
     clock: Callable[[], float] = time.time
     dead: list[Message] = field(default_factory=list)
     most_received: int = 0
-    _visible: list[Message] = field(default_factory=list)
+    visible: list[Message] = field(default_factory=list)
+    _numbers: Iterator[int] = field(default_factory=count)
 
-    def __len__(self) -> int:
-        return len(self._visible)
-
-    def send(
-        self, body: str, attributes: Mapping[str, Mapping[str, Any]] | None = None, group: str | None = None
-    ) -> str:
-        """Put a message on the queue and return its id. ``attributes`` have the form of SendMessage."""
-        random_id = uuid.UUID(int=self.rng.getrandbits(128), version=4) if self.rng else uuid.uuid4()
-        message = Message(body, attributes or {}, round(self.clock() * 1000), str(random_id), group=group)
-        self._visible.append(message)
-        return message.message_id
+    def send(self, body: str, attributes: Mapping[str, Mapping[str, Any]] | None = None) -> None:
+        """Put a message on the queue. `attributes` have the form of SendMessage."""
+        sent = round(self.clock() * 1000)
+        self.visible.append(Message(body, attributes or {}, sent, f"message-{next(self._numbers)}"))
 
     def receive(self, most: int) -> list[Message]:
-        """Take up to ``most`` messages. Messages that were received too often move to ``dead`` instead."""
-        if self.rng is not None:
-            self.rng.shuffle(self._visible)
+        """Take up to `most` messages. Messages that were received too often move to `dead` instead."""
         taken: list[Message] = []
-        while self._visible and len(taken) < most:
-            message = self._visible.pop(0) if self.rng is None else self._visible.pop()
+        while self.visible and len(taken) < most:
+            message = self.visible.pop(0)
             if message.received >= self.max_receive_count:
                 self.dead.append(message)
                 continue
@@ -116,14 +101,6 @@ class Queue:
             self.most_received = max(self.most_received, message.received)
             taken.append(message)
         return taken
-
-    def give_back(self, message: Message) -> None:
-        """Make a message visible again, as SQS does after its visibility timeout."""
-        self._visible.append(message)
-
-    def delete(self, message: Message) -> None:
-        if self.duplicates and self.rng is not None and self.rng.random() < self.duplicates:
-            self._visible.append(message)
 
 
 def _event_attribute(attribute: Mapping[str, Any]) -> dict[str, Any]:
@@ -140,8 +117,6 @@ def record_of(message: Message, arn: str = ARN) -> dict[str, Any]:
         "SenderId": "AIDAEXAMPLE",
         "ApproximateFirstReceiveTimestamp": str(message.first_received),
     }
-    if message.group is not None:
-        attributes["MessageGroupId"] = message.group
     return {
         "messageId": message.message_id,
         "receiptHandle": f"{message.message_id}#{message.received}",
@@ -160,12 +135,11 @@ def record_of(message: Message, arn: str = ARN) -> dict[str, Any]:
 
 @dataclass
 class _Poller:
-    """Invokes a function with batches of a source. With ``rng`` their size varies up to ``batch_size``."""
+    """Invokes a function with batches of a source."""
 
     handler: Handler
     source: Any
     batch_size: int = 100
-    rng: Random | None = None
     errors: list[BaseException] = field(default_factory=list)
     invocations: int = 0
 
@@ -177,10 +151,6 @@ class _Poller:
             if not self.poll():
                 return
         raise AssertionError(f"something is left after {most} batches; last error: {self.errors[-1:]}")
-
-    def _size(self) -> int:
-        varies = self.rng is not None and self.rng.random() < 0.5
-        return self.rng.randint(1, self.batch_size) if self.rng is not None and varies else self.batch_size
 
     def _failed(self, records: list[Record], ids: list[str]) -> set[str] | None:
         """Invoke the function. Return the ids that failed, or None if the whole batch failed."""
@@ -197,39 +167,37 @@ class SqsPoller(_Poller):
     """Delivers the messages of a queue. Those that the function reports return to the queue; the others are deleted."""
 
     def poll(self) -> bool:
-        messages: list[Message] = self.source.receive(self._size())
+        messages: list[Message] = self.source.receive(self.batch_size)
         if messages:
             ids = [message.message_id for message in messages]
             failed = self._failed([record_of(message) for message in messages], ids)
-            for message in messages:
-                if failed is None or message.message_id in failed:
-                    self.source.give_back(message)
-                else:
-                    self.source.delete(message)
+            # SQS delivers them again after its visibility timeout.
+            self.source.visible += [each for each in messages if failed is None or each.message_id in failed]
         return bool(messages)
 
 
 @dataclass
 class Reader:
-    """The position in one shard, and the attempts at that position.
-
-    ``failures`` counts the failed attempts. ``ends`` are the positions where the parts of a split batch end, the
-    nearest one last.
-    """
+    """The position in one shard, and how often the records there were tried."""
 
     shard: Any
     position: int = 0
-    failures: int = 0
+    tries: int = 0
     ends: list[int] = field(default_factory=list)
+    """Where the parts of a split batch end, the nearest one last."""
 
     def go_to(self, position: int) -> None:
-        self.position, self.failures = position, 0
+        self.position, self.tries = position, 0
         self.ends = [end for end in self.ends if end > position]
 
-    def cut(self, size: int) -> list[Record]:
-        """Return the next batch: the rest of a part, or up to ``size`` records."""
-        records: list[Record] = self.shard[self.position : self.ends[-1] if self.ends else self.position + size]
+    def cut(self, size: int) -> list[Any]:
+        """Return the next batch: the rest of a part, or up to `size` records."""
+        records: list[Any] = self.shard[self.position : self.ends[-1] if self.ends else self.position + size]
         return records
+
+    def halve(self, size: int) -> None:
+        """A batch of so many records comes again in two parts."""
+        self.ends = [*(self.ends or [self.position + size]), self.position + size // 2]
 
 
 RETENTION: Final = 24 * 3600
@@ -242,11 +210,10 @@ class StreamPoller(_Poller):
 
     - The function reports sequence numbers. Delivery continues at the lowest one, with the rest of the batch.
     - A batch that fails as a whole is split in halves, down to single records. A split does not count as a retry.
-    - By ``clock``, records that are too old go to ``on_failure``. The age is looked at first, then the retries.
-    - By ``clock``, records older than ``RETENTION`` are not in the stream any more: they are lost.
-    - With ``rng`` the shards take turns at random.
+    - By `clock`, records that are too old go to `on_failure`. The age is looked at first, then the retries.
+    - By `clock`, records older than `RETENTION` are not in the stream any more: they are lost.
 
-    The source may be an engine's ``stream(table)`` or a ``LocalStream``.
+    The source may be an engine's `stream(table)` or a `LocalStream`.
     """
 
     clock: Callable[[], float] = lambda: 0.0
@@ -264,9 +231,8 @@ class StreamPoller(_Poller):
         ready = [reader for reader in self._readers if reader.position < len(reader.shard)]
         if not ready:
             return False
-        reader = ready[0] if self.rng is None else self.rng.choice(ready)
-        if self._is_fresh(reader):
-            self._deliver(reader, reader.cut(self._size()))
+        if self._is_fresh(ready[0]):
+            self._deliver(ready[0], ready[0].cut(self.batch_size))
         return True
 
     def _is_fresh(self, reader: Reader) -> bool:
@@ -285,7 +251,7 @@ class StreamPoller(_Poller):
         numbers = [record["dynamodb"]["SequenceNumber"] for record in records]
         failed = self._failed(records, numbers)
         if failed is None and self.mapping.bisects and len(records) > 1:
-            reader.ends = [*(reader.ends or [reader.position + len(records)]), reader.position + len(records) // 2]
+            reader.halve(len(records))
             return
         done = 0 if failed is None else len(records)
         if failed and self.mapping.reports:
@@ -293,12 +259,12 @@ class StreamPoller(_Poller):
         if done:
             reader.go_to(reader.position + done)
         if done < len(records):
-            reader.failures += 1
-            if 0 <= self.mapping.max_retries < reader.failures and self._is_fresh(reader):
+            reader.tries += 1
+            if 0 <= self.mapping.max_retries < reader.tries and self._is_fresh(reader):
                 self._give_up(reader, len(records) - done, OUT_OF_TRIES)
 
     def _give_up(self, reader: Reader, count: int, condition: str) -> None:
         if self.on_failure is None:
-            raise AssertionError(f"{count} records were given up after {reader.failures} attempts")
+            raise AssertionError(f"{count} records were given up after {reader.tries} attempts")
         self.on_failure(reader.shard[reader.position : reader.position + count], condition)
         reader.go_to(reader.position + count)
