@@ -88,9 +88,18 @@ def test_what_could_not_be_written_is_reported_by_message(stack: Stack) -> None:
 def test_a_refused_message_that_cannot_be_put_aside_comes_again(stack: Stack) -> None:
     refused = refusal("AccessDenied")("SendMessageBatch", None)
     with mock.patch.object(stack.dead_letters, "send_message_batch", side_effect=refused):
-        answer = stack.writer(messages("{", event("1")), Context())
+        answer = stack.writer(messages(event("1"), "{"), Context())
+    assert answer == {"batchItemFailures": [{"itemIdentifier": "id-1"}]}
+    # A body for which the queue has no room goes to the bucket first.
+    with mock.patch.object(stack.bucket, "put_object", side_effect=refusal("SlowDown")("PutObject", None)):
+        answer = stack.writer(messages("{", "x" * 1_048_576, "["), Context())
+    assert answer == {"batchItemFailures": [{"itemIdentifier": "id-1"}]}
+    assert [one["MessageBody"] for one in stack.dead_letters.messages] == ["{", "["]
 
-    assert answer == {"batchItemFailures": [{"itemIdentifier": "id-0"}]}
+    failed = {"Failed": [{"Id": "1", "Code": "InternalError"}]}
+    with mock.patch.object(stack.dead_letters, "send_message_batch", return_value=failed):
+        answer = stack.writer(messages(event("1"), "{", "["), Context())
+    assert answer == {"batchItemFailures": [{"itemIdentifier": "id-2"}]}
     project(stack)
     assert ranked(stack) == {"m"}
 
