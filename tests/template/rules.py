@@ -257,15 +257,6 @@ def a_function_may_call_itself_by_its_queue(template: Expanded) -> Iterator[str]
 
 
 @rule
-def queues_have_dead_letter_queues(template: Expanded) -> Iterator[str]:
-    redrives = {name: queue.get("RedrivePolicy", {}) for name, queue in template.of("SQS::Queue")}
-    dead_letters = {named(redrive.get("deadLetterTargetArn")) for redrive in redrives.values()}
-    for name, redrive in redrives.items():
-        if not redrive and name not in dead_letters:
-            yield f"{name}: expected a RedrivePolicy"
-
-
-@rule
 def roles_write_to_log_groups_that_are_there(template: Expanded) -> Iterator[str]:
     """A line written after the stack's deletion would create the group again, without a retention."""
     policies = {name: policy["PolicyDocument"]["Statement"] for name, policy in template.of("IAM::ManagedPolicy")}

@@ -53,7 +53,6 @@ MISTAKES: Final = {
     "ReaderPolicy.Properties.PolicyDocument.Statement.Rankings.Action": "dynamodb:PutItem",
     "ReaderPolicy.Properties.PolicyDocument.Statement.Key.Action": [],
     "AnnouncerFunction.Properties.RecursiveLoop": GONE,
-    "LooksQueue.Properties.RedrivePolicy": GONE,
     "CommandFunctionRole.Properties.ManagedPolicyArns": ["arn:aws:iam::aws:policy/any"],
     "EventsFailedAlarm": GONE,
     "StreamNotPolledAlarm.Properties.TreatMissingData": "missing",
