@@ -39,7 +39,7 @@ class Queues:
         self.care = DeadLetterTasks(queue, replace(clock_of(self.clock), now=lambda: time.time_ns() // 1_000_000))
 
     def refuse(
-        self, number: int, body: str, why: str = "why", /, *, group: str | None = None, **attributes: Any
+        self, number: int, body: str, why: str = "why", attributes: dict[str, Any] | None = None, group: str = ""
     ) -> None:
         record = {
             "messageId": f"id-{number}",
@@ -48,7 +48,7 @@ class Queues:
                 "ApproximateFirstReceiveTimestamp": str(time.time_ns() // 1_000_000 - 60_000),
                 **({"MessageGroupId": group} if group else {}),
             },
-            "messageAttributes": attributes,
+            "messageAttributes": attributes or {},
         }
         assert self.letters.send([(record, why)]) == {}
 
@@ -76,7 +76,7 @@ def test_a_queue_is_listed_and_replayed_page_by_page(queues: Queues) -> None:
     for number in range(37):
         filled: dict[str, Any] = {"at_filled_in": {"dataType": "String", "stringValue": "true"}} if number % 2 else {}
         body = json.dumps({"id": str(number), "board": "even" if number % 2 == 0 else "odd", "text": "用户"})
-        queues.refuse(number, body, f"why {number % 3}", **filled)
+        queues.refuse(number, body, f"why {number % 3}", filled)
     for _ in range(2):
         listed = queues.care.list(soon(queues.clock), limit=1000)
         assert (listed["done"], listed["seen"], len(listed["messages"])) == (True, 37, 37)
@@ -97,7 +97,7 @@ def test_a_message_comes_back_with_its_group_also_from_the_bucket(queues: Queues
     # Beside it there is room for the time attribute only.
     large = "x" * (MAX_BYTES - 33)
     for number, (body, group) in enumerate((("{", "board-1"), ("{}", None), (large, "board-3")), start=1):
-        queues.refuse(number, body, group=group)
+        queues.refuse(number, body, group=group or "")
     listed = queues.care.list(soon(queues.clock))["messages"]
     assert [one["size"] for one in listed if one["kept_in"] == "refused/id-3.json"] == [len(large)]
     assert queues.bucket.content("refused/id-3.json") is not None
@@ -112,9 +112,8 @@ def test_attributes_stay_but_for_those_of_a_refusal_and_those_beyond_ten(queues:
     text = {"dataType": "String", "stringValue": "true"}
     blob = {"dataType": "Binary", "binaryValue": b64encode(b"\x00\x01").decode()}
     others = {f"a{number}": text for number in range(9)}
-    queues.refuse(
-        1, "{", "why \x00", reason=text, kept_in=text, first_received=text, blob=blob, **others, at_filled_in=text
-    )
+    ours = {"reason": text, "kept_in": text, "first_received": text}
+    queues.refuse(1, "{", "why \x00", {**ours, "blob": blob, **others, "at_filled_in": text})
     (refused,) = queues.received(queues.dead, VisibilityTimeout=0)
 
     found = refused["MessageAttributes"]
@@ -129,7 +128,7 @@ def test_a_message_still_names_its_object_after_a_redrive_by_sqs(queues: Queues)
         name: {"dataType": value["DataType"], "stringValue": value["StringValue"]}
         for name, value in kept["MessageAttributes"].items()
     }
-    queues.refuse(2, kept["Body"], "no such field", **attributes)
+    queues.refuse(2, kept["Body"], "no such field", attributes)
 
     listed = queues.care.list(soon(queues.clock))["messages"]
     assert [(one["kept_in"], one["reason"]) for one in listed] == [
