@@ -176,12 +176,13 @@ def test_a_message_batch_has_at_most_a_mebibyte(stack: Stack, connected: Connect
 
 
 def test_what_the_queue_does_not_take_yet_is_sent_again_with_the_same_id(stack: Stack, connected: Connect) -> None:
-    slow = ("ThrottlingException", True)
-    queue = Failing(stack.activity, slow, error("ThrottlingException"), ("ServiceUnavailable", False), error("x", 503))
+    failed = [("ThrottlingException", True), ("OverLimit", True), ("ServiceUnavailable", False)]
+    lost = [error("ThrottlingException"), error("x", 429), error("x", 503), EndpointConnectionError(endpoint_url="x")]
+    queue = Failing(stack.activity, *failed, *lost)
     with connected(sqs=queue).batch() as batch:
         for member in "abc":
             batch.post("b", member, points=1)
-    assert queue.sizes == [3, 1, 1, 1, 1]
+    assert queue.sizes == [3, *[1] * 7]
     assert sorted(event["id"] for event in sent(stack)) == ["made-1", "made-2", "made-3"]
     assert counted(stack) == {"a": 1, "b": 1, "c": 1}
 
