@@ -50,7 +50,7 @@ MISTAKES: Final = {
     "FailureBucketOverTlsOnly": GONE,
     "MaintenanceFunctionRole.Properties.Policies.0.PolicyDocument.Statement.WhatThereIs.Condition": {},
     "MaintenanceFunctionRole.Properties.Policies.0.PolicyDocument.Statement.Prizes.Condition": GONE,
-    "ReaderPolicy.Properties.PolicyDocument.Statement.Rankings.Action": "dynamodb:PutItem",
+    "ReaderPolicy.Properties.PolicyDocument.Statement.Items.Action": "dynamodb:PutItem",
     "ReaderPolicy.Properties.PolicyDocument.Statement.Key.Action": [],
     "AnnouncerFunction.Properties.RecursiveLoop": GONE,
     "CommandFunctionRole.Properties.ManagedPolicyArns": ["arn:aws:iam::aws:policy/any"],
