@@ -42,7 +42,7 @@ def lines(top: Sequence[Standing], metric: Metric) -> list[dict[str, Any]]:
 
 
 def changes(before: Sequence[Standing], after: Sequence[Standing], metric: Metric) -> dict[str, Any]:
-    """Who entered a top, who left it, and whose rank is another one. Ranks are competition ranks.
+    """Who entered a top, who left it, and whose rank changed. Ranks are competition ranks.
 
     - `entered` has `{rank, member, score}`.
     - `left` has `{was, member}`, and `moved` has `{rank, was, member}`: `was` is the rank that was announced before.
@@ -62,7 +62,7 @@ def changes(before: Sequence[Standing], after: Sequence[Standing], metric: Metri
 def fitted(changed: dict[str, list[Any]], room: int) -> dict[str, Any]:
     """The changes in so many bytes of JSON. Lists that do not fit end earlier, and `cut` names them."""
     shown: dict[str, Any] = {}
-    # Who left stands nowhere else. Who entered stands in the whole top too.
+    # Only `left` names who left; the whole top also names who entered.
     for name in ("left", "moved", "entered"):
         sizes = accumulate(len(orjson.dumps(line)) + 1 for line in changed[name])
         fitting = list(takewhile(room.__ge__, sizes))
@@ -81,8 +81,7 @@ def _ranks(top: Sequence[Standing]) -> dict[str, int]:
 #
 # The sorted index may be seconds behind, and two reads of it may be of different moments. So what it shows is
 # compared with what is strongly consistent: the rows of its members, and the counters of the tiers. If each row is
-# where the index shows it, and the tiers count as many members as the index lists, then nobody is missing and nobody
-# is too many.
+# where the index shows it, and the tiers count as many members as the index lists, the list is right.
 
 MAX_EQUALS: Final = 200  # Members of the last score whose rows are compared
 _BEFORE_ALL: Final = " "  # No sort key is empty, and none begins with a space
@@ -169,9 +168,9 @@ def _proof(*, is_right: bool) -> Proof:
 
 # Looks at a ranking's top, and announces it if it differs from what was announced last.
 #
-# Each announcement has the next number of its ranking. It is written down before it is sent, and sent again with the
-# same id until EventBridge has taken it. The next one waits for that. So numbers have no gap, and whatever dies in
-# between, the next look goes on from what is written.
+# Each announcement has the next number of its ranking. It is stored before it is sent (an outbox), and sent again with
+# the same id until EventBridge has taken it. The next one waits for that. So numbers have no gap, and if a call fails
+# in between, the next look continues from what is stored.
 #
 # After each announcement it looks once more. Meanwhile the top may have become what was announced before, and a look
 # at that change has then found nothing to announce.
@@ -182,7 +181,7 @@ MAX_WAIT: Final = 900  # Seconds. SQS delays a message for at most this long.
 PATIENCE: Final = 4
 """Looks after which a top is announced although it is not proven: it changes faster than it can be read."""
 ENOUGH: Final = 12
-"""Looks after which a top that cannot be proven is left as it is. They take a quarter of an hour or more."""
+"""Looks after which the announcer gives up on a top that it cannot prove: a quarter of an hour or more."""
 
 
 def merged(tries: Iterable[int]) -> int:
@@ -237,7 +236,7 @@ class Announcer:
         return look._replace(tries=look.tries + 1), self._wait(look.tries)
 
     def _announce(self, ranking: Ranking, last: AnnouncedTop | None, top: Top, now: int) -> bool:
-        """Write an announcement down, send it, and note that it was sent. False if another look was faster."""
+        """Store an announcement, send it, and store that it was sent. False if another look was faster."""
         version, seq = (last.version, last.seq) if last is not None else (0, 0)
         unsent = self._change(ranking, seq + 1, now, last.top if last is not None else (), top)
         next_ = AnnouncedTop(version + 1, seq + 1, now, top.standings, unsent)
@@ -248,7 +247,7 @@ class Announcer:
         return self.clock.retry(self.announced.put, ranking, sent)
 
     def _change(self, ranking: Ranking, seq: int, now: int, before: Any, top: Top) -> dict[str, Any]:
-        """An announcement without the whole top, which is written down beside it."""
+        """An announcement without the whole top, which is stored next to it."""
         about = {
             "stack": self.stack,
             "board": ranking.board,
@@ -256,7 +255,7 @@ class Announcer:
             "window": ranking.window.name,
             "period": period_of(ranking),
         }
-        # With the time, since a ranking whose last announcement was forgotten counts from 1 again.
+        # With the time, since a ranking whose last announcement was deleted counts from 1 again.
         identity = sha256(orjson.dumps(["top", *about.values(), seq, now])).hexdigest()[:32]
         head = {"id": identity, **about, "seq": seq, "as_of": instant(now)}
         room = MAX_DETAIL - len(orjson.dumps({**head, "top": lines(top.standings, ranking.metric)}))

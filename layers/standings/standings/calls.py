@@ -1,7 +1,7 @@
 """The calls of the API: routes, scopes and arguments, and the problem that an error is.
 
-The functions answer by this table, the client calls by it, and `api/` adds the words that describe it, in
-`functions/query/openapi.json`: what they say of names, kinds, limits and defaults cannot differ.
+The functions answer by this table, the client calls by it, and `api/` describes it in `functions/query/openapi.json`.
+So names, kinds, limits and defaults agree in all three.
 """
 
 from collections.abc import Iterable, Mapping
@@ -30,7 +30,7 @@ class Argument(NamedTuple):
 
     - `kind`: a `text`, a `whole` number from `least` to `most`, or a `flag`, which is `true` or `false`.
     - `default`: the number of a request that gives none.
-    - `missing`: what such a request is told, such as "say which member"; "" if it may leave the argument out.
+    - `missing`: what the error says if it is left out, such as "say which member"; "" if it is optional.
     """
 
     kind: Literal["text", "whole", "flag"] = "text"
@@ -40,7 +40,7 @@ class Argument(NamedTuple):
     missing: str = ""
 
     def check(self, name: str, text: str) -> None:
-        """Raise an error if a text is no value of the argument. What a text says is checked by whoever reads it."""
+        """Raise an error if a text is no value of the argument. The code that reads a `text` checks its content."""
         got = repr(text[:MAX_SHOWN_LENGTH])
         if self.kind == "flag" and text not in ("true", "false"):
             raise bad_argument(name, f"expected true or false, got {got}")
@@ -53,7 +53,7 @@ class Argument(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A call of the API, with the scope that a token needs for it."""
+    """A call of the API, with the scope that a token needs for it: `Call("GET", "/boards", READ, {…})`."""
 
     method: str
     path: str

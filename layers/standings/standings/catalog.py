@@ -44,7 +44,7 @@ class BoardCatalog:
         return record
 
     def next_board(self, after: str | None) -> str | None:
-        """The first board after a name (None: of all) that a family matches; None after the last one."""
+        """The next board after a name (None: the first one) that a family matches; None after the last one."""
         while names := self.records.names(after, 1):
             (after,) = names
             if self.boards.family(after) is not None:
@@ -54,7 +54,7 @@ class BoardCatalog:
     def register(self, names: Iterable[str]) -> dict[str, BoardRecord]:
         """Create the records of boards before their first event. Returns the records, read without the cache.
 
-        So a function that begins after a deletion knows of it. The deletion waits for those that began before.
+        So a function that starts after a deletion sees it. The deletion waits for those that started before.
         """
         names = set(names)
         for name in names:

@@ -77,9 +77,9 @@ def _source(page: str, element: str) -> str:
 
 
 def kept_for(answer: Response[str], max_age: int) -> Response[str]:
-    """The answer, which browsers and shared caches may give again for so many seconds, to pages of the same origin.
+    """The answer, which browsers and shared caches may reuse for `max_age` seconds, for pages of the same origin.
 
-    With `CorsOrigins` the gateway adds the one origin that asked. A browser refuses a kept answer that names another.
+    With `CorsOrigins` the gateway adds the one origin that asked. A browser refuses a cached answer that names another.
     """
     answer.headers["Cache-Control"] = f"public, max-age={max_age}"
     answer.headers["Vary"] = "Origin"
@@ -96,7 +96,7 @@ def with_etag(answer: dict[str, Any], request_headers: Mapping[str, str]) -> dic
 
 
 def preflight() -> dict[str, Any]:
-    """What a browser asks before a call of another origin. The gateway adds the headers that `CorsOrigins` allows."""
+    """The answer to a preflight request (CORS). The gateway adds the headers that `CorsOrigins` allows."""
     return {"statusCode": 204, "headers": {}, "body": ""}
 
 
@@ -124,7 +124,7 @@ def _problem(problem: Problem, headers: dict[str, str] | None = None) -> Respons
     return Response(status, "application/problem+json", orjson.dumps(document).decode(), headers)
 
 
-# Who calls, as the token says that the gateway has checked.
+# Who calls: the claims of the token, which the gateway has verified.
 
 
 def own_member(event: Mapping[str, Any], claim: str) -> str | None:
@@ -150,7 +150,7 @@ def is_admin(event: Mapping[str, Any]) -> bool:
 
 
 def check_admin(event: Mapping[str, Any]) -> None:
-    """Raise NotYourMemberError for a token without `standings/admin`. Its route asks for it too."""
+    """Raise NotYourMemberError for a token without `standings/admin`. Its route requires the scope too."""
     if not is_admin(event):
         raise NotYourMemberError(f"the token lacks the scope {ADMIN}, which this call needs")
 
@@ -185,7 +185,7 @@ def document(folder: Path, picture_hosts: Sequence[str] = ()) -> str:
     page = (folder / "page.html").read_text(encoding="utf-8")
     page = _STYLES.sub(lambda tags: f"<style>\n{joined(tags)}</style>\n", page, count=1)
     page = _SCRIPTS.sub(lambda tags: f"<script>\n{joined(tags)}</script>\n", page, count=1)
-    # The policy blocks other hosts too. With the list the page does not even ask them.
+    # The policy blocks other hosts too. With the list the page does not even try them.
     return page.replace(_PICTURE_HOSTS.format(""), _PICTURE_HOSTS.format(" ".join(picture_hosts)))
 
 
@@ -308,11 +308,11 @@ class Api:
             error = NotFoundError("no-such-path", "No such path", f"there is nothing at {shown(path)}")
             return request_error(error)
         names = ", ".join(sorted(allowed))
-        return method_not_allowed(f"{shown(path)} does not know {method}, only {names}", names)
+        return method_not_allowed(f"{shown(path)} takes {names}, not {method}", names)
 
 
 def _without_text_of_bugs(function: _Answer) -> _Answer:
-    """Raise a bug of ours without its text, which may quote what a client sent: Powertools and Lambda log it."""
+    """Raise an internal error without its text, which may quote what a client sent: Powertools and Lambda log it."""
 
     @wraps(function)
     def answer(**names: str) -> Response[str]:
@@ -327,7 +327,7 @@ def _without_text_of_bugs(function: _Answer) -> _Answer:
 
 
 def _kept_for(function: _Answer, max_age: int) -> _Answer:
-    """Let anyone keep the answers for so many seconds. Errors are raised, so nobody keeps them."""
+    """Let caches keep the answers for `max_age` seconds. Errors are raised, so no cache keeps them."""
 
     @wraps(function)
     def answer(**names: str) -> Response[str]:

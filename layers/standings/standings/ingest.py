@@ -32,7 +32,7 @@ _MARK: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{},]', re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Posting:
-    """Posts events as the client wrote them, so that no number is rounded. Passes bugs of ours to `report`.
+    """Posts events as the client wrote them, so that no number is rounded. Passes internal errors to `report`.
 
     `send` puts events on the queue; it returns the reason for each event that it did not accept, by position.
     """
@@ -120,7 +120,7 @@ def _check_members(values: Sequence[Any], own: str) -> None:
         updates = value.get("updates") if isinstance(value, dict) else None
         shares = [value, *(updates if isinstance(updates, list) else ())]
         named = [share["member"] for share in shares if isinstance(share, dict) and "member" in share]
-        # Whom a value names that no parser can hold is not known.
+        # A value that no parser can hold may name anyone.
         if value is None or any(member != own for member in named):
             detail = f"event {number}: expected the member that the token is for alone, so no event was posted"
             raise NotYourMemberError(detail)

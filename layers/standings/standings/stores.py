@@ -11,7 +11,7 @@ from standings.domain.rolling import Block, Steps
 from standings.domain.scoring import Place
 from standings.domain.tiers import Path
 
-# Why a store did not do what it was asked to.
+# Errors of stores.
 
 
 class StoreUnavailableError(Exception):
@@ -61,7 +61,7 @@ class Addition(NamedTuple):
 
 
 class Rewrite(NamedTuple):
-    """Replaces the image of version `seen` (None: no item). An image of that version is only checked, not written."""
+    """Replaces the image of version `seen` (optimistic concurrency; None: no item). Only checks one of that version."""
 
     image: Image
     seen: int | None
@@ -82,7 +82,7 @@ class Fence(NamedTuple):
 
 
 class FencedError(Exception):
-    """The task is not, or no longer, that of its board."""
+    """The task is not, or is no longer, the current one of its board."""
 
 
 class ReceiptConflict(NamedTuple):
@@ -201,7 +201,7 @@ class MoveConflict(NamedTuple):
 
 
 class Lane(NamedTuple):
-    """One lane of a node: its counters by digit, its version (0: none), and when it was last written.
+    """One lane (counter shard) of a node: counters by digit, version (0: none), and when it was last written.
 
     A member may leave by another lane than it came by, so a counter can be negative.
     """
@@ -231,7 +231,7 @@ class Node(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A member's entry in a ranking: its sort key, its place, and when the change that moved it there was written."""
+    """A member's entry in a ranking: its sort key (`MvIu123`), its place, and when that was written."""
 
     key: str
     place: Place
@@ -240,7 +240,7 @@ class Entry(NamedTuple):
 
 
 class Partition(NamedTuple):
-    """A partition of the sorted index: one shard of one of a ranking's lists, by its key."""
+    """A partition of the sorted index, one shard of a list by its key: `Partition("berlin-2026#G0Pa", 0)`."""
 
     list: str
     shard: int
@@ -270,7 +270,7 @@ class Part(NamedTuple):
 
 
 class RankingName(NamedTuple):
-    """A ranking by the names in `boards.toml` and the index of its period, whatever its generation."""
+    """A ranking in any generation, by names and the index of its period: `("berlin-2026", "points", "day", 20778)`."""
 
     board: str
     metric: str
@@ -286,7 +286,7 @@ class Look(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """A member of a top, with its sort value."""
+    """A member of a top, with its sort value: `Standing("u123", -300)`."""
 
     member: str
     sort_value: int
@@ -327,7 +327,7 @@ everywhere within a minute."""
 
 
 class Match(NamedTuple):
-    """A member whose name has a beginning, with the key of its place in the order of names."""
+    """A member whose name begins with a search text, with the sort key of its name."""
 
     key: str
     member: str
@@ -463,7 +463,7 @@ class DeadLetter(NamedTuple):
 
 
 class Posted(NamedTuple):
-    """An event for the queue. `at_filled_in`: we added its `at`. `board`: the first board it names, if valid."""
+    """An event for the queue. `at_filled_in`: it was sent without `at`. `board`: the first board it names, if valid."""
 
     body: str
     at_filled_in: bool

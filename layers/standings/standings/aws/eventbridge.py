@@ -1,4 +1,4 @@
-"""The default event bus of the account: what Standings tells others."""
+"""The default event bus of the account, for prizes, settled periods and announced tops."""
 
 from collections.abc import Callable, Sequence
 from functools import cache

@@ -25,7 +25,7 @@ class StoredObject(NamedTuple):
 class _Bucket:
     """Reads and deletes objects. Most processes never need a bucket, so the first call makes the client.
 
-    Each method raises StoreUnavailableError; its text begins with what the bucket is.
+    Each method raises StoreUnavailableError; its text begins with the bucket's kind, such as `failure bucket`.
     """
 
     _IS: ClassVar[str]
@@ -86,12 +86,12 @@ class FailureBucket(_Bucket):
 
 
 class ResultsBucket(_Bucket):
-    """What settled periods ended with."""
+    """The files of settled periods."""
 
     _IS = "results bucket"
 
     def put(self, key: str, content: bytes) -> None:
-        """Write an object, in the place of another one of that key."""
+        """Write an object, or replace the one with that key."""
         with self._errors():
             self._s3().put_object(Bucket=self.name, Key=key, Body=content, ContentType=_type_of(key))
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from standings.stores import Posted
 
 
-# The messages of the queues: what they say beside their body, and how they are sent.
+# The messages of the queues: their attributes, and how they are sent.
 
 # https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html
 MAX_BYTES: Final = 1_048_576  # The most bytes of a message, and of a batch of messages: bodies and attributes together
@@ -85,7 +85,7 @@ class Sender:
 
 
 class Taken(NamedTuple):
-    """What became of a batch of messages: those that the queue will never take, and those that it did not take yet.
+    """The result of sending a batch: messages that the queue will never take, and those that it did not take yet.
 
     Both are reasons by position: `Taken({}, {3: "ServiceUnavailable: "})`. All other messages are on the queue.
     """
@@ -230,7 +230,7 @@ def _attribute(record: Mapping[str, Any], name: str) -> str | None:
 REASON: Final = "reason"
 KEPT_IN: Final = "kept_in"  # The key of the object that stores a body for which the queue has no room
 KEPT_KEY: Final = re.compile(r"refused/[^/]+\.json")
-"""Such a key holds SQS's random id of the message. A producer that writes `kept_in` itself knows its own ids alone."""
+"""Such a key holds SQS's random id of the message. A producer that writes `kept_in` itself knows only its own ids."""
 _KEPT: Final = "kept whole in "
 MAX_REASON_LENGTH: Final = 1_000
 NOT_OF_SQS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # SQS takes none of them

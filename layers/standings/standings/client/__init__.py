@@ -7,9 +7,9 @@
     standings.board("berlin-2026").rank("u123", window="last-7-days")  # {"rank": 211, "score": 50, …}
 
 `connect` says what it needs; nothing is requested before the first call. Answers are those of the API, as the types in
-`standings.client.answer_types` say. Numbers with decimals are floats, which show the very decimals that the API writes.
+`standings.client.answer_types` say. Numbers with decimals are floats; they print as in the API.
 
-What goes wrong is an `ApiError`: `NotFound`, `BadArgument`, `NotAllowed` or `Unavailable`, with `kind` and `detail`.
+A failed call raises an `ApiError`: `NotFound`, `BadArgument`, `NotAllowed` or `Unavailable`, with `kind` and `detail`.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -48,7 +48,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import the client with the first use of it: the command line needs its errors alone, and starts at once."""
+    """Import the client when it is first used: the command line needs only its errors, and starts faster."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from standings.client import standings  # noqa: PLC0415 - as said

@@ -56,8 +56,9 @@ class Transport:
             request = self._pools[proxy].request
             return request(method, url, body=data or None, headers=headers, redirect=False, retries=False)
         except SSLError as error:
-            whom = f"trusted are the certificates (PEM) in {self._trusted or 'the system'}, AWS_CA_BUNDLE names others"
-            raise NoAnswerError(f"no answer from {url}: {error}; {whom}", is_temporary=False) from error
+            where = self._trusted or "the system"
+            advice = f"it is not signed by a certificate in {where}: set AWS_CA_BUNDLE to a file of others (PEM)"
+            raise NoAnswerError(f"no answer from {url}: {error}; {advice}", is_temporary=False) from error
         except HTTPError as error:
             is_mistake = isinstance(error, LocationValueError)
             raise NoAnswerError(f"no answer from {url}: {error}", is_temporary=not is_mistake) from error
@@ -77,7 +78,7 @@ class Transport:
 
 
 def _trusted() -> str | None:
-    """The file of whom to trust: the one that the environment names, else that of AWS's clients."""
+    """The file of trusted certificates: the one that the environment names, else botocore's."""
     named = os.environ.get("AWS_CA_BUNDLE") or os.environ.get("REQUESTS_CA_BUNDLE")
     botocore = find_spec("botocore")
     of_botocore = Path(str(botocore and botocore.origin)).with_name("cacert.pem")
@@ -103,17 +104,14 @@ class Signature:
 
 
 def signature(credentials: "Credentials | None", url: str, region: str | None) -> Signature | None:
-    """What requests to an address are signed with: for the region in it, or else the one that is configured.
-
-    None without credentials.
-    """
+    """The signature for an address, in the address's region or else the configured one; None without credentials."""
     in_address = _HOST.search(url)
     region = in_address[1] if in_address else region or _REGION
     return None if credentials is None else Signature(credentials, region)
 
 
 def local_address(endpoint: str, api_id: str) -> str:
-    """The address of an API of a local AWS, which serves all at its own: few clients resolve their host names."""
+    """The address of an API of a local AWS. It serves all APIs at its own: few clients resolve their host names."""
     return f"{endpoint}/_aws/execute-api/{api_id}"
 
 
@@ -140,10 +138,7 @@ class Api:
         return self.answer("PUT", path, arguments, b"" if body is None else json.dumps(body).encode())
 
     def delete(self, *path: str, **arguments: str) -> None:
-        """Send a DELETE. If its first answer was lost, the second may be that there is nothing any more.
-
-        Raises ApiError and NoAnswerError.
-        """
+        """Send a DELETE. If its answer was lost, the next one may be NotFound. Raises ApiError and NoAnswerError."""
         self.answer("DELETE", path, arguments)
 
     def answer(
@@ -193,7 +188,7 @@ class Api:
 
 
 def _error(status: int, content: bytes) -> ApiError:
-    """Make an error of a problem document of the API, or of the gateway's own message."""
+    """Make an error from a problem document of the API, or from the gateway's own message."""
     try:
         problem = json.loads(content)
         kind, detail = str(problem.get("type", "")), problem.get("detail") or problem.get("message")

@@ -1,4 +1,4 @@
-"""What goes wrong between a client and a stack. Nothing here needs AWS's packages, which take long to import."""
+"""Errors between a client and a stack. Nothing here needs AWS's packages, which take long to import."""
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
@@ -37,11 +37,11 @@ class BadArgument(ApiError):
 
 
 class NotAllowed(ApiError):
-    """These credentials, or this token, may not call this."""
+    """The credentials or the token do not allow this call."""
 
 
 class NotFound(ApiError):
-    """There is no such thing. `kind` says what is missing, such as `no-such-board` or `not-ranked`."""
+    """Something does not exist: `kind` says what, such as `no-such-board` or `not-ranked`."""
 
 
 class StaleBoards(NotFound):
@@ -71,7 +71,7 @@ def error_of(status: int, kind: str, detail: str) -> ApiError:
 
 
 class StackError(Exception):
-    """The stack does not exist, is not a stack of Standings, or cannot be reached like this."""
+    """The stack does not exist, is not a stack of Standings, or cannot be reached this way."""
 
 
 class NoAnswerError(Exception):

@@ -1,4 +1,4 @@
-"""Posts events: makes each from what the caller says, and sends them to the queue, up to ten at a time."""
+"""Posts events: makes each from the caller's arguments, and sends them to the queue, up to ten at a time."""
 
 import atexit
 import math
@@ -90,7 +90,7 @@ class Queue:
 
 
 class Poster(ABC):
-    """Whatever takes events."""
+    """Takes events: a client, or a batch."""
 
     def post(
         self,
@@ -105,13 +105,13 @@ class Poster(ABC):
         metrics: Mapping[str, Number] | None = None,
         **amounts: Number,
     ) -> str:
-        """Post one event, and return its id: `post("berlin-2026", "u123", points=3)` is such as `"5f0c…"`.
+        """Post one event, and return its id, such as `"5f0c…"`: `post("berlin-2026", "u123", points=3)`.
 
         The fields are those of docs/reference/events.md; `metrics` is for a metric that is called like one of them. An
-        event without `id` gets a new one, and without `at` the time of now. Posted twice with one id, it counts once.
+        event without `id` gets a new one, and without `at` the current time. Posted twice with one id, it counts once.
 
-        Raises BadArgument if the definitions do not allow it, and PostError if the queue did not take it. In a batch
-        the queue is asked with each tenth event, and at the end.
+        Raises BadArgument if the definitions do not allow it, and PostError if the queue did not take it. A batch sends
+        with each tenth event, and at the end.
         """
         metrics = {**(metrics or {}), **amounts}
         return self.post_event(_event_of(board, member, id, at, note, set, updates, metrics))
@@ -161,7 +161,7 @@ class Batch(Poster):
             except PostError:
                 self._waiting = []
                 raise
-            # Whatever else interrupts it: these events are sent again, and each counts once.
+            # If anything else interrupts it, these events are sent again, and each counts once.
             self._waiting = []
 
 
@@ -192,7 +192,7 @@ def _event_of(
 
 
 def _check_numbers(event: Event) -> None:
-    """Refuse what is no number in JSON. Otherwise only the writer would refuse it, after the call has returned."""
+    """Refuse what is not a number in JSON. Otherwise only the writer would refuse it, after the call has returned."""
     for name, amount in _amounts(event):
         if isinstance(amount, bool) or not isinstance(amount, Number) or not math.isfinite(amount):
             raise _bad_event(f'metrics.{name}: expected a number such as 3 or Decimal("0.5"), got {amount!r}')
@@ -206,7 +206,7 @@ def _amounts(event: Event) -> Iterator[tuple[str, Any]]:
 
 
 def _known(value: Any) -> Any:
-    """A value that orjson does not know, as one that it knows: a decimal keeps its digits."""
+    """Convert a value for orjson, which knows neither decimals nor mappings. A decimal keeps its digits."""
     if isinstance(value, Decimal):
         return orjson.Fragment(f"{value:f}")
     if isinstance(value, Mapping):

@@ -28,7 +28,7 @@ class Reads(Protocol):
     """Answers calls of the API."""
 
     def answer(self, name: str, path: Mapping[str, str], arguments: Mapping[str, str], body: Any = None) -> Answer:
-        """The answer to a call by its name in `CALLS`: the API's, as Python's values. Raises ApiError."""
+        """The API's answer to a call of `CALLS`, such as `getRank`, as Python values. Raises ApiError."""
 
 
 class ApiReads:
@@ -66,7 +66,7 @@ class TableReads:
             given = Arguments(CALLS[name].arguments, arguments.items())
             if name == "getEvent":
                 return event_status(self._scores(), self._clock, given["id"], with_reason=True)
-            # As the API sends it: scores that it writes as exact decimals are Python's numbers then.
+            # Through JSON, as the API sends it: exact decimals become Python's numbers.
             found: Answer = orjson.loads(orjson.dumps(self._answers().answer(name, path, given, lambda: body)))
         except RequestError as error:
             problem = problem_of(error)
@@ -75,7 +75,7 @@ class TableReads:
         return found
 
     def _stale(self, board: str, problem: Problem) -> StaleBoards | None:
-        """StaleBoards, if the stack's record of the board names rankings that these definitions lack; else None."""
+        """StaleBoards if the stack's record of the board has rankings that these definitions lack; else None."""
         if problem.kind not in _BY_DEFINITION or not is_board_name(board):
             return None
         from standings.read.reader import Request  # noqa: PLC0415 - it is there: the read has failed with it

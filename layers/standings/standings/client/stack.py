@@ -24,7 +24,7 @@ _TABLES: Final = ("scores", "rankings", "profiles", "receipts")
 
 
 class Stack:
-    """A stack by what `connect` was told, and by its outputs. Threads may share it.
+    """A stack: the arguments of `connect`, and the stack's outputs. Threads may share it.
 
     AWS's packages are imported with the first call that needs them: they take longer than all the rest.
     """
@@ -82,7 +82,7 @@ class Stack:
         return self._once("answers", make)
 
     def scores(self) -> "Scores":
-        """The store that knows what became of an event."""
+        """The store that has the status of events."""
         from standings.aws.dynamodb.scores import Scores  # noqa: PLC0415 - with the first call
 
         return self._once(
@@ -154,7 +154,7 @@ class Stack:
         return {output["OutputKey"]: output["OutputValue"] for output in found.get("Outputs", [])}
 
     def _once(self, name: str, make: Callable[[], T]) -> T:
-        """What was made, or make it. botocore's sessions may not be shared between threads; its clients may."""
+        """Make something once, and keep it. botocore's sessions may not be shared between threads; its clients may."""
         made = self._made.get(name)
         if made is None:
             with self._lock:

@@ -34,7 +34,7 @@ class Ranking(TypedDict, total=False):
 
 
 class Shown(Ranking, total=False):
-    """The same, and what is shown beside each member: its profile, and the note of each score."""
+    """The same, and what is shown with each member: its profile, and the note of each score."""
 
     profiles: bool
     notes: bool
@@ -53,10 +53,10 @@ def connect(
     clock: Clock | None = None,
     new_id: Callable[[], str] = lambda: uuid4().hex,
 ) -> "Standings":
-    """Make a client of a stack. It requests nothing: the first call that needs something does.
+    """Make a client of a stack. It sends no request before the first call.
 
-    - `stack`: the name of the CloudFormation stack, whose outputs say all that is not given: it takes the permission
-      `cloudformation:DescribeStacks`. Without it, give what your calls need:
+    - `stack`: the name of the CloudFormation stack. Its outputs give all that you leave out, which needs the permission
+      `cloudformation:DescribeStacks`. Without a name, give what your calls need:
     - `queue_url` to post; `tables` to read and for `event`, such as `{"scores": …, "rankings": …, "profiles": …,
       "receipts": …}`; or `api_url` to read over the API.
     - `boards`: the path of the stack's `boards.toml`. A function with the stack's layer has it already.
@@ -64,7 +64,7 @@ def connect(
       there is one, else they are signed with the session's credentials.
     - `session`: of botocore or of boto3, by default a new one, with the environment's credentials and region.
 
-    Threads may share a client. It keeps what the query function keeps, as long: a board's record for a minute.
+    Threads may share a client. It caches what the query function caches, and as long: a board's record for a minute.
     """
     if reads not in (None, "tables", "api"):
         raise BadArgument(400, "bad-argument", f"reads: expected tables or api, got {reads!r}")
@@ -114,7 +114,7 @@ class Standings(Poster):
     # Reading.
 
     def board(self, name: str) -> "Board":
-        """A board, whose rankings can be read. It requests nothing."""
+        """A board, whose rankings can be read. This sends no request."""
         return Board(name, self._answer, self._ranked)
 
     def boards(self, prefix: str = "", limit: int = 100, cursor: str | None = None) -> "answer_types.BoardList":

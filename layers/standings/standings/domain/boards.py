@@ -26,7 +26,7 @@ from standings.domain.windows import (
 
 SETTLED_WINDOWS: Final = ("day", "week", "month", "year", "season")
 MAX_ANNOUNCED: Final = 10_000
-"""The most winners of one prize for whom there are events. More are in the files alone."""
+"""The most winners of one prize that get an event. Further winners are only in the files."""
 
 
 PrizeMethod = Literal["competition", "ordinal"]
@@ -86,7 +86,7 @@ _NAME: Final = re.compile(r"(l(?=[a-zA-Z]))?([a-zA-Z][0-9][a-zA-Z0-9])(?:([hdwmy
 
 
 def _code(*meaning: object) -> str:
-    """Three characters for a meaning: a letter, a digit, a letter or digit. No such word is reserved in DynamoDB."""
+    """Three characters for a meaning, such as `h9e`: letter, digit, either. DynamoDB reserves no such word."""
     number = int.from_bytes(blake2b(repr(meaning).encode(), digest_size=8).digest(), "big")
     number, first = divmod(number, len(string.ascii_letters))
     number, second = divmod(number, 10)
@@ -99,7 +99,7 @@ class Metric:
 
     - `precision` is the number of decimals: a score is an integer in units of 10 to the power of -precision.
     - `ties` orders equals: by member id, or the first to reach the score is ahead.
-    - `shards` is the number of parts that the sorted index of a ranking is spread over.
+    - `shards` is the number of parts that the sorted index of a ranking is spread over (write sharding).
     - `least` and `most` bound each amount of an event, inclusive, in units; None for no bound.
     - `notes`: a score keeps the note of the event that it came with.
     """
@@ -127,17 +127,17 @@ class Metric:
 
     @cached_property
     def bucket_codes(self) -> Mapping[Unit, str]:
-        """What the attributes of buckets begin with: a code and the unit, for every unit that some window needs."""
+        """The prefix of bucket attributes for each unit that some window needs: a code and the unit, such as `U99d`."""
         return {unit: self._code_of("bucket", unit) + unit for window in self.windows if (unit := window.unit)}
 
     @cached_property
     def ranking_codes(self) -> Mapping[str, str]:
-        """The codes of rankings by the name of the window. Rolling windows are stored in another way than the rest."""
+        """The codes of rankings by window name. Rolling windows have other codes, since they are stored differently."""
         kinds = {window.name: ("blocks" if window.rolling else "ranking", window.unit) for window in self.windows}
         return {name: self._code_of(kind, unit, self.order, self.ties) for name, (kind, unit) in kinds.items()}
 
     def ranking_code(self, window: Window) -> str:
-        """The code that all rankings of a window begin with."""
+        """The code that all rankings of a window begin with, such as `q8Qd` for `day`."""
         return self.ranking_codes[window.name] + window.code
 
     @property
@@ -161,7 +161,7 @@ class Metric:
         return self.aggregate == "sum" and not self.ties_by_instant
 
     def is_beyond_limits(self, units: int) -> bool:
-        """Whether an event may not change a total by so many units."""
+        """Whether an amount is outside `least` and `most`."""
         return (self.least is not None and units < self.least) or (self.most is not None and units > self.most)
 
     def window(self, name: str) -> Window | None:
@@ -169,11 +169,11 @@ class Metric:
         return next((window for window in self.windows if window.name == name), None)
 
     def total(self) -> str:
-        """The name of the attribute that holds the total."""
+        """The name of the attribute that holds the total, such as `h9e`."""
         return self._total_code
 
     def bucket(self, unit: Unit, index: int) -> str:
-        """The name of the attribute that holds one bucket."""
+        """The name of the attribute that holds one bucket, such as `U99d20778`."""
         return f"{self.bucket_codes[unit]}{index}"
 
     def late_bucket(self, unit: Unit, at: int, now: int) -> str | None:
@@ -229,7 +229,7 @@ def attribute_name(name: str) -> AttributeName | None:
 
 
 def late_name(bucket: str) -> str:
-    """The name of the attribute for late events of a bucket, from that of the bucket."""
+    """The attribute for late events of a bucket: `lb1bd20770` for `b1bd20770`."""
     return f"l{bucket}"
 
 
@@ -247,7 +247,7 @@ class Accumulator(NamedTuple):
 
     @property
     def names_first(self) -> bool:
-        """Whether it does not count in all periods that contain the bucket."""
+        """Whether it counts only from the period `first` on, not in every period that contains the bucket."""
         return self.first != self.bucket
 
 
@@ -328,7 +328,7 @@ class Boards:
 class Ranking(NamedTuple):
     """One ordered list of a board: a metric, a window, and the index of one of its periods (0 for `all`).
 
-    A rebuild writes new rankings of a board beside the old ones. Each such copy is a *generation*; the first is 0.
+    A rebuild writes new rankings of a board next to the old ones. Each such copy is a *generation*; the first is 0.
     """
 
     board: str
@@ -339,12 +339,12 @@ class Ranking(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The text that names the ranking in keys; it contains exactly one `#` and no `/`."""
+        """The ranking in keys, `berlin-2026#q8Qd20778`; it contains exactly one `#` and no `/`."""
         return f"{self.board}#{self.ranking_code}"
 
     @property
     def ranking_code(self) -> str:
-        """The part of the key after the board."""
+        """The part of the key after the board: `q8Qd20778`."""
         period = "" if self.window.unit is None else self.period
         return f"{self.metric.ranking_code(self.window)}{period}{generation_code(self.generation)}"
 
@@ -360,7 +360,7 @@ class Ranking(NamedTuple):
 
 
 def generation_code(generation: int) -> str:
-    """The end of the code of every ranking of a generation."""
+    """The end of the code of every ranking of a generation, such as `~2`; empty for the first."""
     return f"~{generation}" if generation else ""
 
 
@@ -397,8 +397,8 @@ def check_member(argument: str, member: str) -> None:
 # Coverage: which rankings of a board are complete, from which bucket on, and until when they can be read.
 #
 # A definition may change while a board is in use. A window that was added lacks earlier events. A bucket that was
-# removed is missing in every period that contains it. So a board's record holds its coverage. Functions with another
-# definition reduce it to what they keep up too, and only a rebuild adds to it.
+# removed is missing in every period that contains it. So a board's record holds its coverage. A function with another
+# definition reduces it to what both definitions keep, and only a rebuild adds to it.
 #
 # Seasons are added now and then, and need no rebuild before they begin. A season is complete if every definition in
 # use since it began has it. So the record of a board with the window `season` also says until which day it was in
@@ -434,8 +434,8 @@ class Coverage:
     - `late` and `keep`: the limits under which periods were kept, in milliseconds.
     - `totals`: the codes of the totals that have all events, by the code of the ranking `all` that is made of each, or
       by their own if there is none.
-    - `lost`: the codes of totals that some definition in use did not count, after they were in use. Nothing can make
-      them whole.
+    - `lost`: the codes of totals that some definition stopped counting while the board was in use. A rebuild cannot
+      restore them.
     """
 
     rankings: frozenset[str]
@@ -456,7 +456,8 @@ class Coverage:
             }
             buckets[code] = BucketCoverage(mine.windows | theirs.windows, first, frozenset(seasons))
         rankings = self.rankings & other.rankings
-        # A total stays whole, whatever ranks it, until events are counted without it. Records of 0.2 have no totals.
+        # A total stays complete, whichever window ranks it, until a function counts events without it. Records of 0.2
+        # have no totals.
         totals = {code: total for code, total in other.totals.items() if code in rankings} | dict(self.totals)
         late, keep = min(self.late, other.late), min(self.keep, other.keep)
         return Coverage(rankings, buckets, late, keep, totals, self.lost | other.lost)

@@ -43,7 +43,8 @@ from standings.domain.windows import (
 # Mistakes in `boards.toml`, and the lines that they are in.
 
 Path = tuple[str, ...]
-"""Keys from the top of the file to a value. That of an element of a list is its position, from 0."""
+"""Keys from the top of the file to a value, such as `("boards", "*", "metrics", "points")`. A list's elements have
+their positions, from 0, as keys."""
 
 
 class Mistake(Exception):
@@ -90,10 +91,10 @@ def _depth(value: Any, path: Path) -> int:
 MAX_ITEM_BYTES: Final = 400_000
 """DynamoDB takes 400 KiB, 409,600 bytes."""
 MAX_NOTED_BYTES: Final = 100_000
-"""Of items with notes. Each write of an item costs a unit for each KB of it."""
+"""The limit for items with notes: each write costs a unit for each KB of the item."""
 
 _NOW: Final = 1_774_000_000_000  # Any instant: another one changes the number of buckets by one at most
-_BESIDE: Final = 1_500  # Keys, version, clocks
+_OVERHEAD: Final = 1_500  # Keys, version, clocks
 _VALUE: Final = 12
 _TIE_KEY: Final = 10 + 4 * 128  # An instant and an event's id, of characters of up to four bytes
 _NOTE: Final = 256
@@ -104,7 +105,7 @@ def most_bytes(family: Family, *, late: bool) -> int:
 
     With `late`, it also has events in every bucket that came when the bucket had closed.
     """
-    return _BESIDE + sum(_bytes(metric, late=late) for metric in family.metrics.values())
+    return _OVERHEAD + sum(_bytes(metric, late=late) for metric in family.metrics.values())
 
 
 def _bytes(metric: Metric, *, late: bool) -> int:
@@ -120,7 +121,7 @@ def _bytes(metric: Metric, *, late: bool) -> int:
 
 
 def _late_buckets(metric: Metric, unit: Unit, buckets: Iterable[int]) -> Iterable[str]:
-    """The late buckets that an item may hold beside these buckets."""
+    """The late buckets that an item may hold in addition to these buckets."""
     timetable = metric.timetable
     first = timetable.index(unit, _NOW - timetable.late_for(unit))
     for bucket in buckets:
@@ -144,7 +145,7 @@ def _buckets(metric: Metric, unit: Unit) -> Iterable[int]:
 
 
 def _oldest(metric: Metric, unit: Unit, newest: int) -> int:
-    """The oldest bucket that an item may still hold. An expired one goes with the first write a day later."""
+    """The oldest bucket that an item may still hold. The first write a day after a bucket expired removes it."""
     bucket = newest
     while metric.expires(unit, bucket - 1) + 2 * DAY > _NOW:
         bucket -= 1
@@ -166,9 +167,9 @@ def _check_size(path: Path, family: Family) -> None:
 
 
 class Key(NamedTuple):
-    """What a value has to be, and a function that makes of it what boards need: None, or ValueError, for another one.
+    """What a value has to be, and a function that converts it; if the value is wrong, to None, or with ValueError.
 
-    The text of ValueError takes the place of `expected`. `default` is the value of a key that is left out.
+    The text of ValueError replaces `expected`. `default` is the value of a key that is left out.
     """
 
     expected: str
@@ -178,7 +179,7 @@ class Key(NamedTuple):
 
 
 def _table(path: Path, table: Any, keys: Mapping[str, Key], expected: str = "a table") -> dict[str, Any]:
-    """What is made of a table's values, by key: None of an optional one that is left out.
+    """A table's converted values by key; None for an optional one that is left out.
 
     Mistake for the first value that is wrong.
     """

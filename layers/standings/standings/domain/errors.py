@@ -22,7 +22,7 @@ class NotYourMemberError(RequestError):
 
 
 class NotFoundError(RequestError):
-    """The request names something that does not exist. `kind` is stable, for programs; `title` is for people."""
+    """The request names something that does not exist. Programs go by `kind` (`no-such-member`), people by `title`."""
 
     def __init__(self, kind: str, title: str, detail: str) -> None:
         super().__init__(detail)

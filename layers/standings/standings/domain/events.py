@@ -1,4 +1,4 @@
-"""Events: what a producer says, and the rules that an event must follow to be counted."""
+"""Events: what a producer sends, and the rules that an event must follow to be counted."""
 
 import json
 import re
@@ -62,7 +62,7 @@ class RefusedEvent(ValueError):
 class Update:
     """What an event adds to one member of one board: units by metric, and notes as JSON by metric.
 
-    With `sets`, the units are what the member's totals shall become.
+    With `sets`, the units are the member's new totals.
     """
 
     board: str
@@ -178,7 +178,7 @@ def _event(document: dict[str, Any], boards: Boards, now: int, *, at_filled_in: 
             given = pairs.setdefault((board, member), {})
             added = Aggregate(units, note=note if metric.notes else NO_NOTE)
             before = given.get(metric.name)
-            # A member that an event names twice gets what two events would come to, the second one last.
+            # If an event names a member twice, its amounts count like those of two events, the second one last.
             given[metric.name] = added if before is None else merge(metric, added, before)
             precisions[board, metric.name] = metric.precision
             is_kept = is_kept or metric.notes
@@ -250,7 +250,7 @@ def _update_objects(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, A
 
 
 def _sets(prefix: str, update: dict[str, Any]) -> bool:
-    """Whether the numbers of an update are what the totals shall become."""
+    """Whether the numbers of an update are new totals."""
     sets = update.get("set", False)
     if not isinstance(sets, bool):
         refuse("set", f"{prefix}set", "true or false", sets)
@@ -305,7 +305,7 @@ def _note(field: str, update: dict[str, Any]) -> str:
         refuse("note", field, "an object", update["note"])
     try:
         note = orjson.dumps(update["note"], default=_as_written)
-        # Whoever reads it has to be able to parse it, and so does the digest.
+        # Readers and the digest parse it.
         orjson.loads(note)
     except (TypeError, ValueError):
         refuse("note", field, "an object with fewer levels, and no number beyond ±1.8e308", update["note"])
@@ -386,7 +386,7 @@ _SMALL: Final = 10**MAX_DIGITS - 1  # A whole number of at most this many units 
 
 
 def parse_amount(field: str, value: Any, metric: Metric) -> int:
-    """An amount as a whole number of the metric's units; RefusedEvent if it breaks a rule."""
+    """An amount in the metric's units: `12.5` is 1250 with precision 2. RefusedEvent if it breaks a rule."""
     if type(value) is int:
         whole: int = value * 10**metric.precision
         if abs(whole) <= _SMALL:

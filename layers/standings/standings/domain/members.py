@@ -23,15 +23,15 @@ from standings.domain.windows import DAY, HOUR, NAMES, Window
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """One state of a member's item. The member's score in every ranking follows from it.
+    """One state of a member's item, as in a before or after image. The score in every ranking follows from it.
 
     - `version` grows by one with every write.
     - `written_at_ms` is the writer's clock in milliseconds. It never goes back on an item.
     - `abs_total` is at least the absolute value of any sum of accumulators.
-    - `values` holds the accumulators by attribute name, `tie_keys` the tie keys of those that have one, `notes` their
-      notes as JSON.
+    - `values` holds the accumulators by attribute name, such as `{"h9e": 300}`, `tie_keys` the tie keys of those that
+      have one, `notes` their notes as JSON.
     - `removed` marks a removed member: the item has a version and no scores.
-    - `was_removed` stays when a removed member comes back: its rankings of before no longer follow from the item.
+    - `was_removed` stays when a removed member comes back: its earlier rankings no longer follow from the item.
     """
 
     board: str
@@ -68,7 +68,7 @@ class Image:
 
 
 def _with(texts: Mapping[str, str], name: str, text: str) -> Mapping[str, str]:
-    """Texts by accumulator, with that of one; an empty text is left out."""
+    """Texts by accumulator, with one of them replaced; an empty text is removed."""
     others = {of: value for of, value in texts.items() if of != name}
     return {**others, name: text} if text else others
 
@@ -227,7 +227,7 @@ REMOVAL_MARGIN: Final = DAY
 class EventPart(NamedTuple):
     """What one event adds to one item: units and notes by metric. `at` is in milliseconds.
 
-    With `sets`, the units are what the totals shall become.
+    With `sets`, the units are the new totals.
     """
 
     event_id: str
@@ -280,8 +280,8 @@ def expired(family: Family, image: Image, now: int) -> list[str]:
 def late_merged(family: Family, image: Image, now: int) -> tuple[Image, list[str]]:
     """Merge late buckets that no longer need to name their first period: the new image, and the names that are gone.
 
-    That is so once no earlier period can be read, nor could be an hour ago. Such a bucket is added to the one without a
-    first period. So an item has at most three late buckets for each bucket.
+    That is so an hour after the last earlier period could be read. Such a bucket is added to the one without a first
+    period. So an item has at most three late buckets for each bucket.
     """
     gone = []
     for name in image.values:
@@ -329,7 +329,7 @@ class Change(NamedTuple):
 
 @dataclass(slots=True)
 class Move:
-    """A member's change of place in one ranking (None: no place). If the row there differs from `old`, it counts."""
+    """A member's change of place in one ranking (None: no place). If the row differs from `old`, the row is right."""
 
     ranking: Ranking
     member: str

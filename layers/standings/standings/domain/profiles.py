@@ -40,7 +40,7 @@ _TYPES: Final = {
 
 
 class Profile(NamedTuple):
-    """What is known of a member; None for what is not. `data` is the text of a JSON object."""
+    """A member's profile; a field is None if it is not set. `data` is the text of a JSON object."""
 
     name: str | None = None
     picture: str | None = None
@@ -53,7 +53,7 @@ class Profile(NamedTuple):
 
 
 def changes_of(document: Any) -> Changes:
-    """The changes that a body asks for; InvalidBodyError names the field that breaks a rule, and never its value."""
+    """The changes in a body such as `{"name": "Ada"}`; InvalidBodyError names a wrong field, never its value."""
     if not isinstance(document, dict):
         raise InvalidBodyError(f'expected an object such as {{"name": "Ada"}}, got {_type(document)}')
     for field in document:

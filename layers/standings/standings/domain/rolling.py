@@ -30,7 +30,7 @@ class RollingRankings(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The text that names the rows and the logs in keys: that of a ranking without its period."""
+        """A ranking's key without the period, which rows and logs have in their keys: `berlin-2026#i4q7d`."""
         code = self.metric.ranking_code(self.window)
         return f"{self.board}#{code}{generation_code(self.generation)}"
 
@@ -134,7 +134,7 @@ def lists_of(ranking: Ranking) -> tuple[str, ...]:
 
 
 def list_key(rankings: RollingRankings, block: Block) -> str:
-    """The key of a block's list. That of a block of one period is the key of the period's ranking."""
+    """The key of a block's list: `berlin-2026#i4q7d20776x2`, or for one period that of its ranking."""
     code = rankings.metric.ranking_code(rankings.window)
     return f"{rankings.board}#{code}{block.code}{generation_code(rankings.generation)}"
 
@@ -159,9 +159,9 @@ def _blocks_of_slab(slab: int, longest: int) -> tuple[Block, ...]:
     return tuple(block for block in powers + quarters if block.length <= longest)
 
 
-# Steps: a member's places in all periods of a rolling window, as ranges of periods with one place each.
+# Steps (validity intervals): a member's places in all periods of a rolling window, as ranges with one place each.
 #
-# An activity today counts in the periods of today and of the next days alike, so a member has far fewer steps than
+# An event of today counts in the periods of today and of the next days alike, so a member has far fewer steps than
 # periods. Steps follow from the member's item alone: two attempts that see the same item find the same steps.
 
 
@@ -230,7 +230,7 @@ def steps_of(image: Image | None, rankings: RollingRankings, now: int) -> Steps:
 
 
 def counted_from(before: Steps | None, after: Steps) -> Steps:
-    """The steps to store after those of the row that was read: nothing is known of periods before that row's `low`."""
+    """The steps to store in place of those of the row that was read, without periods before that row's `low`."""
     if before is None or before.low <= after.low:
         return after
     return Steps(before.low, tuple(step for step in after.steps if step.until > before.low))
@@ -261,7 +261,7 @@ def blocks_to_write(window: Window, low: int, seen: Steps | None, others: Iterab
     """The blocks of the list items to write, for steps that replace those of the row that was read.
 
     An item is left as it is only if it is the same in the row, in the new steps, and in all `others`: those of every
-    image in between, for an attempt that died may have written any of them.
+    image in between, since an attempt that failed halfway may have written any of them.
     """
     versions = [steps.by_block(window, low) for steps in (seen or Steps(low), *others, after)]
     blocks = sorted({block for version in versions for block in version})
@@ -276,7 +276,7 @@ class Shift:
     """A member's new steps in a rolling window.
 
     `passed` are the steps of every image in between, and of the one before, if it is known.
-    `rewrite_every_item`: others may have written list items, in any block, of images that are not known here.
+    `rewrite_every_item`: other attempts may have written list items of images that are not known here, in any block.
     """
 
     ranking: RollingRankings
@@ -348,11 +348,11 @@ def placing_shifts(family: Family, image: Image, generation: int, now: int, *, r
     ]
 
 
-# The log of a rolling window: changes of counts that its tier nodes may not have taken in yet.
+# The log of a rolling window (a write-ahead log): changes of counts that its tier nodes may not have yet.
 #
-# A transaction appends one entry to a log: the changes of all members that it moves. A *fold* later takes entries
-# into the nodes, and cuts them off the log. Entries have positions, which never come again: `base` is that of the
-# first one that is left. A node remembers its position in each log, which is that of the first entry that it lacks.
+# A transaction appends one entry to a log: the changes of all members that it moves. A *fold* (compaction) later adds
+# entries to the nodes, and cuts them off the log. Entries have positions, which never come again: `base` is that of the
+# first one that is left. A node stores its position in each log (a watermark): that of the first entry that it lacks.
 # So a node and the entries from its position on are the count at the end of the log.
 
 NodeDeltas = dict[tuple[int, Path], dict[int, int]]
@@ -383,7 +383,10 @@ class Log(NamedTuple):
 
 
 def encode_entry(entry: LogEntry) -> str:
-    """An entry as text: the time, then four numbers for each change. Ranges are given from where the last one ended."""
+    """An entry as text, `[1795083300000,20776,7,null,-300]`: the time, then four numbers for each change.
+
+    The first of these counts from the end of the range before.
+    """
     numbers: list[int | None] = [entry.written_at_ms]
     last = 0
     for first, until, old, new in entry.changes:
@@ -456,9 +459,9 @@ def _changes(entries: Iterable[LogEntry], periods: range) -> Iterator[CountChang
 
 
 def joined(earlier: Mapping[int, Log], later: Mapping[int, Log]) -> dict[int, Log] | None:
-    """Two readings of a window's logs as one; None if nodes that were read in between may lack what the later has cut.
+    """Two readings of a window's logs as one; None if nodes that were read in between may lack entries that were cut.
 
-    That is so too if a log was not known at the earlier reading.
+    It is None also if the earlier reading lacks a log.
     """
     if not later.keys() <= earlier.keys():
         return None

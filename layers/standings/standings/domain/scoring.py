@@ -50,7 +50,7 @@ def number_of(digits: Iterable[int], base: int, *, negative: bool) -> int:
 
 
 def encode_sortable(number: int) -> str:
-    """Encode an integer as text that sorts numerically. No encoded number is the beginning of another."""
+    """Encode an integer as text that sorts numerically, such as -300 as `MvI`. No encoded number begins another one."""
     digits = digits_of(number, len(_DIGITS))
     head = chr(_ZERO_HEAD + len(digits) if number >= 0 else _ZERO_HEAD - len(digits))
     return head + "".join([_DIGITS[digit] for digit in digits])
@@ -64,7 +64,7 @@ def decode_sortable(text: str) -> tuple[int, str]:
 
 
 def sort_key(place: Place, member: str) -> str:
-    """The text that sorts a ranking: by sort value, then by `since` if there is one, then by member."""
+    """The text that sorts a ranking: by sort value, by `since` if there is one, by member. Such as `MvIu123`."""
     since = "" if place.since is None else encode_sortable(place.since)
     return encode_sortable(place.sort_value) + since + member
 
@@ -115,10 +115,7 @@ NO_NOTE: Final = ""
 
 
 class Aggregate(NamedTuple):
-    """What events come to: a value in units of the metric, and the event that decides between equals.
-
-    Of that event it has the tie key and the note, as JSON.
-    """
+    """The value of some events in units of the metric, with tie key and note (JSON) of the one that decides ties."""
 
     value: int
     tie_key: str = NO_TIE_KEY
@@ -133,7 +130,7 @@ def aggregate_of_event(metric: Metric, units: int, at: int, event_id: str, note:
 def merge(metric: Metric, one: Aggregate, other: Aggregate) -> Aggregate:
     """Merge two aggregates of a metric. `ties` says which event's tie key is kept."""
     if metric.aggregate == "sum":
-        # A definition that keeps no tie keys adds what has none: an older key would date it wrongly.
+        # A metric without tie keys adds amounts that have none: an older key would give the sum a wrong instant.
         tie_key = max(one.tie_key, other.tie_key) if metric.has_tie_keys else NO_TIE_KEY
         return Aggregate(one.value + other.value, tie_key)
     if metric.aggregate == "last":

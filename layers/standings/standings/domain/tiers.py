@@ -25,7 +25,7 @@ ROOT: Final[Path] = ()
 # One move needs a path several times, and members share scores.
 @lru_cache(maxsize=16384)
 def path(number: int) -> Path:
-    """The path to a sort value: a head, then base-128 digits."""
+    """The path to a sort value: a head, then base-128 digits. 300 has the path `(66, 2, 44)`."""
     digits = digits_of(number, FANOUT)
     return (_MIDDLE + len(digits) if number >= 0 else _MIDDLE - len(digits), *digits)
 
@@ -270,7 +270,7 @@ def unread(most: int, nodes: Nodes, *, descending: bool) -> list[Path]:
 
 
 def histogram(most: int, nodes: Nodes, *, descending: bool) -> list[Bucket]:
-    """The members by score, in at most `most` buckets, ascending, without gaps. `nodes` lacks none that is `unread`.
+    """The members by score, in at most `most` buckets, ascending, without gaps. Needs all nodes that `unread` named.
 
     No bucket contains scores on both sides of 0, unless `most` is 1.
     """
@@ -319,7 +319,7 @@ def _room(most: int, low: int, high: int) -> int:
 
 def _extent(nodes: Nodes) -> _Extent:
     first, last = _edge(nodes, end=min), _edge(nodes, end=max)
-    # A node that was read and counts nobody, because it is from another moment, has nothing more to tell.
+    # A node that was read and counts nobody, because it is from another moment, is not read again.
     levels = {node: 1 + depth(node[0]) - len(node) for node in (first, last) if node not in nodes}
     level = max(levels.values(), default=0)
     finer = frozenset(node for node, height in levels.items() if height == level > 0)

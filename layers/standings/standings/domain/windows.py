@@ -31,7 +31,7 @@ class Window:
     """A span of time in which scores are ranked, such as each day or the last seven days.
 
     A *bucket* is one hour, day, week, month, year or season (`unit`). A period of a rolling window is `size` buckets, a
-    period of any other window is one bucket. `all` has no unit. `code` begins the code of each period.
+    period of any other window is one bucket. `all` has no unit. The codes of periods begin with `code`, such as `7d`.
     """
 
     name: str
@@ -49,10 +49,10 @@ class Window:
         return range(bucket, bucket + self.size)
 
     def slab_of(self, period: int) -> range:
-        """The slab of a rolling window's periods that contains this one.
+        """The slab (time partition) of a rolling window's periods that contains this one.
 
-        The periods of a slab are computed together, as long as one of them can be read. No block reaches from one slab
-        into the next.
+        For `last-7-days`, 20778 is in the slab 20776 to 20783. The periods of a slab are computed together, as long as
+        one of them can be read. No block reaches from one slab into the next.
         """
         length = 8 if self.size <= _SHORT else MAX_SLAB
         first = period - period % length
@@ -90,7 +90,7 @@ def parse_window(name: str) -> Window:
 
 
 def window_of(code: str) -> Window:
-    """The window of a code; ValueError for an unknown code."""
+    """The window of a code such as `7d`; ValueError for an unknown code."""
     rolling = f"last-{code[:-1]}-{'hours' if code.endswith('h') else 'days'}"
     return parse_window(NAMES.get(code, rolling))
 
@@ -112,7 +112,7 @@ class Season:
 
     @cached_property
     def index(self) -> int:
-        """A number that only this name, start and end have. A season that starts later has a greater one."""
+        """A number made from the name, the start and the end. A season that starts later has a greater one."""
         meaning = repr((self.name, self.ends)).encode()
         digest = int.from_bytes(blake2b(meaning, digest_size=8).digest(), "big")
         return first_index(self.starts) + digest % _PER_DAY
@@ -144,7 +144,7 @@ class Seasons:
         return self.indexes[position - 1] if position else NO_SEASON
 
     def beside(self, index: int, step: int) -> int | None:
-        """The index of the season so many seasons later; None if there is none."""
+        """The index of the season `step` seasons later; None if there is none."""
         position = self.indexes.index(index) + step
         return self.indexes[position] if 0 <= position < len(self.indexes) else None
 
@@ -233,7 +233,7 @@ class Calendar:
         return self.start("d", self.seasons[index].ends) if unit == "s" else self.start(unit, index + 1)
 
     def beside(self, unit: Unit, index: int, step: int) -> int | None:
-        """The index of the bucket so many buckets later; None if there is no such season."""
+        """The index of the bucket `step` buckets later; None if there is no such season."""
         return self.seasons.beside(index, step) if unit == "s" else index + step
 
     def has(self, unit: Unit, index: int) -> bool:
@@ -298,12 +298,12 @@ def parse_day(text: str) -> int:
 
 
 def day_text(day: int) -> str:
-    """A day with this number as text: the inverse of `parse_day`."""
+    """A day as text, the inverse of `parse_day`: 20778 is `2026-11-21`."""
     return date.fromordinal(day + _EPOCH_ORDINAL).isoformat()
 
 
 def instant(at: int | None) -> str | None:
-    """An instant as text, in UTC, to the millisecond."""
+    """An instant as text in UTC, such as `2026-11-21T10:15:00.000Z`; None for None."""
     if at is None:
         return None
     when = EPOCH + timedelta(milliseconds=at)
@@ -406,14 +406,14 @@ def is_past_reading(unit: Unit, index: int, now: int) -> bool:
 State = Literal["open", "closing", "final"]
 
 CLOCKS_DIFFER: Final = 5 * MINUTE
-"""How much later than by the calendar a period is final. A writer decides by its own clock what is late, and may then
-need the seconds of one call to write it. So this is the most by which a writer's clock may be behind a reader's."""
+"""A period is final this much later than by the calendar. A writer decides by its own clock what is late, and then
+needs some seconds to write it. So this is the most by which a writer's clock may be behind a reader's."""
 
 
 def final_at(timetable: Timetable, window: Window, period: int) -> int | None:
     """The instant from which no event can change a period's scores, in milliseconds; None if there is none.
 
-    There is none for `all` and for rolling windows, which never end: each day they go on with another period.
+    There is none for `all`, nor for rolling windows: each day their next period begins.
     """
     bounds = timetable.bounds(window, period)
     if window.unit is None or window.rolling or bounds is None:
@@ -430,7 +430,7 @@ def state_of(timetable: Timetable, window: Window, period: int, now: int) -> Sta
 
 
 def label_of(timetable: Timetable, window: Window, period: int) -> str:
-    """What a period is called in names of files: its first day, or the name of a season."""
+    """What a period is called in file names: its first day, such as `2026-11-16`, or the name of a season."""
     if window.unit == "s" and period in timetable.seasons:
         return timetable.seasons[period].name
     bounds = timetable.bounds(window, period)

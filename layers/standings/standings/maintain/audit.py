@@ -47,11 +47,10 @@ if TYPE_CHECKING:
 # record again: the record must still name that generation (`is_read`).
 #
 # So there are no false alarms. An audit may miss a difference while events flow, if moves between two cheap reads of
-# a leaf make up for its wrong counter. The next audit names it. Nothing leads to the row of a rolling window of a
-# member that has neither an item nor a place in the list: it is not seen.
+# a leaf make up for its wrong counter. The next audit finds it. An audit does not find the row of a member in a rolling
+# window if the member has neither an item nor a place in the list: nothing leads to that row.
 #
-# Rankings that can no longer be read are skipped, and those for which the board is not whole
-# (`domain.boards`).
+# Rankings that can no longer be read are skipped, and those that are not complete (coverage, `domain.boards`).
 
 GRACE: Final = 15 * MINUTE  # Milliseconds after an item's last change in which the stream may bring it
 PAGE_SIZE: Final = 100  # Members that are listed and compared together
@@ -68,8 +67,8 @@ def is_read(catalog: BoardCatalog, clock: Clock, record: BoardRecord) -> bool:
 class BoardAudit:
     """Audits one board, a part at each call. Holds a page of members or a part of one ranking's tiers at a time.
 
-    `generation` is the one that is read. `coverage` says for what it is whole. With `only` one ranking of a calendar
-    window is audited, in generation 0. `seen` is called with every member of every ranking, as its item says.
+    `generation` is the one that is read, and complete for `coverage`. With `only` one ranking of a calendar window is
+    audited, in generation 0. `seen` is called with each member's image and each ranking that it is part of.
     """
 
     call: AuditCall
@@ -186,7 +185,7 @@ class BoardAudit:
         return self._audited(readable_rankings(self.family, image, self.call.clock.now()))
 
     def _audited(self, rankings: Iterator[Ranking]) -> Iterator[Ranking]:
-        """The rankings that are audited, each once: those that can be read now and that the board is whole for."""
+        """The rankings that are audited, each once: those that can be read now and are complete."""
         now = self.call.clock.now()
         for ranking in dict.fromkeys(rankings):
             until = self.coverage.readable_until(ranking)

@@ -1,4 +1,4 @@
-"""Compares one ranking with what its members' items say: entries, tiers, and steps. Reports each difference."""
+"""Compares one ranking with what follows from members' items: entries, tiers and steps. Reports each difference."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -219,7 +219,7 @@ class RankingEntries:
             beyond = page[-1].key
 
 
-# What the tables say of a member in a rolling window, and how that differs.
+# A member in a rolling window: its item, row and list items, and how they differ.
 #
 # A row follows from the member's item, and its items in the lists of blocks follow from the row. List items are
 # written before the row, and a row is written after its item. So a list item is right if it is what the row says, or
@@ -505,13 +505,13 @@ def _different(counters: Mapping[int, int], entries: Counter[int]) -> list[int]:
 
 # Compares the rows and the lists of a rolling window with members' items.
 
-MAX_ITEMS: Final = 90  # List items that are read at one moment, beside the member's item, its row and a log
+MAX_ITEMS: Final = 90  # List items that are read at one moment, in addition to the member's item, its row and a log
 PAGE_SIZE: Final = 1000  # Members that are listed together to find those that have changed lately
 NO_STEPS: Final = Steps(0)
 
 
 class StepAudit:
-    """Audits the rows and the lists of one rolling window. `coverage` says what the board is whole for."""
+    """Audits the rows and the lists of one rolling window. The board is complete for `coverage`."""
 
     def __init__(self, call: AuditCall, rankings: RollingRankings, coverage: Coverage) -> None:
         self._call = call
@@ -583,7 +583,7 @@ class StepAudit:
                     break
 
     def _compare(self, name: str, blocks: Sequence[Block], *, surplus: bool = False) -> None:
-        """Compare a member's row and some list items at one moment, and report differences. `surplus`: see there."""
+        """Compare a member's row and list items at one moment, and report differences. `surplus`: only the items."""
         call = self._call
         for start in range(0, max(1, len(blocks)), MAX_ITEMS):
             some = blocks[start : start + MAX_ITEMS]

@@ -3,8 +3,8 @@
 A removal is an ordinary change of the member's item, made on condition of its version. So rankings follow as they do
 from an event, and a rebuild or a deletion that meets the member finds it removed. A later event would bring it back.
 
-Files of settled periods are left as they are. Those of the boards that know the member are read, and the ones that hold
-it are named.
+Files of settled periods are left as they are. Those of the boards that have an item of the member are read, and the
+ones that hold the member are named.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,7 +28,7 @@ _NO_FAMILY: Final = (
 )
 
 Forget = Callable[[str], bool]
-"""Removes what is known of a member beside the boards; whether there was anything. It may be called again."""
+"""Removes a member's profile; returns whether there was one. It may be called again."""
 
 
 @dataclass(slots=True)
@@ -77,7 +77,7 @@ class Erase:
         """Go on after the board `cursor` until a deadline of the monotonic clock; to be called again until `done`.
 
         `boards` are those that the member was removed from in this call, `profile` says whether there was one, and
-        `problems` names boards that have to be looked at. `files` are settled files that hold the member.
+        `problems` names boards that somebody has to look at. `files` are settled files that hold the member.
         InvalidArgumentError: no member's id. StoreUnavailableError: nothing could be done, try again later.
         """
         check_member("member", member)
@@ -106,7 +106,7 @@ class Erase:
         }
 
     def _look(self, board: str, member: str, is_known: bool, so_far: _Done, backoff: Backoff) -> bool:  # noqa: FBT001
-        """Look for the member in a board's files, unless the board does not know it. False if the time is over."""
+        """Look for the member in a board's files if the board has an item of it. False if the time is over."""
         after, so_far.within = so_far.within, None
         if self.mentions is not None and is_known:
             for key, holds in self.mentions.of(board, member, after or ""):
@@ -121,7 +121,7 @@ class Erase:
     def _remove(self, boards: Sequence[str], member: str, deadline: float, so_far: _Done, backoff: Backoff) -> set[str]:
         """Remove the member from some boards, all in one transaction if nobody else writes it.
 
-        Returns the boards that know the member, removed or not.
+        Returns the boards that have an item of the member, removed or not.
         """
         keys = [(board, member) for board in boards]
         damaged: list[DamagedItem] = []

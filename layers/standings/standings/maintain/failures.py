@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 MAX_SHOWN: Final = 1_000  # Messages, objects or problems in one answer
 MAX_NAMES_SHOWN: Final = 10  # Boards, members or problems that are shown of one message or object
 REPLAYABLE_MS: Final = REPLAYABLE_DAYS * DAY
-"""What is older is not replayed: it might count twice, or be placed over something newer."""
+"""Older ones are not replayed: an event might count twice, a record might replace a newer place."""
 
 
 class Selection(NamedTuple):
@@ -145,10 +145,10 @@ within them may still end: a rebuild waits `MAX_ATTEMPT_S` for attempts with an 
 
 @dataclass
 class ParkedRecords:
-    """Lists and replays what is parked: at any time, beside projectors and other replays.
+    """Lists and replays what is parked: at any time, also while projectors and other replays run.
 
     `written` returns the generations of a board's rankings that are written now. `report` is called with each
-    unexpected error in reading a record. `tell` asks for looks at the tops that may have changed.
+    unexpected error in reading a record. `tell` requests looks at the tops that may have changed.
     """
 
     boards: Boards
@@ -241,7 +241,7 @@ class ParkedRecords:
             raise ValueError(f"no family in boards.toml matches {named.board!r}")
         image = self._image(named, backoff) or named.gone
         if image is None:
-            raise ValueError("the item is gone, and the record does not tell its version")
+            raise ValueError("the item is gone, and the record does not have its version")
         now = self.clock.now()
         rankings = list(calendar_rankings(family, named.board, now))
         for generation in self.written(named.board):

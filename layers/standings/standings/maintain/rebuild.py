@@ -1,4 +1,4 @@
-"""Rebuilds and deletes boards in phases, beside their traffic (blue-green: readers change generation at the end)."""
+"""Rebuilds and deletes boards in phases, while they are in use (blue-green: readers change generation at the end)."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -95,7 +95,7 @@ def enter(record: BoardRecord, phase: str, family: Family, now: int) -> BoardRec
         job = job._replace(coverage=planned)
         changes |= {"latest": number, "renewed": now, "written": (record.generation, number)}
     elif phase == PLACING:
-        # Functions with another definition have reduced the job's coverage to what they keep up.
+        # Functions with another definition have reduced the job's coverage to what they keep.
         # A deleted board has nothing that could lack anything.
         complete = planned if job.task == DELETE else record.coverage.renewed(family, now)
         job = job._replace(coverage=complete.within(job.coverage))
@@ -134,7 +134,7 @@ class RewriteMembers:
     """Writes `change(image)` for members (None: leaves the member as it is), a chunk in each transaction.
 
     `done` are the members as they are then. `busy` are those that others kept writing through `MAX_TRIES`.
-    StoreUnavailableError when the deadline comes before the end. FencedError once another task is that of the board.
+    StoreUnavailableError when the deadline comes before the end. FencedError once the board has another task.
     """
 
     def __init__(
@@ -228,7 +228,7 @@ class RebuiltTops:
     delete: Callable[[str, Iterable[str]], None]
 
     def look(self, family: Family, board: str, now: int) -> None:
-        """Ask for a look at each announced ranking that can be read. Raises StoreUnavailableError."""
+        """Request a look at each announced ranking that can be read. Raises StoreUnavailableError."""
         if self.looks is not None:
             self.looks.ask_now(
                 RankingName(board, ranking.metric.name, ranking.window.name, ranking.period)
@@ -261,11 +261,12 @@ class RebuiltTops:
 #
 # A rebuild writes a new *generation*, in phases. The board's record names each phase before it begins.
 #
-# 1. `announced`: projectors write both generations as soon as they learn of the new one. After `PROPAGATION_WAIT` no
-# attempt is left that knows the old one alone. 2. `placing`: every member is placed as its item is. Projectors bring
-# newer changes meanwhile. A row only takes a newer version, so the order of the two does not matter. 3. `switched`:
-# the new generation is read. The old one is still written, until every reader has learned of the switch. 4.
-# `retired`: nothing writes the old generation. It is purged once every attempt that wrote it has ended.
+# 1. `announced`: projectors write both generations once they read the new record. After `PROPAGATION_WAIT` no attempt
+#    is left that writes only the old one.
+# 2. `placing`: every member is placed as its item is. Projectors bring newer changes meanwhile. A row only takes a
+#    newer version, so the order of the two does not matter.
+# 3. `switched`: the new generation is read. The old one is still written, until every reader has read the new record.
+# 4. `retired`: nothing writes the old generation. It is purged once every attempt that wrote it has ended.
 #
 # A deletion has two phases before these, and from its first moment on the writer refuses the board's events. In
 # `leaving` it waits for attempts that began before. In `removing` it removes the members one by one, which empties
@@ -275,7 +276,7 @@ class RebuiltTops:
 # Every step may be repeated from where the record says. An interrupted job, or two at once, end the same.
 
 _CLOCK_SKEW_S: Final = 60
-_PART: Final = MAX_ACTIONS - 1  # Members in one transaction, beside the check of the fence
+_PART: Final = MAX_ACTIONS - 1  # Members in one transaction, in addition to the check of the fence
 _STREAM_AGE: Final = 25 * HOUR  # A record of the stream is younger, by any clock
 _LAST_ATTEMPTS: Final = (MAX_ATTEMPT_S + _CLOCK_SKEW_S) * SECOND
 """Milliseconds after which every attempt has ended that wrote with an older record: writers read it each time."""
@@ -349,7 +350,7 @@ class _Run:
         """Do the work of a phase until it is done or the time is over; returns the record as it is then."""
         tops = self._service.tops
         if job.phase == SWITCHED:
-            # No move brought the new generation's top, so no projector has asked for a look at it.
+            # No move made the new generation's top, so no projector has requested a look at it.
             self._backoff.retry(tops.look, self._family, self._board, self._now())
         if job.phase in AFTER_WAITING:
             return self._save(record, self._enter(AFTER_WAITING[job.phase]))
@@ -420,7 +421,7 @@ class _Run:
                 ranking._replace(generation=record.latest) for ranking in readable_rankings(self._family, image, now)
             ]
             moves += placings(image, dict.fromkeys([*rankings, *entries.get(image.member, ())]))
-            # A projector that has known both generations may have died after it wrote list items in the new one, and
+            # A projector that has known both generations may have failed after it wrote list items in the new one, and
             # one that knew the old one alone may have finished its records.
             rewrite_every_item = image.written_at_ms >= recent
             shifts = placing_shifts(self._family, image, record.latest, now, rewrite_every_item=rewrite_every_item)
@@ -488,7 +489,7 @@ def _reached(record: BoardRecord, job: Job) -> BoardRecord:
     return replace(record, job=job._replace(coverage=job_of(record).coverage))
 
 
-# Rebuilds all boards whose names match a glob, side by side: most of a rebuild is waiting.
+# Rebuilds all boards whose names match a glob, in parallel: most of a rebuild is waiting.
 
 
 def rebuild_all(rebuild: Rebuild, pattern: str, cursor: int | None, deadline: float) -> dict[str, Any]:

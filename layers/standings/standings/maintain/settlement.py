@@ -22,7 +22,7 @@ from standings.read.reader import period_of, score_at
 from standings.runtime.clock import Clock
 from standings.stores import MAX_EVENTS, BusEvent, StoreUnavailableError
 
-# The lines of settled files, and a checksum of what they say whatever their order.
+# The lines of settled files, and a checksum of them that does not depend on their order.
 #
 # A line is `{"rank":1,"member":"u1","score":300}`. The part behind the rank follows from a member's item alone. So an
 # audit of Scores and a reader of files can both add up these parts, and agree only if the files hold every member of
@@ -55,12 +55,12 @@ class Line(NamedTuple):
 
 
 def rest_of(member: str, sort_value: int, metric: Metric) -> bytes:
-    """What a line says of a member behind its rank."""
+    """A line behind its rank: `"member":"u1","score":300}`."""
     return orjson.dumps({"member": member, "score": score_at(sort_value, metric)})[1:]
 
 
 class Checksum:
-    """The sum of the digests of what lines say behind their ranks, and the number of lines."""
+    """The sum of the digests of lines without their ranks, and the number of lines."""
 
     def __init__(self, text: str = "0", members: int = 0) -> None:
         self._sum = int(text, 16)
@@ -116,8 +116,8 @@ def as_json(value: Any) -> bytes:
 # `{period}` is the period's first day, such as `2026-11-16`, or the name of a season, such as `winter`. If the files
 # of an earlier season with that name are there already, it is the name and the first day: `winter-2027-12-01`.
 #
-# `summary.json` makes a settlement. `sent-00001.json` … hold the ids of events that were put, and `events.json` says
-# that all were. `attempt.json` names the attempt that began last: older attempts stop when they see its name.
+# A period with a `summary.json` is settled. `sent-00001.json` … hold the ids of events that were put, and `events.json`
+# says that all were. `attempt.json` names the attempt that began last: older attempts stop when they see its name.
 
 RESULTS: Final = "results"
 SUMMARY: Final = "summary.json"
@@ -134,7 +134,7 @@ def keys_of(results: ResultsBucket, clock: Clock, prefix: str, after: str) -> It
 
 
 def board_prefix(board: str) -> str:
-    """What the keys of all files of a board begin with."""
+    """The prefix of the keys of a board's files: `results/berlin-2026/`."""
     return f"{RESULTS}/{board}/"
 
 
@@ -166,7 +166,7 @@ class Files:
         return keys_of(self.results, self.clock, self.prefix + beginning, after)
 
     def summary(self) -> dict[str, Any] | None:
-        """What makes the settlement; None if the period is not settled."""
+        """The summary; None if the period is not settled."""
         content = self._content(SUMMARY)
         return None if content is None else orjson.loads(content)
 
@@ -175,7 +175,7 @@ class Files:
         self.clock.retry(self.results.put_new, self.prefix + SUMMARY, as_json(summary))
 
     def begin(self, attempt: str) -> None:
-        """Write down that an attempt begins to write files. From now on, older attempts are outdated."""
+        """Store that an attempt begins to write files. From now on, older attempts are outdated."""
         about = {"attempt": attempt, "start": self.start, "end": self.end}
         self._put(ATTEMPT, as_json(about))
 
@@ -197,13 +197,13 @@ class Files:
 
     @property
     def label(self) -> str:
-        """What the folder is called: `2026-11-16` or `winter`."""
+        """The name of the folder: `2026-11-16` or `winter`."""
         return self.prefix.rstrip("/").rpartition("/")[2]
 
     def reopen(self) -> None:
-        """Remove what makes the settlement. The ids of events that were put stay.
+        """Delete the summary, so that the period is not settled. The ids of events that were put stay.
 
-        The summary goes last. If the call dies in between, the period is still settled.
+        The summary goes last. If the call fails in between, the period is still settled.
         """
         self.clock.retry(self.results.delete, self.prefix + ALL_SENT)
         self.clock.retry(self.results.delete, self.prefix + SUMMARY)
@@ -230,7 +230,7 @@ class Files:
         return {sent for content in contents for sent in orjson.loads(content or b"[]")}
 
     def add_sent(self, ids: list[str]) -> None:
-        """Remember that events were put."""
+        """Store the ids of events that were put."""
         number = sum(1 for _ in self._keys(_SENT)) + 1
         self._put(f"{_SENT}{number:05}.json", as_json(ids))
 
@@ -239,7 +239,7 @@ class Files:
         return self._content(ALL_SENT) is not None
 
     def mark_all_sent(self, events: int) -> None:
-        """Remember that all events were put: so many."""
+        """Store that all events were put, and how many."""
         self._put(ALL_SENT, as_json({"events": events}))
 
 
@@ -264,16 +264,16 @@ def files_of(results: ResultsBucket, ranking: Ranking, clock: Clock) -> Files:
 
 # The events of a settled period: `Prize Won` for each winner of a prize, then `Period Settled`.
 #
-# An event's id is made from what the event is about. So each try makes the same ids, and whoever acts on an event can
-# tell that it was delivered twice.
+# An event's id is made from what the event is about. So each try makes the same ids, and a consumer recognises an event
+# that was delivered twice.
 
-REMEMBERED_TOGETHER: Final = 500  # Events after which their ids are written down. A crash may repeat as many.
+REMEMBERED_TOGETHER: Final = 500  # Events after which their ids are stored. A crash may repeat as many.
 PUT_TIMEOUT_S: Final = 30.0  # Seconds for which events that failed are put again
 _ABOUT: Final = ("stack", "board", "metric", "window", "period")
 
 
 def event_id(kind: str, *about: str) -> str:
-    """The id of an event about something."""
+    """The id of an event of a kind, made from what it is about."""
     return sha256(orjson.dumps([kind, *about])).hexdigest()[:32]
 
 
@@ -293,7 +293,7 @@ class PrizeEvents:
     def send(self, is_over: Callable[[], bool]) -> bool:
         """Put events until all are put, or the call is over. Returns whether all are.
 
-        StoreUnavailableError: some could not be put for `PUT_TIMEOUT_S`. Those that were are remembered.
+        StoreUnavailableError: some could not be put for `PUT_TIMEOUT_S`. The ids of those that were put are stored.
         """
         summary = self.files.summary()
         if summary is None:
@@ -359,7 +359,7 @@ class PrizeEvents:
                     )
         yield _event(
             "Period Settled",
-            # A settlement that replaces another one has another digest: then it is news.
+            # A settlement that replaces another one has another digest, and so another id.
             event_id("period", *identity, summary["digest"]),
             {
                 **about,
@@ -378,10 +378,12 @@ def _event(kind: str, identity: str, detail: Mapping[str, Any]) -> BusEvent:
 
 # Settles one ranking: audits it, writes its files, makes sure of them, and puts its events.
 #
-# 1. *Audit*: every member's row is compared with its item in Scores, and the list with the tiers. A checksum of what
-# Scores say of every member is kept. 2. *Files*: the list is written, a part at a time. 3. *Seal*: the files are read
-# back. They must hold what the audit saw, line by line, with the ranks that follow from the order. Then the summary
-# is written, if there is none. 4. *Events*: one for each winner of a prize, and one for the period.
+# 1. *Audit*: every member's row is compared with its item in Scores, and the list with the tiers. A checksum of every
+#    member's score in Scores is kept.
+# 2. *Files*: the list is written, a part at a time.
+# 3. *Seal*: the files are read back. They must hold what the audit saw, line by line, with the ranks that follow from
+#    the order. Then the summary is written, if there is none.
+# 4. *Events*: one for each winner of a prize, and one for the period.
 #
 # A settlement that stops anywhere goes on from its cursor, or from the beginning: each step writes what it would have
 # written before.
@@ -396,7 +398,7 @@ _FIRST: Final = " "  # Before every key of a list
 
 
 class NotSettledError(Exception):
-    """Why a ranking cannot be settled now. Nothing says that it is. `report` is that of the audit, if it found it."""
+    """A ranking cannot be settled now, and stays unsettled. `report` is the audit's, if the audit found the reason."""
 
     def __init__(self, why: str, report: Mapping[str, Any] | None = None) -> None:
         super().__init__(why)

@@ -1,4 +1,4 @@
-"""Settles periods of boards: on request, on a schedule, and what erased members leave in settled files."""
+"""Settles periods of boards, on request and on a schedule, and finds members in settled files."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -90,8 +90,8 @@ class Settlements:
     ) -> dict[str, Any]:
         """Settle a period (None: the latest that is final) in a window, for one metric or all that rank there.
 
-        To be called again with the `cursor` of the answer until `done`. `rankings` tells of each that was settled, or
-        why not (`why`). `running` says that another call is at work. ValueError if the board has had no event.
+        To be called again with the `cursor` of the answer until `done`. `rankings` has each that was settled, or why
+        not (`why`). `running` says that another call is at work. ValueError if the board has had no event.
         """
         place, family = self.open_place, family_of(self.catalog.boards, board)
         if cursor is None:
@@ -108,7 +108,7 @@ class Settlements:
             self.lease.end(record, deadline)
 
     def settle_due(self, deadline: float) -> dict[str, Any]:
-        """Do one run of the schedule. `rankings` tells of each ranking that was settled, or why not.
+        """Do one run of the schedule. `rankings` has each ranking that was settled, or why not.
 
         `done` says that all boards were looked at, `running` that another call is at work: then this one has done
         nothing.
@@ -166,7 +166,7 @@ class Settlements:
     def settle_ranking(
         self, attempt: Attempt, ranking: Ranking, at: Mapping[str, Any] | None, *, again: bool = False
     ) -> tuple[dict[str, Any], dict[str, Any] | None]:
-        """Settle one ranking from a cursor on: what to tell of it, and the next cursor (None: there is no more)."""
+        """Settle one ranking from a cursor on: its report, and the next cursor (None: there is no more)."""
         timetable, window, place = ranking.metric.timetable, ranking.window, attempt.place
         files = files_of(place.results, ranking, self.clock)
         about = {
@@ -301,9 +301,9 @@ class _Run(Run[Position]):
                 yield ranking
 
     def _final(self, family: Family, board: str) -> Iterator[Ranking]:
-        """The rankings that are final, and that the board can still be read whole for.
+        """The rankings that are final, complete, and can still be read.
 
-        What was final before the board's first event has nobody.
+        A period that was final before the board's first event has no members.
         """
         now = self._settlements.clock.now()
         record = self._settlements.clock.retry(self._settlements.catalog.current, board)

@@ -12,14 +12,14 @@ from standings.runtime.clock import Clock
 
 # Keeps runs apart: one at a time, with a record of where the turn over all boards is.
 #
-# A run has the lease until its deadline and a margin. A lease that has expired belongs to a run that died.
+# A run has the lease until its deadline and a margin. A lease that has expired belongs to a run that crashed.
 
 LEASE_MARGIN: Final = MINUTE  # Milliseconds between a run's deadline and the end of its lease: clocks differ
 
 
 @dataclass(frozen=True)
 class Lease(Generic[P]):
-    """Takes and ends leases. `failed` is told of a board where a run of the turn failed, and how often in a row."""
+    """Takes and ends leases. `failed` is called with a board where a run of the turn failed, and how often in a row."""
 
     positions: Positions[P]
     clock: Clock
@@ -52,8 +52,8 @@ class Lease(Generic[P]):
 # Visits all boards in turn, a part at each run, for a schedule.
 #
 # A run begins where the last one ended. It stores its position before each board and at the end, on condition of the
-# version that was read. A run that died, and one that raised an error, has failed at the board where it was: the next
-# run tries that board once more, and the one after it goes on with the next board.
+# version that was read. A run that crashed or raised an error has failed at the board where it was: the next run tries
+# that board once more, and the one after it goes on with the next board.
 
 MAX_TRIES: Final = 2  # Runs that fail at a board in a row before it is left out until the next turn
 
@@ -77,7 +77,7 @@ class Run(ABC, Generic[P]):
         """Whether the run must end."""
 
     def noted(self, position: P) -> P:
-        """The position with what the run notes in it. With `board` None the turn is over."""
+        """The position with what the run records in it. With `board` None the turn is over."""
         return position
 
     def go(self) -> bool:

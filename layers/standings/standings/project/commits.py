@@ -34,7 +34,7 @@ from standings.stores import (
     StoreUnavailableError,
 )
 
-# What comes of the moves and shifts in one ranking or window.
+# The outcome of the moves or shifts in one ranking or window.
 
 AT_ONCE: Final = 3  # How often moves are corrected and retried without waiting
 
@@ -71,7 +71,7 @@ T = TypeVar("T", Move, Shift)
 
 
 class _Tried(NamedTuple):
-    """What came of one group: what is left of it, in groups, and the first conflict, if there was one.
+    """The result of trying one group: what is left of it, in groups, and the first conflict, if any.
 
     `is_busy`: others use the items. `is_fruitless`: the next try may go like this one.
     """
@@ -89,7 +89,7 @@ def _work_off(
     stopped: Callable[[], bool],
     outcome: Outcome,
 ) -> None:
-    """Try each group. A group that the store refuses is halved; one whose try cannot be answered is tried again."""
+    """Try each group. Halve a group that the store refuses, and retry one while the store is unavailable."""
     fruitless = 0
     why = OUT_OF_TIME
     while groups and outcome.failure is None:
@@ -255,7 +255,7 @@ def _shift(windows: RollingWindows, group: Sequence[Shift], outcome: Outcome) ->
         if row is not None and row.version >= shift.version:
             outcome.stale_moves += 1
             outcome.done.append(shift)
-            # The row is the newest state. An attempt that died may have left items of an older one all the same.
+            # The row is the newest state. A failed attempt may still have left items of an older one.
             items += (
                 _items(replace(shift, steps=row.steps, version=row.version), row.steps)
                 if shift.rewrite_every_item
@@ -306,7 +306,7 @@ def _is_gap(shift: Shift, row: RollingRow | None) -> bool:
 
 
 def _fold(windows: RollingWindows, shift: Shift, backoff: Backoff, outcome: Outcome) -> None:
-    """Fold the log, so that readers need not read a long one. What is committed is counted all the same."""
+    """Fold (compact) the log, so that readers need not read a long one. The commits count even if this fails."""
     while True:
         try:
             windows.fold(shift.ranking, ROOM)
@@ -315,7 +315,7 @@ def _fold(windows: RollingWindows, shift: Shift, backoff: Backoff, outcome: Outc
                 continue
             outcome.failure = str(error)
         except StoreRefusedError as error:
-            # The batch is counted all the same. The audit names a damaged log.
+            # The batch counts nevertheless. The audit reports a damaged log.
             outcome.problem = f"the log of {shift.ranking.key} cannot be folded: {error}"
         return
 
@@ -342,8 +342,7 @@ class Pruning:
     """Keeps trees in proportion to their members.
 
     After some commits, chosen at random, it removes dead nodes on the paths that moves have left: in one transaction
-    without a retry. It never fails. Tiers of rolling windows are left to their TTL: a position in a log would go with
-    a node.
+    without a retry. It never fails. Tiers of rolling windows are left to their TTL: each holds its position in a log.
     """
 
     trees: Trees

@@ -68,7 +68,7 @@ def _job(
 def announced(boards: Boards, outcomes: Iterable[Outcome]) -> list[RankingName]:
     """The rankings with an announced top in which something may have moved.
 
-    Also a commit that had nothing left to do counts: a call before it may have died before it asked for a look. Tops of
+    A commit that had nothing left to do counts too: an earlier call may have failed before it requested a look. Tops of
     rolling windows are not announced.
     """
     names = []
@@ -81,7 +81,7 @@ def announced(boards: Boards, outcomes: Iterable[Outcome]) -> list[RankingName]:
 
 
 class Backfill:
-    """Places members where their items say, whatever brought them where they are."""
+    """Moves members to the places that follow from their items, wherever they are now."""
 
     def __init__(self, rankings: Rankings, clock: Clock, run_parallel: RunParallel = one_by_one) -> None:
         self._rankings = rankings
@@ -107,7 +107,7 @@ class Backfill:
 class Record(NamedTuple):
     """A record of the stream. `change` is None if the item is not a member's, or if the record cannot be read.
 
-    Then `problem` is the reason, and `bug` the error if it is a bug of ours.
+    If it cannot be read, `problem` says why, and `bug` is the exception if it is an internal error.
     """
 
     sequence: str
@@ -117,15 +117,16 @@ class Record(NamedTuple):
 
 
 Park = Callable[[str, str, Exception | None], None]
-"""Stores a record by its sequence number, with the reason, and the error of a bug. Raises StoreUnavailableError."""
+"""Stores a record by its sequence number, with the reason, and an internal error. Raises StoreUnavailableError."""
 
 
 @dataclass(slots=True)
 class ProjectResult:
     """The result of a batch. `failed` is the sequence number from which to deliver it again, `why` the reason.
 
-    `problem` is what somebody has to look at, although nothing is lost. `stamps` holds when each member's item was last
-    written, in milliseconds. The announcer is to look at the tops of `moved`. `prunes` are the checks for empty tiers.
+    `gaps` counts rows that were not where a record says (read repair). `problem` is what somebody has to look at,
+    although nothing is lost. `stamps` holds when each member's item was last written, in milliseconds. The announcer
+    has to look at the tops of `moved`. `prunes` are the checks for empty tiers.
     """
 
     moves: int = 0

@@ -32,7 +32,7 @@ class Asked(NamedTuple):
 class Answers:
     """Answers reads from the tables. Threads may share it. Raises RequestError and StoreUnavailableError.
 
-    `answer("getRank", {"board": "berlin-2026", "metric": "points", "window": "all"}, arguments)` is such as
+    `answer("getRank", {"board": "berlin-2026", "metric": "points", "window": "all"}, arguments)` returns
     `{"board": "berlin-2026", …, "rank": 211, "score": 50, …}`: docs/reference/http.md has every answer.
     """
 
@@ -62,7 +62,7 @@ class Answers:
         return self.reads[name](Asked(Request(self.reader), path, arguments, document))
 
     def _profile(self, asked: Asked) -> Answer:
-        """A member's profile, or the members whose names have a beginning."""
+        """A member's profile, or the members whose names begin with a text."""
         arguments = asked.arguments
         if "name" not in arguments:
             member = arguments.required("id", "say whose profile, or give the beginning of a name")
@@ -90,7 +90,7 @@ class Answers:
         arguments = asked.arguments
         ranks = arguments.flag("ranks")
         if "method" in arguments and not ranks:
-            raise bad_argument("method", "says how ranks are numbered: it needs ranks=true")
+            raise bad_argument("method", "is only valid with ranks=true")
         method = method_of(arguments.get("method")) if ranks else None
         board, member, noted = asked.path["board"], arguments["id"], arguments.flag("notes")
         return self._shown(asked, member_ranks.card(asked.request, board, member, method, notes=noted))
@@ -141,7 +141,7 @@ class Answers:
         return score_statistics.distribution(asked.question(), buckets=asked.arguments.whole("buckets"))
 
     def _shown(self, asked: Asked, answer: Answer, noted: Ranking | None = None) -> Answer:
-        """The answer, with each member's profile in it, and the note of each score, if the caller asked for them."""
+        """The answer, with the profile of each member and the note of each score if the caller wants them."""
         if noted is not None:
             answer = self._notes.show(asked.request, noted, answer)
         return self._people.show(asked.request, answer) if asked.arguments.flag("profiles") else answer
@@ -153,12 +153,12 @@ def _page_of(question: Question, arguments: Arguments) -> Answer:
         check_member("me", me)
     if "around" in arguments:
         if "limit" in arguments and "radius" in arguments:
-            raise bad_argument("limit", "says how many there are, and so does radius: give one of them")
+            raise bad_argument("limit", "cannot go with radius")
         if "limit" in arguments:
             return pages.page_around(question, member=arguments["around"], limit=arguments.whole("limit"), me=me)
         return pages.page_around(question, member=arguments["around"], radius=arguments.whole("radius"), me=me)
     if "radius" in arguments:
-        raise bad_argument("radius", "is that of the neighbours of a member: it needs around")
+        raise bad_argument("radius", "is only valid with around")
     limit = arguments.whole("limit")
     if "rank" in arguments:
         return pages.page_at(question, rank=arguments.whole("rank"), limit=limit, me=me)

@@ -245,7 +245,7 @@ def card(request: Request, board: str, member: str, method: Method | None, *, no
 
     With `notes` each score has the note of the event that it came with, or None.
 
-    The error is NotFoundError if the board has no such member.
+    Raises NotFoundError if the board has no such member.
     """
     family = request.family(board)
     check_member("id", member)

@@ -1,4 +1,4 @@
-"""Notes in answers: beside each score that is shown, the note of the event that it came with."""
+"""Notes in answers: with each score, the note of the event that it came with."""
 
 from typing import Any
 

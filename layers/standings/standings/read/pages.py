@@ -36,7 +36,7 @@ class Cursor(NamedTuple):
 
 
 def encode_cursor(cursor: Cursor, ranking: Ranking) -> str:
-    """A cursor as text."""
+    """A cursor as text, such as `AbC…`: base64 of a checksum and the cursor in JSON."""
     return _with_checksum(orjson.dumps(list(cursor)), _list_of(ranking))
 
 
@@ -190,7 +190,7 @@ def read_stretches(
 # Pages of a ranking's list: the first, after or before a cursor, from a position or a score, and around a member.
 #
 # Entries come from the sorted index. Ranks come from the tiers at each read, so they are current on every page. Each
-# page may also tell the rank of one member, `me`, wherever that is in the list.
+# page may also have the rank of one member, `me`, wherever it is in the list.
 
 _START: Final = Base(0, 0, 0)
 
@@ -250,7 +250,7 @@ def page_around(
 
 
 class _PageReader:
-    """Reads one page. If a member `me` is asked for, what tells its rank is read beside the page."""
+    """Reads one page. If the request names `me`, the reads for its rank go together with those of the page."""
 
     def __init__(self, question: Question, me: str | None, around: str | None = None) -> None:
         self.question = question
@@ -275,7 +275,7 @@ class _PageReader:
         return stretch.entries
 
     def _paths_of_me(self) -> Iterator[Path]:
-        """The nodes that tell the rank of `me`, and of the entry before it as soon as that is read."""
+        """The nodes that give the rank of `me`, and of the entry before it as soon as that is read."""
         if self.mine is not None:
             yield from tiers.nodes_for(self.mine.place.sort_value)
         if self.question.method == "competition":

@@ -1,4 +1,4 @@
-"""Profiles in answers: the names beside entries, and the search for members by name."""
+"""Profiles in answers: those of the members in an answer, and the search for members by name."""
 
 from collections.abc import Callable
 from functools import partial
@@ -60,7 +60,7 @@ STEP: Final = 50
 """Profiles that a search on a board looks at together: mostly there are enough members among the first."""
 
 Keep = Callable[[list[Match]], list[Match]]
-ReadMatches = Callable[[Match | None, int], list[Match]]  # Reads so many matches after one
+ReadMatches = Callable[[Match | None, int], list[Match]]  # Reads up to so many matches that follow one
 
 
 class Search:

@@ -36,7 +36,7 @@ class Limits(NamedTuple):
     - `equals`: members of equal score, for ordinal ranks or to reach a position among them: of all scores and shards.
     - `scores`: different scores ahead that a dense rank counts.
     - `entries`: entries that are read instead of nodes. More would take seconds, while nodes are read in parallel.
-    - `nodes`: nodes of the tiers that a dense rank reads, beside those on the way to a score.
+    - `nodes`: nodes of the tiers that a dense rank reads, in addition to those on the path of a score.
     """
 
     equals: int = 10_000
@@ -45,13 +45,13 @@ class Limits(NamedTuple):
     nodes: int = 100_000
 
     def shared(self, rankings: int) -> "Limits":
-        """The limits of each of so many rankings that one request numbers."""
+        """The limits of each ranking if one request numbers so many."""
         return Limits(*(limit // rankings for limit in self))
 
 
 PRIVATE_LIMITS: Final = Limits()
 PUBLIC_LIMITS: Final = Limits(1_000, 5_000, 5_000, 400)
-"""Where anyone may read: a request costs some hundred read units at most, so that a few of them starve nobody."""
+"""Where anyone may read: a request costs some hundred read units at most, so a few cannot use up the capacity."""
 
 
 class Reader:
@@ -128,7 +128,7 @@ class Request:
         return question
 
     def about(self, ranking: Ranking, method: Method, shared: int = 1) -> "Question":
-        """A question about a ranking, in the generation that it has. So many questions share the limits."""
+        """A question about a ranking, in the generation that it has. `shared` questions split the request's limits evenly."""
         return Question(self, ranking, method, self._reader.shards, self._reader.limits.shared(shared))
 
     def readable(self, ranking: Ranking) -> Ranking | None:

@@ -23,7 +23,7 @@ def required(name: str) -> str:
     return value
 
 
-# What the layer was built for, which its makefile writes beside the package, and what the function runs on.
+# What the layer was built for, which its makefile writes next to the package, and what the function runs on.
 
 MARKER: Final = Path(__file__).parents[2] / "built-for.txt"
 _LAMBDA_NAMES: Final = {"aarch64": "arm64"}

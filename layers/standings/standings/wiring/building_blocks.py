@@ -48,7 +48,7 @@ def boards() -> Boards:
 
 
 def client(service: str) -> Any:
-    """Create a client of a function."""
+    """Create a function's client of a service, such as `dynamodb`."""
     created = client_of(_SESSION, service)
     if service == "dynamodb":
         send_as_built(created)
@@ -56,7 +56,7 @@ def client(service: str) -> Any:
 
 
 def client_of(session: Any, service: str) -> Any:
-    """Create a client of a session of botocore or of boto3.
+    """Create a client of a service from a session of botocore or boto3.
 
     botocore creates the same client as boto3, in two thirds of the time.
     """

@@ -26,7 +26,7 @@ def posting(clock: Clock) -> Posting:
 
 
 class Stored(NamedTuple):
-    """The services that write to the tables, and the store that knows what became of an event."""
+    """The services that write to the tables, and the store that has the status of events."""
 
     members: MemberAdmin
     profiles: ProfileAdmin
@@ -34,7 +34,7 @@ class Stored(NamedTuple):
 
 
 def stored(clock: Clock) -> Stored:
-    """Create what works on the tables. All of it shares a client."""
+    """Create the services that work on the tables. They share a client."""
     dynamodb = building_blocks.client("dynamodb")
     scores = Scores(dynamodb, required("SCORES_TABLE"), required("RECEIPTS_TABLE"), clock)
     members = MemberAdmin(building_blocks.board_catalog(dynamodb, clock), scores, clock)

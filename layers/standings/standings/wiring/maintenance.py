@@ -58,7 +58,7 @@ def maintenance(clock: Clock) -> Maintenance:
     audits = Audits(catalog, evidence, clock)
     activity = Sender(sqs, required("ACTIVITY_QUEUE_URL"))
 
-    def tell(moved: Sequence[RankingName]) -> None:
+    def request_looks(moved: Sequence[RankingName]) -> None:
         if looks is not None and moved:
             looks.ask_now(moved)
 
@@ -105,7 +105,7 @@ def maintenance(clock: Clock) -> Maintenance:
             clock,
             report,
             written,
-            tell,
+            request_looks,
         ),
         settlements,
         announced,

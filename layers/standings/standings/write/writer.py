@@ -80,12 +80,12 @@ MAX_EXPRESSION: Final = 4_096
 """The most bytes of an expression in DynamoDB. An addition removes as many accumulators as fit. If not even its amounts
 fit, the item is rewritten. https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html"""
 _FIXED: Final = 100  # Bytes that every expression has, at most
-_VALUE: Final = len(", :10000 ")  # Bytes that a name needs beside itself, at most
+_VALUE: Final = len(", :10000 ")  # Bytes that a name needs in addition to its own, at most
 Images = Mapping[MemberKey, Image | None]
 
 
 class UnfitEventError(RefusedEvent):
-    """An item cannot take an event, according to the image that was read of the item."""
+    """The image that was read shows that the item cannot take an event."""
 
     def __init__(self, event_id: str, item: MemberKey, rule: Rule, message: str) -> None:
         super().__init__(rule, message, event_id)
@@ -155,7 +155,7 @@ def _addition(
     adds = additions(family, counted, written_at_ms)
     if any(one is not None and one.names_first for one in map(family.accumulator, adds)):
         return None  # So that late buckets are merged
-    # An addition writes no tie key. If there is one, it is left from another definition of ties.
+    # An addition writes no tie key. If there is one, another definition of ties wrote it.
     tie_keys = [name for name in adds if image is None or name in image.tie_keys]
     room = MAX_EXPRESSION - _FIXED - _names_bytes(adds) - _names_bytes(tie_keys)
     if room < 0:
@@ -191,9 +191,10 @@ def _stamp(image: Image | None, now: int) -> int:
 
 
 class QueueMessage(NamedTuple):
-    """A message from the queue. `at_filled_in` says that we added its `at`.
+    """A message from the queue. `at_filled_in` says that the producer sent no `at`.
 
-    In milliseconds since 1970: `sent` is when the queue got it, `refused_since` when we got it before refusing it.
+    In milliseconds since 1970: `sent` is when the queue got it, `refused_since` when the writer got it before refusing
+    it.
     """
 
     id: str
@@ -207,9 +208,9 @@ class QueueMessage(NamedTuple):
 class WriteResult:
     """The result of a batch. `failed` holds the ids of messages to deliver again, each with the reason.
 
-    `refused` are messages that no retry can help: the caller puts them aside. The store remembers their reasons by the
-    events' ids. A refusal by the rule "internal" has a bug of ours as its `__cause__`. `waited` is the longest time
-    from sending to applying, in milliseconds.
+    `refused` are messages that no retry can help: the caller sends them to the dead-letter queue. The store has their
+    reasons by the events' ids. A refusal by the rule "internal" has the internal error as its `__cause__`. `waited` is
+    the longest time from sending to applying, in milliseconds.
     """
 
     applied: int = 0
@@ -261,10 +262,10 @@ class Writer:
         return result
 
     def _remember_refusals(self, result: WriteResult, backoff: Backoff) -> None:
-        """Write down why each event is refused, for whoever asks by its id: one write each.
+        """Store why each event is refused, for `GET /events`: one write each.
 
-        An event that uses the id of another one is not written down: its id stands for that other event. If a refusal
-        cannot be written now, its message is delivered again.
+        An event that uses the id of another one is left out: the id stands for that other event. If a refusal cannot be
+        stored now, its message is delivered again.
         """
         messages, result.refused = result.refused, []
         for message, refusal in messages:
@@ -288,7 +289,7 @@ class _Transaction:
     message_of: Mapping[str, QueueMessage]
     result: WriteResult
     images: dict[MemberKey, Image | None] = field(default_factory=dict)
-    # Items whose image is certain. The others may be a moment old: no event is refused because of them.
+    # Items whose image was read consistently. No event is refused because of the others, which may be old.
     certain: set[MemberKey] = field(default_factory=set)
     # Items for whose events the receipts were read after the certain image: duplicates are gone.
     checked: set[MemberKey] = field(default_factory=set)
@@ -397,7 +398,7 @@ class _Transaction:
                 self._drop(event, receipts[event.id])
 
     def _drop(self, event: Event, digest: bytes | None) -> None:
-        """Drop an event whose receipt holds a digest: as a duplicate, or as another event that uses the same id."""
+        """Drop an event that has a receipt: a duplicate, or with another digest another event under the same id."""
         try:
             _check_content(event, digest)
             del self.events[event.id]

@@ -341,7 +341,7 @@ def _root_of(first: Item, ranking: Ranking) -> Root:
 
 
 def _log(item: Item) -> Log:
-    """The log that an item holds. DamagedLog if it cannot be read, or if it has lost or won entries."""
+    """The log that an item holds. DamagedLog if it cannot be read, or if it has lost or gained entries."""
     key = item["pk"]["S"]
     try:
         log = log_of(item)

@@ -35,7 +35,7 @@ from standings.stores import StoreRefusedError
 CODE_LENGTH: Final = 3
 MAX_DELETES: Final = 25
 DELETE_PAGE_SIZE: Final = 500
-REMEMBERED: Final = 20  # Lists that are purged before that is written down
+REMEMBERED: Final = 20  # Lists that are purged before the progress is stored
 # Rankings of older periods have expired: at most 400 days are kept, and a period is at most a year.
 REACH: Final = 1_200 * DAY
 HOURS_REACH: Final = 30 * DAY
@@ -108,7 +108,7 @@ class Purging:
         return True
 
     def _remember(self, window: str, period: int) -> None:
-        """Write down the first period whose lists are not purged yet."""
+        """Store the first period whose lists are not purged yet."""
         request = {
             **conditional(self._rankings, "attribute_exists(b)", {":d": {"N": str(period)}}),
             "Key": item_key(log_key(window, 0)),
@@ -119,7 +119,7 @@ class Purging:
     def _purge_logs(self, board: str, code: str, generation: int) -> None:
         """Purge the logs of a rolling window, the first one last: it names the others.
 
-        A fold that died may have brought some nodes up and not those above them. What is left in the logs names them.
+        A fold that failed may have updated some nodes and not those above them. What is left in the logs names them.
         """
         end = generation_code(generation)
         window = f"{board}#{code}{end}"

@@ -138,7 +138,7 @@ Missing = Callable[[str, int, int, int], tuple[NodeDeltas, int]]
 def read_with_logs(
     read: ReadKeys, known: Mapping[str, int], keys: Iterable[str] = ()
 ) -> tuple[dict[str, Item], dict[str, int]]:
-    """Read items, and the logs of windows beside them. Returns them, and how many logs each window has.
+    """Read items together with the logs of windows. Returns both, and how many logs each window has.
 
     `known` says how many it has at least. Another read follows where log 0 names more.
     """
@@ -167,7 +167,7 @@ class RollingReads:
         self._logs: dict[str, Logs] = {}
 
     def entries(self, wanted: Iterable[tuple[Ranking, str]]) -> dict[tuple[Ranking, str], Entry]:
-        """The entries of members; those without a place are left out. The logs are read beside the rows."""
+        """The entries of members; those without a place are left out. The logs are read with the rows."""
         labels = {(ranking, member): entry_key(rolling_of(ranking).key, member) for ranking, member in wanted}
         windows = dict.fromkeys(rolling_of(ranking).key for ranking, _ in labels)
         items = self._with_logs(windows, dict.fromkeys(labels.values()))
@@ -218,7 +218,7 @@ class RollingReads:
         return self._read(again) if again else {}
 
     def _with_logs(self, windows: Iterable[str], keys: Iterable[str]) -> dict[str, Item]:
-        """Read items, and the logs of windows beside them. Remembers the logs."""
+        """Read items together with the logs of windows, and keep the logs."""
         items, counts = read_with_logs(self._read, {window: self._known.get(window) or 1 for window in windows}, keys)
         for window, count in counts.items():
             self._known.put(window, count)
@@ -307,7 +307,7 @@ class QueryReads:
         read_rolling: Callable[[Sequence[tuple[Ranking, T]]], dict[tuple[Ranking, T], V]],
         read_others: Callable[[Sequence[tuple[Ranking, T]]], dict[tuple[Ranking, T], V]],
     ) -> dict[tuple[Ranking, T], V]:
-        """Read what is wanted of rolling windows, and of the rest beside it."""
+        """Read rolling windows and the others, in parallel."""
         rolling: list[tuple[Ranking, T]] = []
         others: list[tuple[Ranking, T]] = []
         for one in wanted:

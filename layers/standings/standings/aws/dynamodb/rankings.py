@@ -146,7 +146,7 @@ def _conflict(cancelled: Cancellation, ranking: Ranking, move: Move) -> MoveConf
 def entry_action(table: str, ranking: Ranking, move: Move, expiry: int | None) -> dict[str, Any]:
     """Write a member's entry, if the stored one is older and has the score that the move starts from.
 
-    A member that leaves keeps an entry without a score, so that no older change can bring the member back.
+    A member that leaves keeps an entry without a score (a tombstone): no older change can bring the member back.
     """
     item: dict[str, Any] = {
         "pk": {"S": entry_key(ranking.key, move.member)},

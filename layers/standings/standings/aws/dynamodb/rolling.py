@@ -201,7 +201,7 @@ def positions_known(nodes: Iterable[Item], logs: Mapping[int, Log]) -> bool:
 # Folds: take the entries of a log into the nodes of the tiers that they change, and cut them off the log.
 #
 # A node remembers its position in each log. A fold brings each node that it changes to the same position, whatever
-# other folds have done before, at the same time, or half. It may be repeated, and die anywhere: a reader adds to a
+# other folds have done before, at the same time, or half. It may be repeated, and fail anywhere: a reader adds to a
 # node what the node lacks. The log is cut once every node has its entries.
 
 MAX_ENTRIES: Final = 250  # Entries that one fold takes: as many list elements as an update expression may remove
@@ -214,7 +214,7 @@ RunAll = Callable[[Sequence[Callable[[], None]]], Iterable[None]]
 
 
 def write_all(run_all: RunAll, clock: Clock, writes: Sequence[Callable[[], None]]) -> None:
-    """Do single writes. One that fails is tried again by itself: else many writes would hardly ever all succeed."""
+    """Do single writes. One that fails is tried again by itself: otherwise many writes would rarely all succeed."""
     deadline = clock.monotonic() + WRITES_TIMEOUT_S
 
     def persistent(write: Callable[[], None]) -> None:

@@ -1,4 +1,4 @@
-"""The table Scores, the source of truth: members' items, boards' records, and the receipts of events."""
+"""Scores, the source of truth (members' items, boards' records), and the receipts of events (idempotency records)."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -365,7 +365,7 @@ class Scores:
     def images(
         self, keys: Iterable[MemberKey], *, consistent: bool = False, damaged: list[DamagedItem] | None = None
     ) -> dict[MemberKey, Image]:
-        """Read items, eventually consistently unless told otherwise. A member without an item is left out.
+        """Read items, eventually consistently by default. A member without an item is left out.
 
         With `damaged`, members whose items cannot be read are appended to it, and left out.
         """
@@ -394,7 +394,7 @@ class Scores:
         return {event_id: bytes(item["d"]["B"]) for event_id, item in items.items() if "d" in item}
 
     def refuse(self, event_id: str, reason: str) -> None:
-        """Remember for 14 days why an event was refused. If it was counted, that stays."""
+        """Store why an event was refused, for 14 days. A receipt stays as it is."""
         now = self._clock.now()
         item = {
             "pk": {"S": event_id},
@@ -405,7 +405,7 @@ class Scores:
         put_if(self._client, self._receipts, item, _NOT_COUNTED)
 
     def status(self, event_id: str) -> EventStatus | None:
-        """What became of an event, read strongly consistently; None if nothing is known, or no longer."""
+        """The status of an event, read strongly consistently; None if nothing is stored of it, or no longer."""
         item = get_item(self._client, self._receipts, item_key(event_id), consistent=True)
         if item is None or (expires := int(item["e"]["N"]) * SECOND) <= self._clock.now():
             return None

@@ -302,7 +302,7 @@ def item_key(key: str) -> dict[str, dict[str, str]]:
 
 
 def slot_key(board: str, slot: int) -> str:
-    """The partition of Scores that holds one slot of a board's members."""
+    """The partition of Scores that holds one slot of a board's members: `berlin-2026#50`."""
     return f"{board}#{slot:02d}"
 
 
@@ -326,12 +326,12 @@ def board_of(partition: str) -> str:
 
 
 def entry_key(ranking: str, member: str) -> str:
-    """The key of a member's entry in a ranking."""
+    """The key of a member's entry in a ranking: `berlin-2026#G0Pa#u123`."""
     return f"{ranking}#{member}"
 
 
 def index_key(ranking: str, shard: int) -> str:
-    """The partition of the sorted index with one shard of a ranking's entries."""
+    """The partition of the sorted index with one shard of a ranking's entries: `berlin-2026#G0Pa/1`."""
     return f"{ranking}/{shard}" if shard else ranking
 
 
@@ -341,12 +341,12 @@ def shard_of(member: str, shards: int) -> int:
 
 
 def node_key(ranking: str, path: Path, lane: int = 0) -> str:
-    """The key of one lane of a node: two hexadecimal digits for each step from the root."""
+    """The key of one lane of a node, two hexadecimal digits for each step from the root: `berlin-2026#G0Pa/3e7d+1`."""
     return f"{ranking}/{bytes(path).hex()}" + (f"+{lane}" if lane else "")
 
 
 def log_key(window: str, number: int) -> str:
-    """The key of a rolling window's log. A node's key has no such letters."""
+    """The key of a rolling window's log, `berlin-2026#i4q7d/log`. A node's key has no such letters."""
     return f"{window}/log" + (f"+{number}" if number else "")
 
 

@@ -36,7 +36,7 @@ class _VersionedJson:
 
 
 class AnnouncedTops(_VersionedJson):
-    """The last announcements by ranking: in Rankings, beside the ranking's tiers.
+    """The last announcements by ranking: in Rankings, next to the ranking's tiers.
 
     Every method may raise StoreUnavailableError.
     """
@@ -48,7 +48,7 @@ class AnnouncedTops(_VersionedJson):
             return None
         top = [Standing(member, value) for member, value in content["top"]]
         unsent = content["unsent"]
-        if isinstance(unsent, str):  # as version 0.2 wrote it down
+        if isinstance(unsent, str):  # as version 0.2 wrote it
             unsent = orjson.loads(unsent)
         return AnnouncedTop(content["version"], content["seq"], content["at"], top, unsent)
 
