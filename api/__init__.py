@@ -1,4 +1,4 @@
-"""The description of the API for clients: `http.CALLS` with words, and the schemas of bodies and answers.
+"""The description of the API for clients: texts for `standings.calls.CALLS`, and the schemas of bodies and answers.
 
-No function loads it: `make openapi` writes it to `functions/query/openapi.json`, which is served as it is.
+No function loads it: `make openapi` writes `functions/query/openapi.json`, which the query function serves.
 """

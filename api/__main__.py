@@ -17,7 +17,7 @@ Part = dict[str, Any]
 
 FILE: Final = Path(__file__).parents[1] / "functions" / "query" / "openapi.json"
 WIDTH: Final = 1000
-"""Characters of a line. What is longer has a line for each of its parts."""
+"""Characters of a line. A longer value has a line for each of its parts."""
 
 _ABOUT: Final = """
     Events go in, ranks come out. A board counts one or more metrics for its members; each metric is ranked in windows
@@ -100,7 +100,7 @@ _OF_GATEWAY: Final = {
     "TooLarge": "Request Entity Too Large",
     "TooMany": "Too Many Requests",
 }
-"""What the gateway says."""
+"""The messages of the gateway."""
 _ALLOW: Final = text(pattern="^[A-Z]+(, [A-Z]+)*$")
 _HEADERS: Final = {
     "MethodNotAllowed": {
@@ -111,7 +111,7 @@ _HEADERS: Final = {
 
 
 def document() -> Part:
-    """The description, as an OpenAPI document. KeyError for a call or an argument of which nothing is said."""
+    """The description, as an OpenAPI document. KeyError for a call or an argument without a text."""
     about = {"title": "Standings", "version": VERSION, "summary": "Exact, live leaderboards"}
     header = {"type": "apiKey", "in": "header", "name": "Authorization", "description": said(_SIGNED)}
     return {
@@ -137,7 +137,7 @@ def document() -> Part:
 
 
 def said(words: str) -> str:
-    """Words without the line breaks within their paragraphs."""
+    """A text without the line breaks within its paragraphs."""
     return re.sub(r"(?<!\n)\n(?!\n|- )\s*", " ", cleandoc(words))
 
 
@@ -187,7 +187,7 @@ def _success(call: Call, words: Operation) -> Part:
 
 
 def _links(call: Call) -> Iterator[tuple[str, Part]]:
-    """What can be called next: what was put can be read and deleted, and what was deleted is gone."""
+    """The calls that may follow: after PUT a GET or DELETE, after DELETE a GET that answers 404."""
     parameters = {**{name: f"$request.path.{name}" for name in _names(call)}, "id": "$request.query.id"}
     for name, other in CALLS.items():
         if other.path == call.path and other.method in ("GET", "DELETE") and other != call:
@@ -205,7 +205,7 @@ def _names(call: Call) -> list[str]:
 
 
 def _shared(name: str) -> Argument:
-    """An argument that several calls have, with the same words; ValueError if it is not the same for all of them."""
+    """An argument that several calls describe with the same text; ValueError if it differs between them."""
     (argument,) = {
         call.arguments[name]
         for each, call in CALLS.items()
@@ -249,7 +249,7 @@ def _json(schema: str | Schema, example: Any) -> Part:
 
 
 def _refusal(name: str, words: str) -> Part:
-    """The answer to a wrong request: of the gateway, of a function, or of either."""
+    """The error response of the gateway, of a function, or of either."""
     content = _json("GatewayMessage", {"message": _OF_GATEWAY[name]}) if name in _OF_GATEWAY else {}
     if name in _PROBLEMS:
         status, kind, title, detail = _PROBLEMS[name]
@@ -269,7 +269,7 @@ def _ref(kind: str, name: str) -> Part:
 
 
 def lines(node: Any, indent: str = "") -> str:
-    """JSON in lines: what fits into one has one, with the name before it."""
+    """JSON in which a value that fits has one line, after its name."""
     line = json.dumps(node, ensure_ascii=False)
     if len(indent) + len(line) <= WIDTH or not isinstance(node, dict | list):
         return line
@@ -282,7 +282,7 @@ def lines(node: Any, indent: str = "") -> str:
 
 
 def text_of_file() -> str:
-    """The description as the file has it."""
+    """The text of `openapi.json`."""
     return lines(document()) + "\n"
 
 

@@ -25,7 +25,7 @@ _SAYS: Final = "What every answer about a ranking has."
 
 
 def text_of_types() -> str:
-    """The types as the file has them: what the reads and the status of an event answer, and what these are made of."""
+    """The text of `answer_types.py`: the answers of reads and of the status of an event, and the types in them."""
     head = record(_SAYS, HEAD)
     used: dict[str, Schema] = {}
     _use(head, used)
@@ -38,7 +38,7 @@ def text_of_types() -> str:
 
 
 def _use(schema: Schema, used: dict[str, Schema]) -> None:
-    """Note the objects that a schema is made of, each after those that it is made of itself."""
+    """Add the objects that a schema consists of, each after its own parts."""
     name = _name(schema)
     if name is not None and name not in used:
         _use(SCHEMAS[name], used)
@@ -63,7 +63,7 @@ def _record(name: str, schema: Schema) -> str:
 
 
 def _docstring(says: str) -> str:
-    """The words as a docstring: a sentence, and below it what follows."""
+    """A text as a docstring: its first sentence, and below it the rest."""
     first, _, rest = says.partition(". ")
     if not rest:
         return f'    """{says}"""\n'

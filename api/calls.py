@@ -1,6 +1,6 @@
-"""What is said of each call of `http.CALLS`, and of its arguments.
+"""The texts about each call of `standings.calls`, and about its arguments.
 
-Line breaks within a paragraph are of this file only. `{default}` stands for the number that `CALLS` has.
+Line breaks within a paragraph are dropped. `{default}` stands for the default in `CALLS`.
 """
 
 from collections.abc import Mapping
@@ -10,13 +10,13 @@ from api.schemas import Schema, either, named, text
 
 
 class Operation(NamedTuple):
-    """What is said of a call, and the JSON that goes and comes.
+    """The texts about a call, and examples of its bodies.
 
-    - `text`: what it does, after a line with its name for people. If it says what 404 means, or when the problem is
-      `not-your-member`, then the call has that answer.
+    - `text`: its title, and below it what the call does. If it names 404, or the problem `not-your-member`, the call
+      has that answer.
     - `answer`, `schema`, `example`: of the answer to a call that succeeds. Without a schema it has no content. Several
       examples are a tuple of pairs: an example, and its name and title ("one: One event").
-    - `arguments`: what is said of those of which `ARGUMENTS` does not say enough.
+    - `arguments`: texts of arguments that take the place of those in `ARGUMENTS`.
     - `body`, `sent`: the schema of the body, and examples. Unless `needs_body`, a request may come without.
     """
 

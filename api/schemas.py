@@ -102,7 +102,7 @@ def _problem(says: str, status: int, kinds: str) -> Schema:
 
 
 def _most(call: str, argument: str) -> Bounds:
-    """So many at most as an argument may ask for."""
+    """The bounds of a list that an argument limits."""
     return None, CALLS[call].arguments[argument].most
 
 
@@ -405,11 +405,11 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         "`notes=true`.",
     ),
     "Note": anything(
-        "What the event says of itself, at most 256 bytes of JSON. A metric with `notes = true` keeps it with the "
+        "An object about the event, of at most 256 bytes of JSON. A metric with `notes = true` keeps it with the "
         "score that comes from this event."
     ),
     "Set": flag(
-        "Whether the numbers are what the totals shall become, by default false: only for metrics that add up. `least` "
+        "Whether the numbers are the new totals, by default false: only for metrics that add up. `least` "
         "and `most` then bound the change. A pair of board and member may stand once in an event that sets its total."
     ),
     "EventId": text(

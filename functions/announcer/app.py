@@ -49,7 +49,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
         _looks.ask(again)
     except StoreUnavailableError as error:
         failed += [message for look, _ in again for message in messages[look.name]]
-        logger.error("looks not asked for", extra={"reason": str(error)})
+        logger.error("next looks not queued", extra={"reason": str(error)})
     metrics.add_metric("Looks", MetricUnit.Count, len(messages))
     metrics.add_metric("LooksRepeated", MetricUnit.Count, len(again))
     metrics.add_metric("LooksFailed", MetricUnit.Count, len(failed))

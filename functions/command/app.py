@@ -1,6 +1,6 @@
 """The command function answers HTTP writes: it queues events, and changes members and profiles at once.
 
-It also says what became of an event, to whoever may post events.
+It also has the status of events, for callers who may post events.
 """
 
 import os

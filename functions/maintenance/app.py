@@ -25,12 +25,12 @@ from standings.wiring import building_blocks, maintenance
 _services = maintenance.maintenance(building_blocks.real_clock())
 
 _GLOB: Final = frozenset("*?[")
-_TOLD: Final = ("board", "metric", "window", "period", "why", "drift", "found")
+_LOGGED: Final = ("board", "metric", "window", "period", "why", "drift", "found")
 
 
 def _audit(deadline: float, **arguments: Any) -> dict[str, Any]:
     answer = _services.audits.audit(deadline, **arguments)
-    _tell(answer["boards"])
+    _report_drift(answer["boards"])
     return answer
 
 
@@ -40,7 +40,7 @@ def _audit_next(deadline: float, *, read_units: int) -> dict[str, Any]:
         answer = _services.scheduled_audits.go_on(deadline, read_units, boards.append)
     finally:
         # What was found before an error counts as well.
-        _tell(boards)
+        _report_drift(boards)
     return {**answer, "drift": sum(board["drift"] for board in boards), "boards": boards}
 
 
@@ -48,7 +48,7 @@ def _show_turn(_: float) -> dict[str, Any]:
     return _services.scheduled_audits.show()
 
 
-def _tell(boards: list[dict[str, Any]]) -> None:
+def _report_drift(boards: list[dict[str, Any]]) -> None:
     """Count the differences that audits have found, and log them."""
     metrics.add_metric("Drift", MetricUnit.Count, sum(board["drift"] for board in boards))
     for board in boards:
@@ -69,7 +69,7 @@ def _settled(answer: dict[str, Any]) -> dict[str, Any]:
     metrics.add_metric("Drift", MetricUnit.Count, sum(ranking["drift"] for ranking in answer["rankings"]))
     for ranking in answer["rankings"]:
         if ranking["why"] is not None:
-            logger.error("period not settled", extra={name: ranking[name] for name in _TOLD})
+            logger.error("period not settled", extra={name: ranking[name] for name in _LOGGED})
     return answer
 
 
@@ -84,7 +84,7 @@ def _delete(deadline: float, *, board: str, begin: bool = True) -> dict[str, Any
 
 
 def _runtime(_deadline: float) -> dict[str, Any]:
-    """Say what the functions run on. AWS updates its runtimes, and botocore with them, when it likes."""
+    """The versions that the functions run on. AWS updates its runtimes, and botocore with them, at any time."""
     return {"python": platform.python_version(), "botocore": botocore.__version__, "done": True}
 
 
@@ -137,6 +137,6 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     deadline = building_blocks.deadline(context.get_remaining_time_in_millis())
     task, arguments = task_of(event, _TASKS)
     answer = task.do(deadline, **arguments)
-    # A log would keep the id of whom to erase for longer than the tables do.
+    # The log would keep an erased member's id longer than the tables do.
     logger.info("task", extra={"task": {"erase": {}} if "erase" in event else event, "done": answer["done"]})
     return answer

@@ -32,13 +32,13 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
     projected = _projector.project(
         [_record(sequence, record) for sequence, record in records.items()], partial(_park, records), deadline
     )
-    untold = _tell(projected.moved, deadline)
+    unrequested = _request_looks(projected.moved, deadline)
     _emit(projected)
     if projected.problem:
-        logger.error("a log is left as it is", extra={"reason": projected.problem})
-    if untold:
-        # Its moves are done, and will not be moves again. So all of the batch comes again, whatever else failed.
-        logger.error("batch to be delivered again", extra={"reason": untold})
+        logger.error("log not folded", extra={"reason": projected.problem})
+    if unrequested:
+        # Its moves are done, and a retry from a later record would not find them. So the whole batch comes again.
+        logger.error("batch to be delivered again", extra={"reason": unrequested})
         return _again(next(iter(records)))
     if projected.failed is not None:
         logger.error("batch to be delivered again", extra={"from": projected.failed, "reason": projected.why})
@@ -70,8 +70,8 @@ def _again(sequence: str) -> dict[str, list[dict[str, str]]]:
     return {"batchItemFailures": [{"itemIdentifier": sequence if sequence.isdecimal() else ""}]}
 
 
-def _tell(moved: list[RankingName], deadline: float) -> str:
-    """Ask for looks at the tops that may have changed. Returns why that failed, or nothing."""
+def _request_looks(moved: list[RankingName], deadline: float) -> str:
+    """Request looks at the tops that may have changed. Returns why that failed, or ""."""
     if not moved:
         return ""
     if _looks is None:
@@ -84,7 +84,7 @@ def _tell(moved: list[RankingName], deadline: float) -> str:
     try:
         _clock.backoff(deadline).retry(queue.ask_now, moved)
     except StoreUnavailableError as error:
-        return f"the announcer could not be told: {error}"
+        return f"looks could not be queued: {error}"
     return ""
 
 

@@ -34,13 +34,13 @@ def _description() -> Response[str]:
 
 @lru_cache(maxsize=1)
 def live_page_() -> Response[str]:
-    """The live page: one HTML document, which requests everything from this API but members' pictures."""
+    """The live page: one HTML document. Everything but members' pictures comes from this API."""
     hosts, frames = _listed("PICTURE_ORIGINS"), _listed("EMBED_ORIGINS")
     return http.html(http.document(_PAGE, hosts), hosts, frames)
 
 
 def _listed(name: str) -> list[str]:
-    """What an environment variable names, with commas between."""
+    """The values of an environment variable, such as `a.example,b.example`."""
     return [one for one in os.environ.get(name, "").split(",") if one]
 
 

@@ -36,8 +36,8 @@ BAD_ARGUMENTS: Final = {
     f"{ALL}?score=1&rank=1": "score: a page begins at one place: it cannot go with rank",
     f"{ALL}?score=1.5": "score: expected a whole number, got '1.5'",
     f"{ALL}?around=a&limit=0": "limit: expected from 1 to 1000, got 0",
-    f"{ALL}?around=a&limit=5&radius=2": "limit: says how many there are, and so does radius: give one of them",
-    f"{ALL}?radius=5": "radius: is that of the neighbours of a member: it needs around",
+    f"{ALL}?around=a&limit=5&radius=2": "limit: cannot go with radius",
+    f"{ALL}?radius=5": "radius: is only valid with around",
     f"{ALL}?around=": "around: expected 1 to 256 bytes of UTF-8, got 0",
     f"{ALL}?me=": "me: expected 1 to 256 bytes",
     f"{ALL}?me={LONG}": "me: expected 1 to 256 bytes of UTF-8, got 258",
@@ -72,7 +72,7 @@ BAD_ARGUMENTS: Final = {
     f"{ALL}/percentile?p=50&profiles=true": "profiles: no such argument",
     f"{ALL}/distribution?profiles=true": "profiles: no such argument",
     MEMBER: "id: is missing: say which member",
-    f"{MEMBER}?id=a&method=dense": "method: says how ranks are numbered: it needs ranks=true",
+    f"{MEMBER}?id=a&method=dense": "method: is only valid with ranks=true",
     f"{MEMBER}?id={LONG}": "id: expected 1 to 256 bytes",
     "/boards?prefix=a/b": "prefix: no name of a board begins with 'a/b'",
     "/boards?cursor=x": "cursor: is altered",
@@ -234,7 +234,7 @@ def test_a_known_path_with_another_method_names_those_that_it_has(stack: Stack, 
         "Content-Type": "application/problem+json",
     }
     assert document["type"] == "urn:standings:method-not-allowed"
-    assert document["detail"] == f"{path} does not know {method}, only {allowed}"
+    assert document["detail"] == f"{path} takes {allowed}, not {method}"
 
 
 @pytest.mark.parametrize(
