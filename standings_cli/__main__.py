@@ -51,7 +51,7 @@ def main(arguments: list[str] | None = None, connect: Callable[[argparse.Namespa
 
 
 def _do(connection: Any, options: argparse.Namespace) -> int:
-    """Run the command. If a member is not ranked, say also whether its board is one that nobody has posted to."""
+    """Run the command. If a member is not ranked, report also if its board has had no event."""
     try:
         status: int = options.do(connection, options)
     except ApiError as error:
@@ -64,7 +64,7 @@ def _do(connection: Any, options: argparse.Namespace) -> int:
 
 
 def _failed(error: Exception) -> int:
-    """Say what went wrong and what to do next; return the exit status."""
+    """Print what went wrong and what to do next; return the exit status."""
     text, status = str(error), UNREACHABLE
     if isinstance(error, ApiError):
         if not error.is_temporary:
@@ -90,7 +90,7 @@ def run() -> None:
 
 
 def parser(complete: Iterable[str] = COMMANDS) -> Parser:
-    """Make the parser of all commands. Only those in `complete` have their options; of the others there is the name."""
+    """Make the parser of all commands. Only those in `complete` have their options; the others have only a name."""
     top = Parser(
         prog="standings",
         description="Exact, live leaderboards on DynamoDB.",

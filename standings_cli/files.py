@@ -1,7 +1,7 @@
-"""Reads files of rows, and goes on after an interruption: a record beside a file says how far a command has come.
+"""Reads files of rows, and continues after an interruption: a record next to a file has a command's progress.
 
-A record is a JSON object. Its `target` says for which stack or list, so that nobody goes on with another one. The rest
-is the place, such as {"target": "https://…", "mark": {"line": 40, "rows": 39, "wrong": 0, "digest": "9f…"}}.
+A record is a JSON object. Its `target` is the stack or list, so that nobody continues with another one. The rest is the
+place, such as {"target": "https://…", "mark": {"line": 40, "rows": 39, "wrong": 0, "digest": "9f…"}}.
 """
 
 import csv

@@ -31,6 +31,6 @@ COMMANDS: Final = {
     "results": Summary("maintain", "list the settled periods of a board, and their files"),
     "dlq": Summary("maintain", "list or replay refused messages"),
     "parked": Summary("maintain", "list or replay stream records that could not be applied"),
-    "doctor": Summary("doctor", "look whether the stack is deployed as it should be"),
-    "completion": Summary("completion", "print what makes a shell complete commands and options"),
+    "doctor": Summary("doctor", "check that the stack is deployed as it should be"),
+    "completion": Summary("completion", "print the script for completion in a shell"),
 }

@@ -1,4 +1,4 @@
-"""`completion`: what makes a shell complete commands, options, choices and files."""
+"""`completion`: scripts with which a shell completes commands, options, choices and files."""
 
 import argparse
 from typing import Final
@@ -35,7 +35,7 @@ def _completion(_: Connection, options: argparse.Namespace) -> int:
 
 
 def _offering_all(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    """Offer files where the metavar says so, and behind a command the stack's options, which its help leaves out."""
+    """Offer files where the metavar is FILE or DIR, and after a command the stack's options, which its help omits."""
     for action in parser._actions:  # noqa: SLF001 - argparse has no other way to read a parser
         if action.metavar in ("FILE", "DIR"):
             action.complete = shtab.FILE  # type: ignore[attr-defined]

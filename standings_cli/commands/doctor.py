@@ -1,4 +1,4 @@
-"""`doctor`: look whether a stack is deployed as it should be, prove its ranks, and save what AWS answers."""
+"""`doctor`: check that a stack is deployed as it should be, prove its ranks, and save what AWS answers."""
 
 import argparse
 import json
@@ -25,7 +25,7 @@ def add(commands: Commands) -> None:
     """Add `doctor`."""
     parser = commands.add(
         "doctor",
-        description="Look whether the stack is deployed as it should be, without changing anything. Each check says "
+        description="Check that the stack is deployed as it should be, without changing anything. Each check says "
         "ok, note or failed; a note is what a parameter or a local AWS explains. With --exercise, also post some 2,000 "
         "events to a board of its own, compare every rank with a sort, and delete the board.",
     )
@@ -84,7 +84,7 @@ _MOST_PAGES: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """Saves shapes of a stack as JSON files in a directory. Only the board of an exercise lends its data."""
+    """Saves shapes of a stack as JSON files in a directory. Only the data of an exercise's board is in them."""
 
     deployed: Deployed
     directory: Path
@@ -102,7 +102,7 @@ class Recording:
             yield from self._save(name, partial(self._error, *request))
 
     def watch(self) -> Iterator[Finding]:
-        """Take note of the end of the stream, before the board of an exercise has events."""
+        """Store where the stream ends, before the board of an exercise has events."""
         client = self.deployed.connection.client("dynamodbstreams")
         stream = self.deployed.tables["ScoresTable"]["LatestStreamArn"]
         try:

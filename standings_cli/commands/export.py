@@ -1,7 +1,7 @@
-"""`export`: write a whole list, as CSV or JSON lines, and record beside the file how far it has come until it is whole.
+"""`export`: write a whole list, as CSV or JSON lines, with a record of the progress until the file is complete.
 
-A page's lines are on the disk before the record counts them. What lies beyond the record, be it whole lines or half of
-one, is cut off and written again: so no line stands in the file twice.
+A page's lines are on the disk before the record counts them. Whatever follows the recorded size is cut off and written
+again, so no line is in the file twice.
 """
 
 import argparse
@@ -72,7 +72,7 @@ def add(commands: Commands) -> None:
         description="Write a whole list: rank, member and score of each member. While scores change, each rank is that "
         "of the moment it was read. A member that was already written is left out if it moves, and one that climbs "
         "past the place that was read is missing: the end says so, with exit status 1 if the list is short.",
-        epilog="Until the file is whole, FILE.exporting records how far it has come: after an interruption, run the "
+        epilog="Until the file is complete, FILE.exporting records the progress: after an interruption, run the "
         "same command again.",
     )
     add_ranking(export)
@@ -185,7 +185,7 @@ def _line(entry: Mapping[str, Any], form: str) -> str:
 
 
 def _members(path: Path, form: str) -> list[str]:
-    """Return the members that stand in the file."""
+    """Return the members that are in the file."""
     try:
         with path.open(encoding="utf-8", newline="") as file:
             rows = csv.DictReader(file, strict=True) if form == "csv" else map(json.loads, file)

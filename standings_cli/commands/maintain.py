@@ -35,8 +35,8 @@ def add(commands: Commands) -> None:
 
     settle = commands.add(
         "settle",
-        epilog="What is settled already is left, but for events that were not sent. Exit status 1 if a period is not "
-        "settled; the reason is printed.",
+        epilog="A settled period stays as it is; only events that were not sent are sent. Exit status 1 if a period is "
+        "not settled; the reason is printed.",
     )
     settle.add_argument("board")
     settle.add_argument("--window", required=True, help="a window that boards.toml settles")

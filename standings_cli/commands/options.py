@@ -1,4 +1,4 @@
-"""Parses a command line: how a command is added, options that commands share, what a mistyped word comes close to."""
+"""Parses a command line: how a command is added, options that commands share, suggestions for a mistyped word."""
 
 import argparse
 import math
@@ -13,7 +13,7 @@ from standings_cli.commands import COMMANDS
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that says what a mistyped command or choice comes close to."""
+    """A parser that suggests the word closest to a mistyped command or choice."""
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:
@@ -67,7 +67,7 @@ def add_stack_options(parser: argparse.ArgumentParser, *, again: bool) -> None:
 
 
 def add_csv(parser: argparse.ArgumentParser) -> None:
-    """Add the option of a list to be printed as CSV."""
+    """Add the option that prints a list as CSV."""
     parser.add_argument("--csv", action="store_true", help="print CSV with a header")
 
 

@@ -33,8 +33,8 @@ with --id it counts once. --wait waits until the event is counted, and prints th
 is refused, the reason, with exit status 1. It asks the API: with a token, that needs the scopes
 standings/read and standings/write, and standings/admin for the reason.
 
-With --set the numbers are what the member's totals shall become: `points=0 --set`. Only metrics with
-aggregate sum can be set so; with last, each event sets the score.
+With --set the numbers are the member's new totals: `points=0 --set`. Only metrics with aggregate sum
+can be set so; with last, each event sets the score.
 
 Files (.gz too; - is standard input):
   --jsonl  Each line is an event, as in docs/reference/events.md. `id` and `at` may be absent.
@@ -43,7 +43,7 @@ Files (.gz too; - is standard input):
            same amount to every row. Amounts are plain numbers (3, -2, 11.25). `at` is RFC 3339, or
            seconds since 1970, or milliseconds (12 digits and more). An empty cell is absent.
 
-A row without `at` happened now, or at --at: totals from elsewhere belong in `all` alone, where
+A row without `at` happened now, or at --at: totals from elsewhere belong only in `all`, where
 --at 2000-01-01T00:00:00Z puts them, and not in today's windows.
 
 A row without `id` gets an id from the file's name (or --source), its content and the count of equal
@@ -73,7 +73,7 @@ def add(commands: Commands) -> None:
     files.add_argument("--csv", metavar="FILE", help="events as CSV with a header")
     parser.add_argument("--id", help="the id of the one event (random)")
     parser.add_argument("--set", action="store_true", help="make the totals of the one event's metrics these numbers")
-    parser.add_argument("--note", metavar="JSON", help='what the one event says of itself: {"video": "v1"}')
+    parser.add_argument("--note", metavar="JSON", help='a JSON object about the one event: {"video": "v1"}')
     parser.add_argument("--at", metavar="TIME", help="when the one event happened, or rows without a time (now)")
     parser.add_argument("--board", help="the board of rows that name none")
     parser.add_argument("--wait", action="store_true", help="wait until the one event is counted; print the rank")

@@ -1,6 +1,6 @@
-"""`profiles`: write the profiles of a file, and record beside it how far it has come.
+"""`profiles`: write the profiles of a file, with a record of the progress.
 
-A profile that is written twice is as if it were written once, so an interruption costs a few requests.
+Writing a profile twice changes nothing, so an interruption costs a few requests.
 """
 
 import argparse
@@ -49,7 +49,7 @@ def read_rows(lines: Lines, *, is_csv: bool) -> Iterator[Row]:
 
 
 def _row(line: int, content: Any, names: list[str] | None) -> Row:
-    """The row of a JSON text, of cells under the header's names, or of what is wrong."""
+    """The row of a JSON text or of cells under the header's names, or its problem."""
     try:
         if isinstance(content, Exception):
             raise content
@@ -82,7 +82,7 @@ FILE (.gz too; - is standard input) is CSV with a header, if its name ends in .c
 member, name, picture, country and data (a JSON object). Otherwise each line is a JSON object such as
 {"member": "u1", "name": "Ada", "country": "DE"}; null removes a field.
 
-Fields that a row does not name stay as they are. FILE.loaded (or --state) records how far it has come: after
+Fields that a row does not name stay as they are. FILE.loaded (or --state) records the progress: after
 an interruption, or once rows were appended, run the same command again.
 """
 
@@ -125,7 +125,7 @@ _BATCH: Final = 64
 
 @dataclass
 class Loading:
-    """Loads a file. The record says how far it has come."""
+    """Loads a file. The record has the progress."""
 
     api: Api
     name: str
@@ -138,7 +138,7 @@ class Loading:
     def load(self) -> None:
         """Write every profile that was not written before.
 
-        A row that is refused is named and passed over. ApiError if the stack does not answer: run it again.
+        A row that is refused is reported and skipped. ApiError if the stack does not answer: run it again.
         """
         with self.record.locked(), Meter(f"loading {self.name}", 1.0) as meter, ThreadPoolExecutor(AT_ONCE) as pool:
             source, lines, rows = self._begin(meter)
@@ -156,7 +156,7 @@ class Loading:
                 meter.move(source.share, f"{self.written:,} profiles")
 
     def _begin(self, meter: Meter) -> tuple[Source, Lines, Iterator[Row]]:
-        """Open the file, and pass over what was loaded before unless that has changed."""
+        """Open the file, and skip what was loaded before unless that has changed."""
         source, lines, rows = self._opened()
         mark = None if self.again else self.record.load(lambda mark: Mark(**mark))
         if mark is None:

@@ -97,7 +97,7 @@ def ranking_path(api: Api, options: argparse.Namespace) -> tuple[tuple[str, ...]
 
 
 def board_status(api: Api, answer: Mapping[str, Any]) -> int:
-    """Return the exit status of an answer. A ranking with nobody may be one of a mistyped board: then that is said."""
+    """Return the exit status of an answer. If nobody is ranked, check whether the board is mistyped, and report it."""
     return OK if answer["total"] else unknown_status(api, answer["board"])
 
 

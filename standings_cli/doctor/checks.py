@@ -1,4 +1,4 @@
-"""Looks whether a stack is deployed as it should be, without changing anything."""
+"""Checks that a stack is deployed as it should be, without changing anything."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -39,7 +39,7 @@ failed: Final = partial(Finding, Verdict.FAILED)
 
 
 def failed_on_aws(deployed: "Deployed", about: str, detail: str) -> Finding:
-    """What asks for something to be done, or a note on a local AWS, which leaves out what the template asks for."""
+    """A failure; on a local AWS a note, since a local AWS leaves out parts of the template."""
     if deployed.connection.is_local:
         return note(about, f"a local AWS may leave it out: {detail}")
     return failed(about, detail)
@@ -102,7 +102,7 @@ def mappings(deployed: Deployed) -> Iterator[Finding]:
 
 
 def recursion(deployed: Deployed) -> Iterator[Finding]:
-    """Lambda lets the announcer, which asks itself for the next look, go on."""
+    """Lambda allows the announcer's loop: it queues its own next look."""
     if ANNOUNCER not in deployed.functions:
         return
     about, name = "the announcer's loop", deployed.resources[ANNOUNCER]
@@ -153,7 +153,7 @@ _WARM: Final = {"WarmWriteUnits": "WriteUnitsPerSecond"}
 
 
 def expiry(deployed: Deployed) -> Iterator[Finding]:
-    """What has ended expires in every table but that of profiles."""
+    """Items expire in every table but Profiles."""
     client = deployed.connection.client("dynamodb")
     for name in _RANKED:
         about = f"expiry of {name}"
@@ -339,7 +339,7 @@ def _age(deployed: Deployed, alarm: Mapping[str, Any]) -> timedelta:
 def _topic(topic: str, found: Mapping[str, Mapping[str, Any]]) -> Finding:
     about = "topic of the alarms"
     if not topic:
-        return note(about, "nobody hears them: deploy with AlarmTopicArn, an SNS topic of yours")
+        return note(about, "they notify nobody: deploy with AlarmTopicArn, an SNS topic of yours")
     if silent := sorted(name for name, alarm in found.items() if not alarm.get("AlarmActions")):
         return failed(about, f"without an action: {', '.join(silent)}: deploy again")
     if disabled := sorted(name for name, alarm in found.items() if not alarm.get("ActionsEnabled", True)):
@@ -370,7 +370,7 @@ def audits(deployed: Deployed) -> Iterator[Finding]:
     about = "scheduled audits"
     schedule = deployed.parameter("AuditSchedule")
     if not schedule:
-        yield note(about, "none, so only who asks learns of drift: deploy with AuditSchedule, such as 'rate(1 hour)'")
+        yield note(about, "none, so drift shows only on request: deploy with AuditSchedule, such as 'rate(1 hour)'")
         return
     (answer,) = deployed.connection.maintenance.answers("audits", {}, "show")
     turns = [turn for turn in (answer["turn"], answer["last"]) if turn is not None]
@@ -399,7 +399,9 @@ def settlements(deployed: Deployed) -> Iterator[Finding]:
     """Where a family of boards settles its periods, the stack can."""
     finding, families = _can(deployed, "settled periods", "settlements", "settles")
     if finding.verdict == Verdict.OK and families and not deployed.parameter("SettleSchedule"):
-        finding = note(finding.about, "only who asks settles them: deploy with SettleSchedule, such as 'rate(1 hour)'")
+        finding = note(
+            finding.about, "they are settled only on request: deploy with SettleSchedule, such as 'rate(1 hour)'"
+        )
     yield finding
 
 
@@ -410,7 +412,7 @@ def announcements(deployed: Deployed) -> Iterator[Finding]:
 
 
 def _can(deployed: Deployed, about: str, task: str, does: str) -> tuple[Finding, str]:
-    """Whether the stack does what `boards.toml` asks for, and the families that ask."""
+    """Whether the stack does what `boards.toml` needs, and the families that need it."""
     (answer,) = deployed.connection.maintenance.answers(task, {}, "show")
     families = ", ".join(answer["families"])
     if families and not answer[does]:
@@ -458,9 +460,9 @@ def look(deployed: Deployed) -> Iterator[Finding]:
         except (ClientError, BotoCoreError, FunctionError, InputError, NoAnswerError) as error:
             is_local = deployed.connection.is_local
             yield (
-                note(about, f"a local AWS cannot tell: {error}")
+                note(about, f"a local AWS cannot answer: {error}")
                 if is_local
                 else failed(about, f"could not look: {error}")
             )
         except KeyError as error:
-            yield failed(about, f"the stack has no {error}: is it a stack of Standings, deployed whole?")
+            yield failed(about, f"the stack has no {error}: is it a stack of Standings, completely deployed?")

@@ -467,4 +467,4 @@ class _Exercise:
         answers = self.tools.connection.maintenance.answers("audit", {"board": self.rules.board})
         if drift := sum(answer["drift"] for answer in answers):
             return failed("audit", f"{drift} differences between rankings and scores: keep the stack as it is, and ask")
-        return ok("audit", "rankings say what scores say")
+        return ok("audit", "rankings agree with scores")

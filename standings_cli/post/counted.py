@@ -1,6 +1,6 @@
-"""Waits until an event is counted and the ranking says so.
+"""Waits until an event is counted and its ranking shows it.
 
-The API says what became of an event. Rankings follow from the stream a moment later.
+The API has the status of an event. Rankings follow from the stream a moment later.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -25,7 +25,7 @@ class RefusedError(Exception):
 
 
 class NotYetError(Exception):
-    """Patience is at its end. The message says what has not happened."""
+    """The wait has timed out. The message says what has not happened."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Waiting:
     chance: Callable[[], float]
 
     def status(self, event_id: str) -> Status | None:
-        """What became of an event; None if nothing is known of it. Raises ApiError and NoAnswerError."""
+        """The status of an event; None if it has none. Raises ApiError and NoAnswerError."""
         try:
             return self.api.read("events", id=event_id)
         except ApiError as error:

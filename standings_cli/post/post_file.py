@@ -1,4 +1,4 @@
-"""Posts the rows of a file, CSV or JSON lines, and records beside it how far the queue has accepted them.
+"""Posts the rows of a file, CSV or JSON lines, and records how far the queue has accepted them.
 
 No amount is ever read as a float.
 """
@@ -53,7 +53,7 @@ def event_text(
 ) -> EventText:
     """Write an event as JSON: fields and metrics in a fixed order, amounts as given. Raises RefusedEvent.
 
-    With `sets`, the amounts are what the totals shall become. `note` is JSON, which is sent as it is.
+    With `sets`, the amounts are the new totals. `note` is JSON, which is sent as it is.
     """
     if not amounts:
         raise RefusedEvent("metrics", "metrics: expected at least one amount, got none")
@@ -262,7 +262,7 @@ SAFE_MS: Final = 29 * 86_400_000  # an older event is not sent again: receipts a
 
 _NO_AT: Final = (
     "rows without `at` count as of now, in the windows of today too; --at TIME gives them one (totals from elsewhere "
-    "belong in `all` alone: --at 2000-01-01T00:00:00Z)"
+    "belong only in `all`: --at 2000-01-01T00:00:00Z)"
 )
 
 
@@ -282,7 +282,7 @@ class FilePosting:
     _before: int = 0
     _posted: int = 0
     _is_half: bool = False  # The last line may still be written
-    _has_told: bool = False  # that rows have no `at`
+    _has_warned: bool = False  # that rows have no `at`
 
     def __post_init__(self) -> None:
         self._source = Source(self.name)
@@ -394,8 +394,8 @@ class FilePosting:
             if row.message is None:
                 say(f"{self.name}:{row.line}: {row.problem}")
             else:
-                if AT_FILLED_IN in row.message.attributes and self.reader.form == "csv" and not self._has_told:
-                    self._has_told = True
+                if AT_FILLED_IN in row.message.attributes and self.reader.form == "csv" and not self._has_warned:
+                    self._has_warned = True
                     say(f"{self.name}:{row.line}: {_NO_AT}")
                 yield row.message, row
 

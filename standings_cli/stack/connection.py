@@ -63,7 +63,7 @@ class Connection:
 
     @property
     def is_local(self) -> bool:
-        """Whether an emulator plays AWS."""
+        """Whether the stack runs on an emulator."""
         return self._endpoint_url is not None
 
     def unsigned(self, method: str, path: str) -> int:

@@ -1,4 +1,4 @@
-"""What goes wrong with a stack, what to do about it, and how long to wait before another attempt.
+"""Errors of a stack, and what to do about them.
 
 Nothing here needs AWS's packages, which take longer to import than all the rest.
 """
@@ -58,7 +58,7 @@ _MOST: Final = 1_000  # the most boards that the API answers at once
 
 
 def unknown_board(api: "Api", board: str) -> str | None:
-    """Return that a board has had no event, and what may be meant; None if it has had one."""
+    """Return the problem that a board has had no event, with a suggestion; None if it has had one."""
     first = api.read("boards", prefix=board, limit=1)["boards"]
     if first and first[0]["board"] == board:
         return None

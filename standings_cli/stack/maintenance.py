@@ -34,11 +34,11 @@ class Maintenance:
     chance: Callable[[], float] = random.random
 
     def answers(self, task: str, arguments: Mapping[str, Any], action: str | None = None) -> Iterator[dict[str, Any]]:
-        """Call the function until the task is done, and return each answer. A list is called for once.
+        """Call the function until the task is done, and return each answer. For a list it is called once.
 
         `action` names the part of the task to do, such as `replay`. Arguments that are None are left out. While the
         store is unavailable the call is tried again, six times in a row at most. Raises FunctionError, and InputError
-        for what the function calls a mistake.
+        for a mistake in the arguments.
         """
         remaining = {name: value for name, value in arguments.items() if value is not None}
         while True:
