@@ -70,7 +70,7 @@ def select(question: Question, position_of: Callable[[int], int], nodes: dict[Pa
         selected = tiers.select(position, counters_at)
         if selected is not None:
             break
-        # A member moved between two question. Start again from the root.
+        # A member moved between two reads. Start again from the root.
         nodes.clear()
     return selected
 

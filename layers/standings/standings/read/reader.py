@@ -128,7 +128,7 @@ class Request:
         return question
 
     def about(self, ranking: Ranking, method: Method, shared: int = 1) -> "Question":
-        """A question about a ranking, in the generation that it has. `shared` questions split the request's limits evenly."""
+        """A question about a ranking, in its generation. `shared` questions split the request's limits evenly."""
         return Question(self, ranking, method, self._reader.shards, self._reader.limits.shared(shared))
 
     def readable(self, ranking: Ranking) -> Ranking | None:

@@ -59,7 +59,7 @@ class Purging:
     def purge(self, board: str, codes: Iterable[str], generation: int, over: Callable[[], bool]) -> bool:
         """Purge a generation of a board; False if `over` says that the time is over before the end."""
         for code in sorted(codes):
-            # The other windows have no lists beside their rankings.
+            # The other windows have no lists in addition to their rankings.
             purge_lists = _window(code).of_kind(lambda *_: True, self._purge_lists)
             if not purge_lists(board, code, generation, over):
                 return False
