@@ -76,7 +76,7 @@ P = TypeVar("P", bound=Position)
 
 
 class Positions(_VersionedJson, Generic[P]):
-    """The one record of a schedule; `position` makes it of what is stored. Methods may raise StoreUnavailableError."""
+    """The one record of a schedule; `position` decodes it. Methods may raise StoreUnavailableError."""
 
     def __init__(self, client: DynamoDBClient, table: str, key: str, position: Callable[..., P]) -> None:
         super().__init__(client, table)
@@ -93,6 +93,6 @@ class Positions(_VersionedJson, Generic[P]):
 
 
 def audit_position(**content: Any) -> AuditPosition:
-    """The record of audits, of what is stored."""
+    """The record of audits, decoded."""
     tallies = {name: Tally(**content[name]) for name in ("turn", "last") if content.get(name) is not None}
     return AuditPosition(**{**content, **tallies})
