@@ -221,20 +221,24 @@ def _drop(connection: Connection, options: argparse.Namespace) -> int:
         f"Delete the refused messages of {number(len(ids))} ids for good? Type drop: ", "drop", "nothing was deleted"
     ):
         return DIFFERS
-    (answer,) = connection.maintenance.answers("dead_letters", {"ids": ids}, "delete")
-    missing = ", ".join(answer["missing"])
-    if options.json:
-        print(as_json(answer))
-    else:
-        print(f"{number(answer['deleted'])} deleted")
-        for problem in answer["problems"]:
+    deleted, missing, failed = 0, set(ids), False
+    for answer in connection.maintenance.answers("dead_letters", {"ids": ids}, "delete"):
+        deleted += answer["deleted"]
+        missing &= set(answer["missing"])
+        failed = failed or bool(answer["problems"])
+        if options.json:
+            print(as_json(answer))
+        for problem in [] if options.json else answer["problems"]:
             print("   ", shown(f"{problem['id']} {problem['why']}"))
+        if not answer["done"] and not answer["deleted"]:
+            break  # The next call would look at the same messages
+    if not options.json:
+        print(f"{number(deleted)} deleted")
         if missing:
-            say(
-                answer["why"]
-                or shown(f"no message or event there has the id {missing}: `standings dlq list` shows all")
-            )
-    return DIFFERS if missing or answer["problems"] else OK
+            unseen, then = ("", "`standings dlq list` shows all") if answer["done"] else (" seen", "run it again later")
+            names = ", ".join(sorted(missing))
+            say(answer["why"] or shown(f"no message or event{unseen} there has the id {names}: {then}"))
+    return DIFFERS if missing or failed else OK
 
 
 def _print_list(answer: Mapping[str, Any]) -> None:

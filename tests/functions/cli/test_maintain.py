@@ -11,9 +11,7 @@ import orjson
 import pytest
 
 from standings.client.errors import StackError
-from standings.maintain import settlements
-from standings.project.commits import one_by_one
-from standings.wiring import projector
+from standings.maintain import failures, settlements
 from standings_cli.__main__ import parser
 from standings_cli.stack.connection import Connection
 from standings_cli.terminal import DIFFERS, OK, UNREACHABLE, WRONG
@@ -24,11 +22,6 @@ from tests.support.builders.settling.leagues import DAY, FINAL, lose_a_row, play
 from tests.support.cli.command_line import Run
 
 BOARDS = leagues.BOARDS
-
-
-@pytest.fixture(autouse=True)
-def _one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(projector, "run_parallel", lambda: one_by_one)
 
 
 @pytest.fixture
@@ -66,6 +59,15 @@ def test_parked_records(stack: Stack, run: Run) -> None:
     assert "no bucket\n    1 records: b m0" in run("parked list").out
     assert run("parked replay") == (OK, "1 placed, 1 removed, 0 left\n", "")
     assert stack.bucket.objects == {}
+
+
+def test_a_drop_that_could_not_look_at_every_message_does_not_say_that_none_is_there(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(failures, "MAX_HELD", 0)
+    ran = run("dlq drop x --yes")
+    assert (ran.status, ran.out) == (DIFFERS, "0 deleted\n")
+    assert ran.err == "no message or event seen there has the id x: run it again later\n"
 
 
 @pytest.mark.usefixtures("members")
