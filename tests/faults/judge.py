@@ -52,7 +52,7 @@ class Sent:
     good: bool = True
     notes: Mapping[tuple[str, str], Any] = field(default_factory=dict)
     sets: Collection[tuple[str, str]] = ()
-    """The pairs of board and member whose amounts are what their totals shall become."""
+    """The pairs of board and member whose amounts are their new totals."""
 
 
 @dataclass(frozen=True)

@@ -91,7 +91,7 @@ class Rig:
         """Send an event through the writer.
 
         `more` may hold the event's `id`, its time `at`, and the time `received` at which its message was first
-        received, both in milliseconds. With `sets`, the points are what the total shall become.
+        received, both in milliseconds. With `sets`, the points are the new total.
         """
         number = next(self.numbers)
         at = more.get("at", stack.clock())

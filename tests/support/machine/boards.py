@@ -168,7 +168,7 @@ class Sent:
     lists_boards: bool = False
     """Whether updates that are equal but for their boards are written as one, with a list of boards."""
     sets: bool = False
-    """Whether the amounts are what the totals shall become."""
+    """Whether the amounts are new totals."""
 
     @property
     def members(self) -> set[str]:
