@@ -16,6 +16,8 @@ from tests.support.machine.boards import BERLIN, Board
 from tests.support.oracle.comparing import compare_every_read
 from tests.support.oracle.model import BoardModel, Calendar, Metric
 
+pytestmark = pytest.mark.xdist_group("comparing")  # One comparison of all reads serves every test
+
 NOW = datetime(2026, 10, 25, 12, 30, tzinfo=UTC)
 METRICS = {
     "points": Metric(precision=2, ties="first", windows=("all", "day", "last-3-days", "hour")),
@@ -76,13 +78,14 @@ def compare(board: tuple[Stack, BoardModel], spoil: Spoil) -> None:
         compare_every_read(cast("Stack", Spoiled(stack, spoil)), model, "b", NOW, random.Random(seed))
 
 
-def test_what_the_product_says_is_exact(board: tuple[Stack, BoardModel]) -> None:
-    compare(board, lambda _path, _answer: None)
-
-
 Field = tuple[str, ...]
 """The names that lead to a field of an answer: `("entries", "rank")`."""
 READS: Final = ("page", "rank", "ranks", "history", "percentile", "distribution", "member")
+
+
+def read_of(path: str) -> str:
+    last = path.rpartition("/")[2]
+    return last if last in READS else "page"
 
 
 def places(value: Any, names: Field = ()) -> Iterator[tuple[Field, Any, Any]]:
@@ -101,23 +104,33 @@ def other(value: Any) -> Any:
     return 7 if value is None else None
 
 
-@pytest.mark.parametrize("read", READS)
-def test_another_value_in_any_field_is_noticed(board: tuple[Stack, BoardModel], read: str) -> None:
-    def asked(path: str) -> bool:
-        last = path.rpartition("/")[2]
-        return (last if last in READS else "page") == read
+def fields_in(answer: dict[str, Any]) -> Iterator[tuple[Field, Any, Any]]:
+    """Yield each place in an answer that has a name. Of a problem only the type is compared."""
+    for names, holder, key in list(places(answer)):
+        if isinstance(key, str) and ("type" not in answer or key == "type"):
+            yield names, holder, key
 
+
+@pytest.fixture(scope="module")
+def fields(board: tuple[Stack, BoardModel]) -> dict[str, set[Field]]:
+    """Compare the product's own answers, which are exact, and return their fields by read."""
+    seen: dict[str, set[Field]] = {read: set() for read in READS}
+    compare(board, lambda path, answer: seen[read_of(path)].update(names for names, _, _ in fields_in(answer)))
+    return seen
+
+
+# Members are compared last, so it takes long until one is wrong.
+@pytest.mark.parametrize("read", [*READS[:-1], pytest.param(READS[-1], marks=pytest.mark.thorough)])
+def test_another_value_in_any_field_is_noticed(
+    board: tuple[Stack, BoardModel], fields: dict[str, set[Field]], read: str
+) -> None:
     def spoil(field: Field, path: str, answer: dict[str, Any]) -> None:
-        for names, holder, key in list(places(answer)) if asked(path) else ():
-            # Of a problem only the type is compared.
-            if isinstance(key, str) and ("type" not in answer or key == "type"):
-                seen.add(names)
-                if names == field:
-                    holder[key] = other(holder[key])
+        for names, holder, key in fields_in(answer) if read_of(path) == read else ():
+            if names == field:
+                holder[key] = other(holder[key])
 
-    seen = set[Field]()
-    compare(board, partial(spoil, ()))
-    for field in sorted(seen):
+    assert len(fields[read]) > 1
+    for field in sorted(fields[read]):
         # A value of another type may not even be comparable.
         with pytest.raises((AssertionError, KeyError, TypeError)):
             compare(board, partial(spoil, field))
