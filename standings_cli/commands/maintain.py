@@ -225,20 +225,21 @@ def _drop(connection: Connection, options: argparse.Namespace) -> int:
     for answer in connection.maintenance.answers("dead_letters", {"ids": ids}, "delete"):
         deleted += answer["deleted"]
         missing &= set(answer["missing"])
-        failed = failed or bool(answer["problems"])
+        failed = bool(answer["problems"])
         if options.json:
             print(as_json(answer))
         for problem in [] if options.json else answer["problems"]:
             print("   ", shown(f"{problem['id']} {problem['why']}"))
         if not answer["done"] and not answer["deleted"]:
-            break  # The next call would look at the same messages
+            break  # A call that could not look at every message and deletes none could follow for ever
     if not options.json:
         print(f"{number(deleted)} deleted")
-        if missing:
-            unseen, then = ("", "`standings dlq list` shows all") if answer["done"] else (" seen", "run it again later")
+        if not answer["done"]:
+            say(answer["why"] or "not every message was looked at: run the same command again later")
+        elif missing:
             names = ", ".join(sorted(missing))
-            say(answer["why"] or shown(f"no message or event{unseen} there has the id {names}: {then}"))
-    return DIFFERS if missing or failed else OK
+            say(shown(f"no message or event there has the id {names}: `standings dlq list` shows all"))
+    return DIFFERS if missing or failed or not answer["done"] else OK
 
 
 def _print_list(answer: Mapping[str, Any]) -> None:

@@ -61,7 +61,10 @@ class Addition(NamedTuple):
 
 
 class Rewrite(NamedTuple):
-    """Replaces the image of version `seen` (optimistic concurrency; None: no item). Only checks one of that version."""
+    """Replaces the image of version `seen` (optimistic concurrency; None: no item).
+
+    If `image` has the version `seen` itself, it is not written: the store only checks that it is still there.
+    """
 
     image: Image
     seen: int | None

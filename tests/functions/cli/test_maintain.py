@@ -67,7 +67,7 @@ def test_a_drop_that_could_not_look_at_every_message_does_not_say_that_none_is_t
     monkeypatch.setattr(failures, "MAX_HELD", 0)
     ran = run("dlq drop x --yes")
     assert (ran.status, ran.out) == (DIFFERS, "0 deleted\n")
-    assert ran.err == "no message or event seen there has the id x: run it again later\n"
+    assert ran.err == "not every message was looked at: run the same command again later\n"
 
 
 @pytest.mark.usefixtures("members")

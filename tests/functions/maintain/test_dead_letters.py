@@ -225,6 +225,12 @@ def test_when_it_was_first_received_outlives_every_refusal(stack: Stack) -> None
     assert left["problems"][0]["why"] == letters(stack)[0]["problem"] == TOO_OLD
 
 
+@pytest.mark.parametrize("said", ["soon", str(int(NOW.timestamp() * 1000) + DAY)])
+def test_a_producer_cannot_say_that_it_was_first_received_later(stack: Stack, said: str) -> None:
+    post(stack, event("1", x=1), attributes={"first_received": {"StringValue": said, "DataType": "Number"}})
+    assert first_received(stack.dead_letters.messages[0]) == stack.clock()
+
+
 def test_what_was_received_too_often_is_replayed_with_the_time_it_was_sent(stack: Stack) -> None:
     sent_at = stack.clock()
     stack.activity.messages.append({"MessageBody": orjson.dumps(event("1")).decode(), "MessageAttributes": {}})
@@ -278,6 +284,14 @@ def test_a_body_without_room_even_for_its_age_is_shown_and_stays(stack: Stack) -
     assert "too large" in replayed["problems"][0]["why"]
 
 
+def test_a_body_with_room_for_some_of_its_reason_stays_in_the_message(stack: Stack) -> None:
+    with A_BUG:
+        post(stack, large(50))
+    (message,) = stack.dead_letters.messages
+    assert (message["MessageBody"], stack.bucket.objects) == (large(50), {})
+    assert len(message["MessageAttributes"]["reason"]["StringValue"]) == 5
+
+
 @pytest.mark.parametrize("gone", [False, True])
 def test_a_body_that_was_kept_whole_comes_back(stack: Stack, gone: bool) -> None:
     with A_BUG:
@@ -294,10 +308,12 @@ def test_a_body_that_was_kept_whole_comes_back(stack: Stack, gone: bool) -> None
     assert (total(stack), stack.dead_letters.messages) == ({"m": 3}, [])
 
 
-def test_a_producer_cannot_name_the_object_that_goes_with_its_message(stack: Stack) -> None:
-    key = "parked/1795256100000.json"
+@pytest.mark.parametrize(
+    ("key", "names"), [("parked/1795256100000.json", True), ("refused/another.json", False), ("refused/a/b.json", True)]
+)
+def test_a_producer_cannot_name_the_object_that_goes_with_its_message(stack: Stack, key: str, names: bool) -> None:
     stack.bucket.objects[key] = b"{}"
-    body = f'{{"body":"kept whole in s3://failures/{key}"}}'
+    body = f'{{"body":"kept whole in s3://failures/{key}"}}' if names else "{}"
     post(stack, body, attributes={"kept_in": {"StringValue": key, "DataType": "String"}})
     (shown,) = letters(stack)
     assert shown.get("kept_in") is None

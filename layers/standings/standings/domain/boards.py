@@ -161,7 +161,7 @@ class Metric:
         return self.aggregate == "sum" and not self.ties_by_instant
 
     def is_beyond_limits(self, units: int) -> bool:
-        """Whether an amount is outside `least` and `most`."""
+        """Whether an amount, or a change by a total that is set, is outside `least` and `most`."""
         return (self.least is not None and units < self.least) or (self.most is not None and units > self.most)
 
     def window(self, name: str) -> Window | None:

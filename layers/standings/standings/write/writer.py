@@ -289,7 +289,8 @@ class _Transaction:
     message_of: Mapping[str, QueueMessage]
     result: WriteResult
     images: dict[MemberKey, Image | None] = field(default_factory=dict)
-    # Items whose image was read consistently. No event is refused because of the others, which may be old.
+    # Items whose image was read consistently, or came back with a condition that failed. Other images may be old: no
+    # event is refused because of them.
     certain: set[MemberKey] = field(default_factory=set)
     # Items for whose events the receipts were read after the certain image: duplicates are gone.
     checked: set[MemberKey] = field(default_factory=set)

@@ -230,7 +230,7 @@ def query_items(client: DynamoDBClient, limit: int, *request: Any, **options: An
 
 
 def on_places(table: str, partition: str, condition: str = "", **keys: str) -> dict[str, Any]:
-    """The arguments of `query` for a partition of the sorted index: `on_places(…, " AND s > :key", key="1 u1")`."""
+    """The arguments of `query` for a partition of the sorted index: `on_places(…, " AND s > :key", key="MvIu1")`."""
     values = {f":{name}": {"S": key} for name, key in {"r": partition, **keys}.items()}
     return {"table": table, "condition": f"r = :r{condition}", "values": values, "IndexName": PLACES}
 
