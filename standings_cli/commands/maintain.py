@@ -231,7 +231,7 @@ def _drop(connection: Connection, options: argparse.Namespace) -> int:
         for problem in [] if options.json else answer["problems"]:
             print("   ", shown(f"{problem['id']} {problem['why']}"))
         if not answer["done"] and not answer["deleted"]:
-            break  # A call that could not look at every message and deletes none could follow for ever
+            break  # Calls that delete nothing could go on for ever
     if not options.json:
         print(f"{number(deleted)} deleted")
         if not answer["done"]:

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from standings.project.commits import one_by_one
-from standings.wiring import projector
 from standings_cli.doctor import exercise
 from standings_cli.doctor.checks import Finding, Verdict
 from standings_cli.doctor.exercise import Tools
@@ -71,7 +69,6 @@ class Trial:
 
 @pytest.fixture
 def trial(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> Iterator[Trial]:
-    monkeypatch.setattr(projector, "run_parallel", lambda: one_by_one)
     monkeypatch.setattr(exercise, "EVENTS", 50)
     monkeypatch.setattr(exercise, "PROBES", 3)
     monkeypatch.setattr(exercise, "PATIENCE_S", 4.0)

@@ -239,7 +239,8 @@ def test_who_cannot_show_a_certificate_is_asked_once() -> None:
         thread.start()
         api = Api(f"https://127.0.0.1:{server.getsockname()[1]}", Transport(), sleep=naps.append)
         with pytest.raises(
-            NoAnswerError, match=r"no answer from https://.*WRONG_VERSION_NUMBER.*certificates are checked by those in"
+            NoAnswerError,
+            match=r"no answer from https://.*WRONG_VERSION_NUMBER.*the trusted certificates are those of",
         ):
             api.read("boards")
         thread.join()

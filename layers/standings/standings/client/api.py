@@ -57,7 +57,7 @@ class Transport:
             return request(method, url, body=data or None, headers=headers, redirect=False, retries=False)
         except SSLError as error:
             where = self._trusted or "the system"
-            advice = f"certificates are checked by those in {where}: set AWS_CA_BUNDLE to a file of others (PEM)"
+            advice = f"the trusted certificates are those of {where}: set AWS_CA_BUNDLE to a file of others (PEM)"
             raise NoAnswerError(f"no answer from {url}: {error}; {advice}", is_temporary=False) from error
         except HTTPError as error:
             is_mistake = isinstance(error, LocationValueError)
