@@ -1,7 +1,8 @@
-"""Reads files of rows, and continues after an interruption: a record next to a file has a command's progress.
+"""Reads files of rows, and keeps a command's progress in a record next to the file: the command continues from there.
 
-A record is a JSON object. Its `target` is the stack or list, so that nobody continues with another one. The rest is the
-place, such as {"target": "https://…", "mark": {"line": 40, "rows": 39, "wrong": 0, "digest": "9f…"}}.
+A record is a JSON object: {"target": "https://…", "mark": {"line": 40, "rows": 39, "wrong": 0, "digest": "9f…"}}.
+`target` is the queue, API or ranking of the first run, so that nobody continues with another one. The rest is the
+place at which the next run begins.
 """
 
 import csv
@@ -31,14 +32,17 @@ _HALF: Final = "the last line has no line end, so it may be half-written: end it
 
 @dataclass
 class Source:
-    """A file, packed or not, or standard input. `position` of its `size` bytes have been read."""
+    """A file, or standard input: `Source("runs.csv.gz")`, `Source("-")`. `position` of its `size` bytes have been read.
+
+    A name that ends in `.gz` is a file packed with gzip, whose bytes are counted as they are on disk.
+    """
 
     name: str
     position: int = 0
     size: int | None = None
 
     def lines(self) -> Iterator[bytes]:
-        """Return the lines from the start. Raises InputError if they cannot be read."""
+        """Yield the lines from the start, each with its line end. Raises InputError if the file cannot be read."""
         try:
             if self.name == STDIN:
                 yield from sys.stdin.buffer
@@ -58,12 +62,12 @@ class Source:
 
     @property
     def share(self) -> float:
-        """The share that has been read; 0 if the size is unknown."""
+        """The share that has been read, from 0 to 1; 0 if the size is unknown."""
         return self.position / self.size if self.size else 0.0
 
 
 class Mark(NamedTuple):
-    """A place after a row: the lines, rows and wrong rows up to it, and a digest of all of them."""
+    """A place after a row: `Mark(40, 39, 0, "9f…")` is 40 lines, 39 rows, none of them wrong, and the lines' digest."""
 
     line: int = 0
     rows: int = 0
@@ -72,11 +76,15 @@ class Mark(NamedTuple):
 
 
 class HalfLineError(Exception):
-    """The last line of a file that may grow has no line end."""
+    """The last line of a file that may grow has no line end, so somebody may still be writing it."""
 
 
 class Lines:
-    """Decoded lines, their number, and a digest of `settings` and the lines so far without their line ends."""
+    """Decodes the lines of a stream: `for number, text in Lines(file, "jsonl").texts()`.
+
+    `number` counts the lines so far. `digest` is that of `settings` and of these lines without their line ends: two
+    runs that have the same number and digest have read the same lines in the same way.
+    """
 
     def __init__(self, stream: Iterable[bytes], settings: str, *, may_grow: bool = False) -> None:
         self._stream = iter(stream)
@@ -96,11 +104,11 @@ class Lines:
         return self._pass(line).decode().removeprefix("\ufeff" if self.number == 1 else "")
 
     def mark(self, rows: int, wrong: int) -> Mark:
-        """Return the place after the last line that was read, with so many rows up to it."""
+        """The place after the last line that was read, with so many rows and wrong rows up to it."""
         return Mark(self.number, rows, wrong, self.digest.hexdigest())
 
     def texts(self) -> Iterator[tuple[int, str | Exception]]:
-        """Yield each line that is not empty: its number, and its text or what is wrong with it."""
+        """Yield each line that is not empty: `(3, '{"member": "u1"}')`, or `(3, UnicodeDecodeError(…))`."""
         while True:
             try:
                 if text := next(self).strip(" \t\r\n"):
@@ -111,7 +119,11 @@ class Lines:
                 yield self.number, error
 
     def table(self) -> tuple[list[str], Iterator[tuple[int, list[str] | Exception]]]:
-        """Return the header of CSV, and each row as in `records`, but for empty ones. InputError without a header."""
+        """The header of CSV, and each row that is not empty: `["member", "name"]`, then `(2, ["u1", "Ada"])`.
+
+        A row with more or fewer cells than the header is a csv.Error; other errors are those of `records`. InputError
+        if the header cannot be read.
+        """
         records = self.records()
         _, names = next(records, (1, list[str]()))
         if isinstance(names, Exception):
@@ -125,11 +137,12 @@ class Lines:
         return names, ((line, checked(cells)) for line, cells in records if cells)
 
     def records(self) -> Iterator[tuple[int, list[str] | Exception]]:
-        """Yield each record of CSV: its first line, and its cells or what is wrong with it.
+        """Yield each record of CSV: the number of its first line, and its cells or what is wrong with it.
 
-        A record that cannot be read ends at its first line, and so does one of several lines that has not as many cells
-        as the first record: its quote was never closed, and would swallow the rows behind it. HalfLineError is the
-        last, for a line that may be half of one. The lines before it are all that was read.
+        A wrong record of several lines ends at its first line, and reading goes on with the next: its quote was never
+        closed, and would swallow the rows after it. A record of several lines is wrong if it cannot be read, or has
+        another number of cells than the first record. HalfLineError comes last, for a line that somebody may still be
+        writing: it does not count as read.
         """
         width = None
         while True:
@@ -166,7 +179,11 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """The record of a command's work (`of`) for a target; `option` names another file. Standard input has no record."""
+    """The record of a command's progress: `Record(Path("runs.csv.posted"), "posted rows", "https://sqs…/queue")`.
+
+    `of` says what is recorded, `target` for which queue, API or ranking, `option` how to name another file. Without a
+    `path` (standard input) nothing is recorded.
+    """
 
     path: Path | None
     of: str
@@ -174,9 +191,9 @@ class Record:
     option: str = "--state"
 
     def load(self, place: Callable[..., _T], *, again: bool = False) -> _T | None:
-        """Return the place, made from the names in the record; None if there is no record.
+        """The place, made by calling `place` with the record's values by name; None if there is no record.
 
-        InputError for another file, and for a record of another target. With `again` these are as good as none.
+        InputError for another file, and for a record of another target; with `again` None.
         """
         if self.path is None:
             return None
@@ -196,7 +213,7 @@ class Record:
         raise InputError(f"{self.path}: expected a record of {self.of}{got} --again starts over")
 
     def save(self, place: Mapping[str, Any]) -> None:
-        """Write the place. After a crash the file holds this one or the one before. Raises InputError."""
+        """Write the place. After a crash the file holds this one or the one before. InputError if it cannot."""
         if self.path is None:
             return
         new = self.path.with_name(f"{self.path.name}.new")
@@ -207,13 +224,13 @@ class Record:
             raise self._unusable(error) from error
 
     def remove(self) -> None:
-        """Remove the record: the work is whole."""
+        """Remove the record, once the work is done."""
         if self.path is not None:
             self.path.unlink()
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep the record for this run alone. InputError if another run has it. The lock ends with the process."""
+        """Lock the record for this run. InputError if another run has locked it. The lock ends with the process."""
         if fcntl is None or self.path is None:
             yield
             return

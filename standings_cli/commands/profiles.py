@@ -1,6 +1,6 @@
-"""`profiles`: write the profiles of a file, with a record of the progress.
+"""`profiles load`: writes the profiles of a file, with a record of the progress.
 
-Writing a profile twice changes nothing, so an interruption costs a few requests.
+Writing a profile twice changes nothing. So after an interruption, a few rows are written again.
 """
 
 import argparse
@@ -23,11 +23,14 @@ from standings_cli.stack.errors import InputError
 from standings_cli.terminal import DIFFERS, OK, Meter, as_json, say
 
 FIELDS: Final = ("name", "picture", "country", "data")
-"""The fields of a profile. An empty cell of a CSV file is absent; `null` in JSON removes the field."""
+"""The fields of a profile. An empty cell of a CSV file leaves the field as it is; `null` in JSON removes it."""
 
 
 class Row(NamedTuple):
-    """A row: its first line, its member and fields, or the problem with it. One that `is_half` may still be written."""
+    """A row: `Row(2, "u1", {"name": "Ada"})`, or `Row(2, "", {}, "member: is missing")`. `line` is its first line.
+
+    `is_half`: the line has no line end, so somebody may still be writing it.
+    """
 
     line: int
     member: str
@@ -37,7 +40,7 @@ class Row(NamedTuple):
 
 
 def read_rows(lines: Lines, *, is_csv: bool) -> Iterator[Row]:
-    """The rows of a file, in order. InputError for a wrong header."""
+    """The rows of a file, in order; a wrong row has a `problem`. InputError for a wrong header of CSV."""
     if not is_csv:
         yield from (_row(line, text, None) for line, text in lines.texts())
         return
@@ -49,7 +52,7 @@ def read_rows(lines: Lines, *, is_csv: bool) -> Iterator[Row]:
 
 
 def _row(line: int, content: Any, names: list[str] | None) -> Row:
-    """The row of a JSON text or of cells under the header's names, or its problem."""
+    """The row of a JSON text, or of cells of CSV under the header's `names`. An exception as content is its problem."""
     try:
         if isinstance(content, Exception):
             raise content
@@ -82,24 +85,25 @@ FILE (.gz too; - is standard input) is CSV with a header, if its name ends in .c
 member, name, picture, country and data (a JSON object). Otherwise each line is a JSON object such as
 {"member": "u1", "name": "Ada", "country": "DE"}; null removes a field.
 
-Fields that a row does not name stay as they are. FILE.loaded (or --state) records the progress: after
-an interruption, or once rows were appended, run the same command again.
+Fields that a row does not name, and empty cells, stay as they are in the profile. A row that is refused
+is named and skipped. FILE.loaded (or --state) records the progress: after an interruption, or once rows
+were appended, run the same command again.
 """
 
 
 def add(commands: Commands) -> None:
-    """Add the commands about profiles."""
+    """Add the command `profiles load`."""
     actions = commands.group("profiles")
     load = actions.add(
         "load",
-        help="write the profiles of a file",
+        help="write the profiles that a file holds, a member in each row",
         epilog=_EXPLANATION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     load.add_argument("file", metavar="FILE")
     load.add_argument("--csv", action="store_true", help="the file is CSV, whatever its name")
-    load.add_argument("--state", metavar="FILE", help="where to record what is loaded (FILE.loaded)")
-    load.add_argument("--again", action="store_true", help="load all rows, even those that were loaded before")
+    load.add_argument("--state", metavar="FILE", help="where to record the progress (FILE.loaded)")
+    load.add_argument("--again", action="store_true", help="write all rows, also those that were written before")
     load.set_defaults(do=_load)
 
 
@@ -125,7 +129,10 @@ _BATCH: Final = 64
 
 @dataclass
 class Loading:
-    """Loads a file. The record has the progress."""
+    """Writes the profiles of a file: `Loading(api, "people.csv", True, record).load()`. `record` has the progress.
+
+    `again` ignores the record. `written` and `wrong` count rows, `wrong` also those of the runs before.
+    """
 
     api: Api
     name: str
@@ -138,7 +145,8 @@ class Loading:
     def load(self) -> None:
         """Write every profile that was not written before.
 
-        A row that is refused is reported and skipped. ApiError if the stack does not answer: run it again.
+        A row that is refused is named and skipped. ApiError if the stack fails or does not allow it, NoAnswerError if
+        it does not answer: the same command continues.
         """
         with self.record.locked(), Meter(f"loading {self.name}", 1.0) as meter, ThreadPoolExecutor(AT_ONCE) as pool:
             source, lines, rows = self._begin(meter)
@@ -156,7 +164,7 @@ class Loading:
                 meter.move(source.share, f"{self.written:,} profiles")
 
     def _begin(self, meter: Meter) -> tuple[Source, Lines, Iterator[Row]]:
-        """Open the file, and skip what was loaded before unless that has changed."""
+        """Open the file, and skip the lines that were loaded before, unless these have changed."""
         source, lines, rows = self._opened()
         mark = None if self.again else self.record.load(lambda mark: Mark(**mark))
         if mark is None:
@@ -177,7 +185,7 @@ class Loading:
         return source, lines, read_rows(lines, is_csv=self.is_csv)
 
     def _refused(self, rows: list[Row]) -> list[tuple[int, str]]:
-        """Write rows one after the other, and return the lines of those that cannot be, with the reasons."""
+        """Write rows one after the other. Returns the lines of the refused ones, with the reasons."""
         return [(row.line, problem) for row in rows if (problem := row.problem or self._problem(row))]
 
     def _problem(self, row: Row) -> str:

@@ -1,6 +1,6 @@
 """Exercises a stack: posts events, compares every rank with a sort, replays a dead letter, audits, and cleans up.
 
-The sort uses no code of the product.
+The sort uses no code of the product. So it has its own rules of periods, aggregates and ties.
 """
 
 import json
@@ -30,7 +30,10 @@ _HOUR: Final = timedelta(hours=1)
 
 
 class Metric(NamedTuple):
-    """What a metric of the board counts, and the windows in which it ranks."""
+    """A metric of the board: `Metric("points", "sum", True, ("all", "day"), -inf, inf)`.
+
+    It ranks in `windows`, and allows amounts from `least` to `most`.
+    """
 
     name: str
     aggregate: str
@@ -40,12 +43,12 @@ class Metric(NamedTuple):
     most: float
 
     def within(self, amount: int) -> int:
-        """The whole number nearest to an amount that the metric's limits allow."""
+        """The whole number within the metric's limits that is nearest to an amount: of 100, 20 if `most` is 20.5."""
         return int(min(max(amount, self.least), self.most))
 
 
 class Season(NamedTuple):
-    """A season, from its first day to the first that no longer belongs to it."""
+    """A season: `Season("november", date(2026, 11, 1), date(2026, 12, 1))`. `ends` is the first day after it."""
 
     name: str
     starts: date
@@ -53,7 +56,11 @@ class Season(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """The rules of a board. Events of the last `late` count in every period that they fall in."""
+    """The rules of a board: `Rules("doctor-1", ZoneInfo("Europe/Berlin"), 0, timedelta(days=7), True, (…), ())`.
+
+    `week_start` is 0 for Monday. Events that are at most `late` old count in every period that contains them. A board
+    that `is_open` takes events of members who are not registered.
+    """
 
     board: str
     timezone: ZoneInfo
@@ -65,7 +72,7 @@ class Rules(NamedTuple):
 
 
 def rules_of(answer: Mapping[str, Any]) -> Rules:
-    """The rules in an answer of the API."""
+    """The rules in the answer of `GET /boards/{board}`."""
     metrics = tuple(
         Metric(
             one["metric"],
@@ -87,7 +94,10 @@ def rules_of(answer: Mapping[str, Any]) -> Rules:
 
 
 class Event(NamedTuple):
-    """What an event adds to each metric of its members: a whole number, or the nearest that the metric takes."""
+    """An event: `Event("doctor-1-7", datetime(…), ("member-3",), 50)`.
+
+    Each of its members gets `amount` in every metric, or the nearest whole number that the metric's limits allow.
+    """
 
     id: str
     at: datetime
@@ -96,7 +106,7 @@ class Event(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """A member's rank and score."""
+    """A member's rank and score: `Standing(41, "member-3", 303)`."""
 
     rank: int
     member: str
@@ -104,7 +114,10 @@ class Standing(NamedTuple):
 
 
 class Period(NamedTuple):
-    """A period: its name in `?period=`, its first instant, and the first after it."""
+    """A period: its name in `?period=` (None for that of `all`), its first instant, and the first after it.
+
+    21 November in Berlin is `Period("2026-11-21", datetime(2026, 11, 20, 23), datetime(2026, 11, 21, 23))`, in UTC.
+    """
 
     label: str | None
     first: datetime
@@ -112,7 +125,10 @@ class Period(NamedTuple):
 
 
 def period_of(window: str, at: datetime, rules: Rules) -> Period | None:
-    """A window's period at a time; None between two seasons."""
+    """The period of a window, such as `day`, that contains an instant. None between two seasons.
+
+    For a rolling window it is the one whose last bucket contains the instant. ValueError for an unknown window.
+    """
     if window == "all":
         return Period(None, datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC))
     day = at.astimezone(rules.timezone).date()
@@ -154,7 +170,7 @@ def _days(label: object, first: date, following: date, rules: Rules) -> Period:
 
 
 def standings(events: Iterable[Event], metric: Metric, period: Period) -> list[Standing]:
-    """The members with an event in a period, from the first to the last, equals by member."""
+    """The ranking of a period, by a sort: every member with an event in it, the best score first, ties by member."""
     amounts: dict[str, list[tuple[datetime, str, int]]] = {}
     for event in events:
         if period.first <= event.at < period.following:
@@ -180,9 +196,9 @@ def _aggregate(name: str, given: Sequence[tuple[datetime, str, int]]) -> int:
 MEMBERS: Final = 300
 EVENTS: Final = 2_000
 AHEAD: Final = timedelta(minutes=5)
-"""How far ahead of the writer's clock an event may be."""
+"""How far ahead of the writer's clock the time of an event may be."""
 TOO_FAR_AHEAD: Final = AHEAD + timedelta(seconds=45)
-"""How far ahead the event is that is refused at first, and counts when it is replayed."""
+"""How far ahead the one event is that the writer refuses at first. Some time later its replay counts."""
 
 _MOST_LATE: Final = timedelta(hours=20)
 _LATE, _DOUBLED, _TOGETHER = 0.3, 0.1, 0.1
@@ -191,9 +207,9 @@ _AMOUNTS: Final = (1, 1, 1, 2, 2, 3, 5, 8, 13, 20, 50, 100)
 
 
 def activity(rules: Rules, rng: Random, now: datetime) -> tuple[list[Event], list[str]]:
-    """Draw events of some members before `now`, and the messages that deliver them, some of them twice.
+    """Draw events from before `now`, and the messages that deliver them: in any order, some of them twice.
 
-    A few members are very active, many are tied.
+    A few members are very active. Amounts are few and small, so many members are tied.
     """
     latest = min(rules.late / 2, _MOST_LATE)
     events = [_event(f"{rules.board}-{number}", rng, now, latest) for number in range(EVENTS)]
@@ -204,7 +220,7 @@ def activity(rules: Rules, rng: Random, now: datetime) -> tuple[list[Event], lis
 
 
 def message(event: Event, rules: Rules) -> str:
-    """An event as the body of a message."""
+    """An event as the body of a message: `{"id": "doctor-1-7", "at": "…", "board": "doctor-1", …}`."""
     metrics = {metric.name: metric.within(event.amount) for metric in rules.metrics}
     shares = [{"board": rules.board, "member": member, "metrics": metrics} for member in event.members]
     content = shares[0] if len(shares) == 1 else {"updates": shares}
@@ -222,13 +238,16 @@ def _event(name: str, rng: Random, now: datetime, latest: timedelta) -> Event:
 
 _PAGE: Final = 500
 _SAMPLE: Final = 5
-"""Members of each ranking whose own rank is read."""
+"""Members of each ranking, roughly, whose own rank is read."""
 _PERCENTILES: Final = (1, 50, 99)
 
 
 @dataclass(slots=True)
 class Comparison:
-    """How many answers were compared, and in what they differ from the sort."""
+    """How many rankings and ranks were compared, and how they differ from the sort.
+
+    `Comparison(4, 1200, ["points day: total: expected 300, got 299"])`.
+    """
 
     rankings: int
     ranks: int
@@ -236,7 +255,7 @@ class Comparison:
 
 
 def compare(api: Api, rules: Rules, events: Sequence[Event], at: datetime) -> Comparison:
-    """Compare every ranking of the period that contains `at`."""
+    """Compare every ranking of the board, in the period that contains `at`, with a sort of the events."""
     found = Comparison(0, 0, [])
     for metric in rules.metrics:
         for window in metric.windows:
@@ -258,7 +277,7 @@ class _Ranking:
     period: str | None
 
     def differences(self, right: Sequence[Standing]) -> Iterator[str]:
-        """In what the ranking differs. Where its list does, nothing else is read."""
+        """How the ranking differs from the right one. If its list does, nothing else is read."""
         if wrong := list(self._list(right)):
             yield from wrong
         elif right:
@@ -314,13 +333,16 @@ class _Ranking:
 PROBES: Final = 30
 _PAUSE_S: Final = 2.0
 _PROBE_PAUSE_S: Final = 0.1
-PATIENCE_S: Final = 300.0
+TIMEOUT_S: Final = 300.0
 _SHOWN: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """The stack, and where time and chance come from."""
+    """The stack, the clocks and the random numbers of an exercise, and how it reports its progress.
+
+    `Tools(connection, lambda: datetime.now(UTC), Random())`.
+    """
 
     connection: Connection
     now: Callable[[], datetime]
@@ -331,9 +353,10 @@ class Tools:
 
 
 def exercise(tools: Tools, board: str, record: Callable[[str], Iterable[Finding]] = lambda _: ()) -> Iterator[Finding]:
-    """Prove the ranks of a board that has no events yet. The board and its dead letter are removed afterwards.
+    """Exercise a board that has no events yet: `exercise(tools, "doctor-1")` yields what was found, step by step.
 
-    `record` is called with the board while its events and its dead letter are there.
+    `record` is called with the board while its events and its dead letter are there. At the end both are removed.
+    Raises the errors of the API and of the queue, and NotTakenError.
     """
     api = tools.connection.api
     rules = rules_of(api.read("boards", board))
@@ -341,9 +364,9 @@ def exercise(tools: Tools, board: str, record: Callable[[str], Iterable[Finding]
     ranked = [(metric.name, window) for metric in rules.metrics for window in metric.windows[:1]]
     problem = None
     if not rules.is_open:
-        problem = f"{board} takes registered members alone"
+        problem = f"{board} takes only registered members"
     elif narrow:
-        problem = f"{board} takes no whole numbers for {narrow[0]}"
+        problem = f"{board} takes no whole number for {narrow[0]}"
     elif ranked and (total := api.read("boards", board, *ranked[0], limit=1)["total"]):
         problem = f"expected a board without members, got {total} on {board}"
     if problem:
@@ -387,8 +410,8 @@ class _Exercise:
                 raise NotTakenError(next(iter(refused.values())))
 
     def _settled(self, events: Sequence[Event], at: datetime) -> Comparison:
-        """Compare until queue, stream and index have brought everything, or patience is at its end."""
-        deadline = self.tools.monotonic() + PATIENCE_S
+        """Compare again until nothing differs, or for `TIMEOUT_S`: events take a while to reach their ranks."""
+        deadline = self.tools.monotonic() + TIMEOUT_S
         while True:
             compared = compare(self.tools.connection.api, self.rules, events, at)
             if not compared.differences or self.tools.monotonic() >= deadline:
@@ -400,13 +423,13 @@ class _Exercise:
         size = f"{compared.ranks:,} ranks in {compared.rankings} rankings"
         if compared.differences:
             shown = "; ".join(compared.differences[:_SHOWN])
-            return failed(about, f"{len(compared.differences)} differences in {size} after {PATIENCE_S:g} s: {shown}")
+            return failed(about, f"{len(compared.differences)} differences in {size} after {TIMEOUT_S:g} s: {shown}")
         if not compared.ranks:
-            return failed(about, f"{size} were compared: the board's metrics have no window that its events count in")
+            return failed(about, f"{size} were compared: no metric of the board has a window in which its events count")
         return ok(about, f"{size}: 0 wrong")
 
     def _lags(self) -> Finding:
-        """Post events one by one, and see how soon each has its rank."""
+        """Post events one by one, and measure how soon each has its rank."""
         lags: list[float] = []
         for member in (f"probe-{number}-of-{self.rules.board}" for number in range(PROBES)):
             event = Event(member, self.tools.now().replace(microsecond=0), (member,), 1)
@@ -414,8 +437,8 @@ class _Exercise:
             began = self.tools.monotonic()
             self._post([message(event, self.rules)])
             while not self._is_ranked(member):
-                if self.tools.monotonic() - began > PATIENCE_S:
-                    return failed("lag", f"an event had no rank after {PATIENCE_S:g} s: look at the alarms")
+                if self.tools.monotonic() - began > TIMEOUT_S:
+                    return failed("lag", f"an event had no rank after {TIMEOUT_S:g} s: look at the alarms")
                 self.tools.sleep(_PROBE_PAUSE_S)
             lags.append(self.tools.monotonic() - began)
         lags.sort()
@@ -435,12 +458,12 @@ class _Exercise:
         return True
 
     def _replay(self, refused: Event) -> Finding:
-        """Find the dead letter, wait until its time has come, and replay it."""
+        """Find the dead letter of the event that was too far ahead, wait until it no longer is, and replay it."""
         about = "a dead letter"
         letters = self._letters()
         found = [letter for letter in letters if json.loads(letter["body"]).get("id") == refused.id]
         if len(letters) != 1 or len(found) != 1:
-            return failed(about, f"expected the event that was too far ahead alone, got {len(letters)} dead letters")
+            return failed(about, f"expected one, the event that was too far ahead, got {len(letters)} dead letters")
         wait = (refused.at - AHEAD - self.tools.now()) / timedelta(seconds=1)
         self.tools.sleep(max(0.0, wait) + _PAUSE_S)
         answers = self.tools.connection.maintenance.answers("dead_letters", {"board": self.rules.board}, "replay")
@@ -466,5 +489,5 @@ class _Exercise:
     def _audit(self) -> Finding:
         answers = self.tools.connection.maintenance.answers("audit", {"board": self.rules.board})
         if drift := sum(answer["drift"] for answer in answers):
-            return failed("audit", f"{drift} differences between rankings and scores: keep the stack as it is, and ask")
+            return failed("audit", f"{drift} differences between rankings and scores: report it as an issue")
         return ok("audit", "rankings agree with scores")

@@ -1,6 +1,6 @@
-"""Waits until an event is counted and its ranking shows it.
+"""Waits until the writer has counted an event, then until a ranking shows its member's new score.
 
-The API has the status of an event. Rankings follow from the stream a moment later.
+The status of the event says the first. Rankings follow through the stream, a moment later.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -12,7 +12,7 @@ from standings.client.errors import ApiError
 from standings.runtime.clock import backoff
 from standings_cli.stack.errors import UNRANKED
 
-PATIENCE_S: Final = 60.0
+TIMEOUT_S: Final = 60.0
 _FIRST_PAUSE_S: Final = 0.2
 _MAX_PAUSE_S: Final = 4.0
 _NO_REASON: Final = "`standings dlq list` says why (the token lacks the scope standings/admin)"
@@ -21,16 +21,22 @@ Status = Mapping[str, Any]
 
 
 class RefusedError(Exception):
-    """The writer has refused the event. The message is its reason, as far as the caller may see it."""
+    """The writer has refused the event. The message is the reason: `metrics.points: expected a number, got true`.
+
+    A caller who may not see the reason is shown how to have it.
+    """
 
 
 class NotYetError(Exception):
-    """The wait has timed out. The message says what has not happened."""
+    """The wait has timed out. The message says for what: `the event is not counted yet, after 60 s`."""
 
 
 @dataclass(frozen=True)
 class Waiting:
-    """Asks for an event's status and its member's rank, with growing random pauses."""
+    """Reads an event's status and its member's rank until they are there, at most `TIMEOUT_S` each.
+
+    `Waiting(api, time.sleep, time.monotonic, random.random)`; the pauses between reads grow, and are random.
+    """
 
     api: Api
     sleep: Callable[[float], None]
@@ -38,7 +44,7 @@ class Waiting:
     chance: Callable[[], float]
 
     def status(self, event_id: str) -> Status | None:
-        """The status of an event; None if it has none. Raises ApiError and NoAnswerError."""
+        """The status of an event; None before the writer has seen it. Raises ApiError and NoAnswerError."""
         try:
             return self.api.read("events", id=event_id)
         except ApiError as error:
@@ -47,9 +53,9 @@ class Waiting:
             return None
 
     def counted(self, event_id: str, before: Status | None) -> None:
-        """Wait until the event is counted. Raises RefusedError and NotYetError.
+        """Wait until the event is counted. RefusedError if the writer refuses it, NotYetError after `TIMEOUT_S`.
 
-        `before` is its status before it was posted: an earlier try may have been refused.
+        `before` is its status before it was posted. A refusal that stands there was one of an earlier attempt.
         """
 
         def look() -> bool:
@@ -63,9 +69,10 @@ class Waiting:
         self._until(look, "the event is not counted yet")
 
     def rank(self, board: str, member: str, metrics: Iterable[str]) -> dict[str, Any] | None:
-        """Wait until a ranking has the member's score, and return its rank there; None if the member is not ranked.
+        """Wait until a ranking shows the member's score. Returns its rank: `{"rank": 41, "score": 303, …}`.
 
-        The ranking is the first window of the first of these metrics that is ranked. Raises NotYetError.
+        The ranking is the first window of the first of these metrics that has one. None if no metric has one, or the
+        member is hidden or has no score there. NotYetError after `TIMEOUT_S`.
         """
         found = list[dict[str, Any] | None]()
 
@@ -96,10 +103,10 @@ class Waiting:
         return found[-1]
 
     def _until(self, look: Callable[[], bool], otherwise: str) -> None:
-        deadline = self.monotonic() + PATIENCE_S
+        deadline = self.monotonic() + TIMEOUT_S
         attempt = 1
         while not look():
             if self.monotonic() >= deadline:
-                raise NotYetError(f"{otherwise}, after {PATIENCE_S:g} s")
+                raise NotYetError(f"{otherwise}, after {TIMEOUT_S:g} s")
             self.sleep(backoff(attempt, _FIRST_PAUSE_S, _MAX_PAUSE_S, self.chance))
             attempt += 1

@@ -28,23 +28,27 @@ class NotTakenError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Outbox:
-    """Sends to a queue. What it does not accept is sent again, with growing random waits, a bounded number of times."""
+    """Sends to a queue: `Outbox(sqs, "https://sqs…/queue").delivered(batches, list)`. Each call needs its own.
+
+    A message that the queue does not accept is sent up to 8 times, with growing random waits.
+    """
 
     client: "SQSClient"
     queue_url: str
     chance: Callable[[], float] = random.random
     sleep: Callable[[float], Any] | None = None
-    """Waits between attempts. The default returns early when the sending is closed."""
+    """Waits so many seconds between attempts. The default returns early when the generator is closed."""
 
     _closed: threading.Event = field(default_factory=threading.Event)
 
     def delivered(
         self, batches: Iterable[_T], messages: Callable[[_T], Sequence[OutgoingMessage]]
     ) -> Generator[tuple[_T, dict[int, str]], None, None]:
-        """Send batches, and return each in order once it and all before it are on the queue.
+        """Send batches, several at a time. Yields each, in order, once it and all before it are on the queue.
 
-        With a batch come the reasons, by position, for messages that the queue will never accept. Raises NotTakenError,
-        and botocore's errors that are not worth another attempt; batches returned before are on the queue.
+        `messages` returns the messages of a batch. With a batch come the reasons for messages that the queue will never
+        accept, by their position in it: `(batch, {2: "InvalidMessageContents: …"})`. Raises NotTakenError, and errors
+        of botocore that another attempt cannot help.
         """
         waiting: deque[tuple[_T, Future[dict[int, str]]]] = deque()
         with ThreadPoolExecutor(SENDERS) as pool:
@@ -61,7 +65,7 @@ class Outbox:
                 pool.shutdown(wait=False, cancel_futures=True)
 
     def _send(self, messages: Sequence[OutgoingMessage]) -> dict[int, str]:
-        """Return the reasons, by position, for messages that the queue will never accept."""
+        """Send a batch. Returns the reasons, by position, for messages that the queue will never accept."""
         refused, untaken = send_until_taken(self.client, self.queue_url, messages, self._again)
         if untaken:
             raise NotTakenError("stopped" if self._closed.is_set() else next(iter(untaken.values())))

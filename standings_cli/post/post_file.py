@@ -1,6 +1,6 @@
-"""Posts the rows of a file, CSV or JSON lines, and records how far the queue has accepted them.
+"""Posts the rows of a file, CSV or JSON lines, and records up to which row the queue has accepted them.
 
-No amount is ever read as a float.
+Amounts stay text, as the file has them: no amount is ever read as a float.
 """
 
 import csv
@@ -38,22 +38,26 @@ _AMOUNT: Final = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?", re.ASCII)
 
 
 class EventText(NamedTuple):
-    """An event as JSON, and its fields. Amounts are exact in the text only."""
+    """An event as JSON, and its fields: `EventText('{"member":"u1","metrics":{"points":3}}', {"member": "u1", …})`.
+
+    The text has the amounts exactly as they were given. The fields may not: parsing JSON makes floats.
+    """
 
     text: str
     fields: Mapping[str, Any]
 
     def having(self, name: str, value: str) -> "EventText":
-        """Return the event with one more field."""
+        """The event with one more field, such as `event.having("id", "run-1")`. The event must not have it yet."""
         return EventText(f'{{"{name}":{_quoted(value)},{self.text[1:]}', {**self.fields, name: value})
 
 
 def event_text(
     fields: Mapping[str, str], amounts: Mapping[str, str], *, sets: bool = False, note: str | None = None
 ) -> EventText:
-    """Write an event as JSON: fields and metrics in a fixed order, amounts as given. Raises RefusedEvent.
+    """An event as JSON: `event_text({"member": "u1"}, {"points": "3"})` is `{"member":"u1","metrics":{"points":3}}`.
 
-    With `sets`, the amounts are the new totals. `note` is JSON, which is sent as it is.
+    Fields stand in a fixed order, and metrics in the order of their names, so equal events have equal texts. With
+    `sets` the amounts are new totals. `note` is JSON, and is sent as it is. RefusedEvent for a wrong name or amount.
     """
     if not amounts:
         raise RefusedEvent("metrics", "metrics: expected at least one amount, got none")
@@ -68,7 +72,10 @@ def event_text(
 
 
 def message(event: EventText, now: int, boards: Boards | None) -> OutgoingMessage:
-    """Make an event's message. RefusedEvent if it breaks a rule; `boards` adds the rules of a boards.toml."""
+    """The message of an event, with `now` (in milliseconds) as `at` if it has none.
+
+    RefusedEvent if the event breaks a rule that holds on every board, or with `boards` a rule of its board.
+    """
     post = posted(event.text, event.fields, now, MAX_BODY_BYTES)
     if boards is None:
         check_event(orjson.loads(post.body), now)
@@ -78,7 +85,7 @@ def message(event: EventText, now: int, boards: Boards | None) -> OutgoingMessag
 
 
 def check_amount(name: str, amount: str) -> None:
-    """Raise RefusedEvent for an invalid metric name or amount."""
+    """Raise RefusedEvent for a name or amount that no metric has: `points` and `11.25` are right, `+3` is not."""
     if not METRIC_NAME.fullmatch(name):
         raise RefusedEvent("metrics", f"metrics: expected {METRIC_RULE}, got {name!r}")
     if not _AMOUNT.fullmatch(amount):
@@ -95,7 +102,7 @@ _MAX_DIGITS_OF_SECONDS: Final = 11
 
 
 def _header(columns: list[str], reader: "RowReader") -> list[str | None]:
-    """Return the field or metric of each column; None for an ignored one."""
+    """The field or metric of each column; None for one that is ignored. InputError for wrong columns and options."""
     got = f"got {', '.join(map(repr, columns))}" if columns else "the first line is empty"
     for name in (*reader.columns, *reader.ignored):
         if name not in columns:
@@ -143,9 +150,10 @@ def _instant(cell: str) -> str:
 
 
 class Row(NamedTuple):
-    """A row: its first line, its message or the problem with it, and the place after it.
+    """A row: `Row(2, OutgoingMessage(…), "", Mark(2, 1, 0, "9f…"))`, or with a problem instead of the message.
 
-    A row that `is_half` may still be written: the place is before it.
+    `line` is its first line, `mark` the place after it. `is_half`: the line has no line end, so somebody may still be
+    writing it; then the place is before the row.
     """
 
     line: int
@@ -157,11 +165,14 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RowReader:
-    """Turns rows into events.
+    """Turns rows into events: `RowReader("csv", "runs.csv", board="berlin-2026", columns={"km": "distance"})`.
 
-    `source` is the name that ids are made from; without one every row must have an id. `board` is the board of rows
-    that name none. For CSV, `columns` renames columns, `ignored` drops them, and `metrics` adds amounts to every row.
-    With `boards` each event is checked by the rules of a boards.toml. `at` is the instant of rows that have none.
+    - `form`: `csv`, or `jsonl` for a JSON object on each line.
+    - `source`: the name that ids are made from; without one every row must have an id.
+    - `board`, `at`: for rows that have none.
+    - `columns`, `ignored`, `metrics`: for CSV, the fields or metrics of columns with other names, the columns to skip,
+      and amounts for every row.
+    - `boards`: the boards by whose rules each event is checked; None leaves that to the writer.
     """
 
     form: str
@@ -174,10 +185,10 @@ class RowReader:
     at: str | None = None
 
     def read(self, stream: Iterable[bytes], now: Callable[[], int], *, may_grow: bool = False) -> Iterator[Row]:
-        """Return the rows of a stream of lines; `now` is in milliseconds. Raises InputError and the stream's errors.
+        """Yield the rows of a stream of lines; `now` is in milliseconds. Raises InputError and the stream's errors.
 
-        A row without an id gets one from the source, the row's content, and the count of equal rows up to it. Rows
-        that are added to the file change no other row's id.
+        A row without an id gets one made from the source, the row's content, and the number of equal rows before it. So
+        rows that are added to the file change no other row's id.
         """
         lines = Lines(stream, self._settings(), may_grow=may_grow)
         seen: dict[int, int] = {}
@@ -241,10 +252,10 @@ def _json_event(text: str) -> EventText:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """Every row up to `mark` is on the queue, except the wrong ones. Times are in milliseconds since 1970.
+    """Every row up to `mark` is on the queue, except the wrong ones.
 
-    `begun` is the earliest time at which the first row may have been sent, `written` the time of this checkpoint.
-    Unless the posting is `finished`, some rows after the mark may have been sent too.
+    `Checkpoint(1795256100000, 1795256160000, Mark(40, 39, 0, "9f…"))`: no row was sent before `begun`, and this was
+    `written` a minute later, in milliseconds since 1970. Unless `finished`, rows after the mark may have been sent too.
     """
 
     begun: int
@@ -254,21 +265,25 @@ class Checkpoint:
 
 
 def _checkpoint(mark: Mapping[str, Any], **others: Any) -> Checkpoint:
-    """The checkpoint of a record."""
+    """The checkpoint that a record holds."""
     return Checkpoint(mark=Mark(**mark), **others)
 
 
 SAFE_MS: Final = 29 * 86_400_000  # an older event is not sent again: receipts are kept for 30 days
 
 _NO_AT: Final = (
-    "rows without `at` count as of now, in the windows of today too; --at TIME gives them one (totals from elsewhere "
-    "belong only in `all`: --at 2000-01-01T00:00:00Z)"
+    "rows without `at` count as of now, so also in the windows of today; --at TIME gives them another time (totals "
+    "from elsewhere belong only in `all`: --at 2000-01-01T00:00:00Z)"
 )
 
 
 @dataclass
 class FilePosting:
-    """Posts a file. `again` and `anyway` are the options of that name; `state` is the record's file."""
+    """Posts a file: `FilePosting("runs.csv", reader).post(connection)`, which returns the exit status.
+
+    `state` names the file of the record, by default `runs.csv.posted`. `again` posts rows that were posted before too;
+    `anyway` continues although receipts may be gone. `as_json` prints the summary as JSON.
+    """
 
     name: str
     reader: RowReader
@@ -288,7 +303,7 @@ class FilePosting:
         self._source = Source(self.name)
 
     def print(self) -> int:
-        """Print the events instead of posting them."""
+        """Print the events instead of posting them. Returns the exit status: `DIFFERS` if a row was wrong."""
         for message, _ in self._valid(self._rows(), say):
             print(message.body)
             self._posted += 1
@@ -296,7 +311,11 @@ class FilePosting:
         return DIFFERS if self._read.wrong or self._is_half else OK
 
     def post(self, connection: Connection) -> int:
-        """Post the rows that were not posted before, and return the exit status."""
+        """Post the rows that were not posted before. Returns the exit status.
+
+        `OK`, `DIFFERS` if a row was wrong, `UNREACHABLE` if the queue did not accept all, `INTERRUPTED` by Ctrl-C.
+        InputError for a file or record that cannot be used.
+        """
         state = None if self.name == STDIN else Path(self.state or f"{self.name}.posted")
         record = Record(state, "posted rows", connection.queue_url)
         with record.locked():
@@ -342,7 +361,7 @@ class FilePosting:
         return status if status is not None else DIFFERS if checkpoint.mark.wrong or self._is_half else OK
 
     def _begin(self, record: Record, meter: Meter) -> tuple[Checkpoint, Iterator[Row]]:
-        """Return the checkpoint to continue from, and the rows after it."""
+        """The checkpoint to continue from, and the rows after it. InputError if rows might count twice."""
         rows, now = self._rows(), self.now()
         saved = record.load(_checkpoint, again=self.again)
         begun = saved.begun if saved is not None and now - saved.begun <= SAFE_MS else now
@@ -375,7 +394,7 @@ class FilePosting:
             )
 
     def _skip(self, rows: Iterator[Row], mark: Mark) -> bool:
-        """Read the rows up to a mark, and return whether they are the same as when it was saved."""
+        """Read the rows up to a mark. Returns whether they are the same as when it was saved."""
         while self._read.line < mark.line:
             row = next(rows, None)
             if row is None:
@@ -387,7 +406,7 @@ class FilePosting:
         return self.reader.read(self._source.lines(), self.now, may_grow=self._source.may_grow)
 
     def _valid(self, rows: Iterable[Row], say: Callable[[str], None]) -> Iterator[tuple[OutgoingMessage, Row]]:
-        """Return the rows that are events, and name the others."""
+        """Yield the rows that are events, and name the wrong ones by `say`."""
         for row in rows:
             self._read = row.mark
             self._is_half = row.is_half

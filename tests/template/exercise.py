@@ -1,4 +1,4 @@
-"""Makes the functions do everything that they can do."""
+"""Makes the functions do everything that they can do, so that tests see every call to AWS that they can make."""
 
 from copy import deepcopy
 from itertools import count
@@ -53,7 +53,7 @@ def everything(stack: Stack, engine: Any) -> None:
     write(*({"member": f"m{n}", "metrics": {"points": n * 200, "best": n}} for n in range(1, 40)))
     write({"member": "m2", "metrics": {"best": 0}}, {"member": "m1", "metrics": {"points": MOST}})
     change_over_http(stack)
-    # Refused: a score out of bounds, an unknown metric, and a body that only the bucket can hold.
+    # Refused: a total out of bounds, an unknown metric, and a body that the dead-letter queue cannot hold.
     write(*[{"member": "m1", "metrics": {"points": MOST}}] * 9)
     write({"member": "m3", "metrics": {"beauty": 1}})
     unfit = delivered(0, {"MessageBody": "SQS does not accept this: \x00", "MessageAttributes": {}})

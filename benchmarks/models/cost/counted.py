@@ -1,8 +1,9 @@
 """What one event uses, from a board's settings and traffic: counted in a short run of the real writer and projector.
 
-The run has some members who come as often as the traffic says, on a board whose tiers in `all` count everyone. They
-first live through the days (or hours) before, uncounted. Then their events are counted, on some days of a slab of the
-longest rolling window, because what an event changes depends on how far its slab is.
+The run posts events of a sample of the members, as often as the traffic says, on a board whose tiers in `all` count all
+members. The events of the days (or hours) before are not counted: they fill the tables. Then events are counted on
+several days of a slab of the longest rolling window, because an event writes more or less depending on its day's place
+in the slab.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,16 +33,16 @@ SIGMA: Final = 1.2
 """The standard deviation of the logarithms of scores."""
 LENGTH: Final = {"h": HOUR, "d": DAY, "w": 7 * DAY, "m": 30 * DAY, "y": 365 * DAY}
 MOST_MEMBERS: Final = 200_000
-"""Members that the tiers of a run count at most; of more members an event costs the same, or slightly less."""
+"""The most members in the tiers of a run. With more members an event costs the same, or slightly less."""
 MOST_BATCH: Final = 500
-"""A larger batch is counted as one of this size: a projector's batch is not larger as shipped."""
+"""The largest batch of a run, for larger ones too: the template gives a projector at most so many records."""
 MONTH: Final = 30
-"""Steps that the members live through before now in a calendar window, at most."""
+"""The most days (or hours) before now whose events fill a calendar window."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of a board in `boards.toml`; all its metrics are alike."""
+    """The settings of a board in `boards.toml`: `Settings(("all", "day"), shards=4)`. All its metrics are alike."""
 
     windows: tuple[str, ...] = ("all", "day", "last-7-days")
     aggregate: str = "sum"
@@ -64,9 +65,9 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """The traffic of a board.
+    """The traffic of a board: `Traffic(members=1_000_000, daily=5)`.
 
-    Scores are log-normal with a median; events change them by `amounts`, drawn evenly.
+    Scores are log-normal with a median. Events change them by `amounts`, drawn evenly.
     - `batch`: events of the board that come together.
     - `active`: members from whom the events of a batch are drawn; None: all are of different members.
     - `daily`: events of a member per day; None: its first was today, and all of its score is of today.

@@ -42,15 +42,15 @@ if TYPE_CHECKING:
 
 
 def json(answer: Any, status: int = 200) -> Response[str]:
-    """An answer as JSON."""
+    """A response with an answer as JSON: `json({"status": "queued"}, 202)`."""
     return Response(status, "application/json", orjson.dumps(answer).decode())
 
 
 def html(page: str, picture_hosts: Sequence[str] = (), embed_origins: Sequence[str] = ()) -> Response[str]:
-    """A page that may only run its own script, use its own styles and request its own origin.
+    """A response with a page, which may only run its own script, use its own styles and request its own origin.
 
-    It may also load pictures from the given hosts. Pages of the given origins, such as `https://club.example`, and of
-    its own may show it in a frame; without origins no page may.
+    It may also load pictures from the given hosts, such as `pictures.example`. Pages of the given origins, such as
+    `https://club.example`, and of its own may show it in a frame; without origins no page may.
     """
     policy = {
         "default-src": "'none'",
@@ -77,9 +77,10 @@ def _source(page: str, element: str) -> str:
 
 
 def kept_for(answer: Response[str], max_age: int) -> Response[str]:
-    """The answer, which browsers and shared caches may reuse for `max_age` seconds, for pages of the same origin.
+    """The response, which browsers and shared caches may reuse for `max_age` seconds, for pages of the same origin.
 
-    With `CorsOrigins` the gateway adds the one origin that asked. A browser refuses a cached answer that names another.
+    With `CorsOrigins` the gateway adds the origin of the page that sent the request. A browser refuses a response that
+    names another origin, so caches keep one for each (`Vary: Origin`).
     """
     answer.headers["Cache-Control"] = f"public, max-age={max_age}"
     answer.headers["Vary"] = "Origin"
@@ -87,7 +88,10 @@ def kept_for(answer: Response[str], max_age: int) -> Response[str]:
 
 
 def with_etag(answer: dict[str, Any], request_headers: Mapping[str, str]) -> dict[str, Any]:
-    """The answer to a read with its ETag; 304 without a body if the client already has it (RFC 9110)."""
+    """The response to a read with its ETag, such as `"5b1e…"`; 304 without a body if the client has it (RFC 9110).
+
+    The client has it if `if-none-match` among the request's headers names the tag.
+    """
     tag = f'"{blake2b(answer["body"].encode(), digest_size=12).hexdigest()}"'
     answer = {**answer, "headers": {"Cache-Control": "no-cache", **answer["headers"], "ETag": tag}}
     # A gateway that compresses the body marks the tag as weak.
@@ -96,7 +100,7 @@ def with_etag(answer: dict[str, Any], request_headers: Mapping[str, str]) -> dic
 
 
 def preflight() -> dict[str, Any]:
-    """The answer to a preflight request (CORS). The gateway adds the headers that `CorsOrigins` allows."""
+    """The response to a preflight request (CORS), 204. The gateway adds the headers that `CorsOrigins` allows."""
     return {"statusCode": 204, "headers": {}, "body": ""}
 
 
@@ -106,12 +110,12 @@ def request_error(error: RequestError) -> Response[str]:
 
 
 def method_not_allowed(detail: str, allowed: str) -> Response[str]:
-    """405, for a path that has other methods."""
+    """405, for a path that has other methods: `method_not_allowed("/boards takes GET, HEAD, not PUT", "GET, HEAD")`."""
     return _problem(Problem(405, "method-not-allowed", "Method not allowed", detail), {"Allow": allowed})
 
 
 def store_unavailable(error: StoreUnavailableError) -> Response[str]:
-    """503, for a store that is throttled or down. The log has the reason."""
+    """503 with `Retry-After`, for a store that is throttled or down. The log has the reason."""
     logger.error("the store did not answer", extra={"reason": str(error)})
     return _problem(UNAVAILABLE, {"Retry-After": str(RETRY_AFTER_S)})
 
@@ -119,7 +123,7 @@ def store_unavailable(error: StoreUnavailableError) -> Response[str]:
 def _problem(problem: Problem, headers: dict[str, str] | None = None) -> Response[str]:
     status, kind, title, detail = problem
     document = {"type": f"urn:standings:{kind}", "title": title, "status": status, "detail": detail}
-    # Without it a CDN keeps a 404 for some seconds, and a board's first event does not show.
+    # Without this header a CDN keeps a 404 for some seconds, so a board's first event would not show at once.
     headers = {"Cache-Control": "no-cache", **(headers or {})}
     return Response(status, "application/problem+json", orjson.dumps(document).decode(), headers)
 
@@ -128,10 +132,10 @@ def _problem(problem: Problem, headers: dict[str, str] | None = None) -> Respons
 
 
 def own_member(event: Mapping[str, Any], claim: str) -> str | None:
-    """The only member that a caller may write for; None if it may write for all.
+    """The only member for whom a caller may write, such as `u123`; None if it may write for all.
 
-    `event` is a request in API Gateway's payload format 2.0, `claim` the claim that names the member ("" for none).
-    NotYourMemberError if the token has no such claim.
+    `event` is a request in API Gateway's payload format 2.0. `claim` is the claim of the token that names the member,
+    such as `sub`; "" if callers may write for all. NotYourMemberError if the token has no such claim.
     """
     if not claim:
         return None
@@ -177,7 +181,7 @@ _PICTURE_HOSTS: Final = '<meta name="picture-hosts" content="{}">'
 
 
 def document(folder: Path, picture_hosts: Sequence[str] = ()) -> str:
-    """The page as one document that may load pictures from the given hosts."""
+    """A folder's `page.html` as one document that may load pictures from the given hosts: `["pictures.example"]`."""
 
     def joined(tags: re.Match[str]) -> str:
         return "".join((folder / name).read_text(encoding="utf-8") for name in _FILE.findall(tags[0]))
@@ -189,16 +193,16 @@ def document(folder: Path, picture_hosts: Sequence[str] = ()) -> str:
     return page.replace(_PICTURE_HOSTS.format(""), _PICTURE_HOSTS.format(" ".join(picture_hosts)))
 
 
-# Calls: what answers them, once their arguments are checked.
+# Calls: the functions that answer them, once their arguments are checked.
 
 _Answer = TypeVar("_Answer", bound=Callable[..., Response[str]])
 
 
 class Api:
-    """The calls that one Lambda function answers.
+    """The calls that one Lambda function answers: `api = Api(60)`, then `api.answer_from(answers)`, then `api.handle`.
 
-    For `rankings_max_age` seconds, browsers and a CDN may answer a read of a ranking themselves; 0 lets them ask each
-    time. `arguments` are those of the request that is being answered.
+    Browsers and a CDN may reuse the answer to a read of a ranking for `rankings_max_age` seconds; with 0 they send each
+    request. `arguments` are those of the request that is being answered.
     """
 
     arguments: Arguments
@@ -206,15 +210,19 @@ class Api:
     def __init__(self, rankings_max_age: int = 0) -> None:
         self._rankings_max_age = rankings_max_age
         self._app = APIGatewayHttpResolver()
-        # Wrong calls reach the query function, also those of paths that the gateway routes to the command function.
+        # All calls, since the gateway sends every call that does not exist to the query function: `PUT /events` too.
         self._routes = {(call.method, call.path) for call in CALLS.values()}
-        # Called, not used as decorators: those of Powertools hide the functions' types.
+        # Called as functions: as decorators, these methods of Powertools would hide the types of what they decorate.
         self._app.exception_handler(RequestError)(request_error)
         self._app.exception_handler(StoreUnavailableError)(store_unavailable)
         self._app.not_found(self._no_such_call)
 
     def route(self, name: str) -> Callable[[_Answer], _Answer]:
-        """Make the decorated function the answer to a call of `CALLS`, once the request's arguments are checked."""
+        """Make the decorated function answer a call of `CALLS`: `@api.route("postEvents")`.
+
+        It is called with the names in the path, such as `board="berlin-2026"`, once the arguments of the query string
+        are checked.
+        """
         call = CALLS[name]
 
         def add(function: _Answer) -> _Answer:
@@ -232,7 +240,7 @@ class Api:
         return add
 
     def answer_from(self, answers: "Answers") -> None:
-        """Answer every read from the tables."""
+        """Answer every read from the tables: `listRanking`, `getRank` and the others."""
         self.answers = answers
         for name in answers.reads:
             self.route(name)(self._read(name))
@@ -244,17 +252,17 @@ class Api:
         return answer
 
     def page(self, function: Callable[[], Response[str]]) -> None:
-        """Make a function the answer to `/`: a page for people, whose script reads the arguments."""
+        """Make a function answer `GET /` with a page for people. The page's script reads the query string."""
         self._routes.add(("GET", "/"))
         self._app.route("/", "GET")(_without_text_of_bugs(function))
 
     def handle(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
-        """Answer an HTTP request in API Gateway's payload format 2.0: the function's handler."""
+        """Answer an HTTP request in API Gateway's payload format 2.0. This is the Lambda function's handler."""
         logger.debug("request", extra={"path": event.get("rawPath")})
         return self.resolve(event, context)
 
     def resolve(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
-        """Answer an HTTP request, without the body if it is a `HEAD`."""
+        """Answer an HTTP request: `{"statusCode": 200, "headers": {…}, "body": "…"}`. A `HEAD` gets no body."""
         http = event["requestContext"]["http"]
         if http["method"] == "OPTIONS":
             return preflight()
@@ -269,7 +277,7 @@ class Api:
         return with_etag(answer, event.get("headers") or {})
 
     def _given(self, known: Mapping[str, Argument]) -> Arguments:
-        """The arguments of the query string."""
+        """The arguments of the query string. InvalidArgumentError names one that is wrong, missing or unknown."""
         # Not `queryStringParameters`: it joins repeated values with a comma, which a member's id may contain.
         query_string = self._app.current_event.raw_event.get("rawQueryString", "")
         try:
@@ -279,11 +287,11 @@ class Api:
 
     @property
     def event(self) -> dict[str, Any]:
-        """The request in API Gateway's payload format 2.0."""
+        """The request that is being answered, in API Gateway's payload format 2.0."""
         return self._app.current_event.raw_event
 
     def body(self) -> bytes:
-        """The body of the request, empty if there is none."""
+        """The body of the request, empty if there is none. InvalidBodyError if it is not the base64 it claims to be."""
         event = self._app.current_event.raw_event
         text = event.get("body") or ""
         try:
@@ -292,7 +300,7 @@ class Api:
             raise InvalidBodyError(f"cannot be read: {error}") from error
 
     def document(self) -> Any:
-        """The body of the request, parsed as JSON."""
+        """The body of the request, parsed as JSON, such as `{"hidden": True}`. InvalidBodyError if it is none."""
         try:
             return orjson.loads(self.body())
         except orjson.JSONDecodeError as error:
@@ -303,7 +311,7 @@ class Api:
         allowed = {known for known, route in self._routes if _matches(path, route)}
         if "GET" in allowed:
             allowed.add("HEAD")
-        # If the method exists, a name in the path has a character that no name has.
+        # A known path with a known method comes here only if a name in it has a character that no name can have.
         if not allowed or method in allowed:
             error = NotFoundError("no-such-path", "No such path", f"there is nothing at {shown(path)}")
             return request_error(error)
@@ -312,7 +320,7 @@ class Api:
 
 
 def _without_text_of_bugs(function: _Answer) -> _Answer:
-    """Raise an internal error without its text, which may quote what a client sent: Powertools and Lambda log it."""
+    """Raise an internal error without its text: Powertools and Lambda log it, and it may quote what a client sent."""
 
     @wraps(function)
     def answer(**names: str) -> Response[str]:

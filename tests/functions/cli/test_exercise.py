@@ -71,7 +71,7 @@ class Trial:
 def trial(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> Iterator[Trial]:
     monkeypatch.setattr(exercise, "EVENTS", 50)
     monkeypatch.setattr(exercise, "PROBES", 3)
-    monkeypatch.setattr(exercise, "PATIENCE_S", 4.0)
+    monkeypatch.setattr(exercise, "TIMEOUT_S", 4.0)
     trial = Trial(stack)
     with connected(stack, trial.pass_time) as trial.connection:
         yield trial
@@ -141,7 +141,7 @@ def test_a_board_in_use_is_left_alone(trial: Trial) -> None:
 
 
 @pytest.mark.parametrize(
-    ("board", "takes"), [("registered", "registered members alone"), ("narrow", "no whole numbers for points")]
+    ("board", "takes"), [("registered", "only registered members"), ("narrow", "no whole number for points")]
 )
 def test_a_board_that_does_not_take_the_events_is_refused(trial: Trial, board: str, takes: str) -> None:
     (found,) = trial.findings(board).values()

@@ -15,14 +15,14 @@ from standings.domain.errors import InvalidBodyError
 
 Field = Literal["name", "picture", "country", "data"]
 Changes = Mapping[Field, str | None]
-"""The fields to set, and those to remove (None). `data` is JSON text."""
+"""The fields to set, and those to remove (None): `{"name": "Ada", "picture": None}`. `data` is JSON text."""
 
 MAX_NAME_LENGTH: Final = 64
 MAX_PICTURE_LENGTH: Final = 512
 MAX_DATA_BYTES: Final = 1024
 _MAX_SHOWN_FIELD: Final = 40
-# Control characters, separators of lines, and what turns the direction of the text around it: a name is one line, and
-# cannot change how a page shows what stands beside it. Marks of direction (U+200E, U+200F, U+061C) are in real names.
+# Control characters, line separators, and overrides and isolates of direction. So a name is one line, and cannot change
+# how a page shows the text around it. The marks U+200E, U+200F and U+061C are allowed: real names have them.
 _REFUSED: Final = re.compile("[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 # RFC 3986: a scheme, a host that is a name or an IPv4 address, perhaps a port, and the rest. No user, no password.
 _PICTURE: Final = re.compile(
@@ -40,7 +40,7 @@ _TYPES: Final = {
 
 
 class Profile(NamedTuple):
-    """A member's profile; a field is None if it is not set. `data` is the text of a JSON object."""
+    """A member's profile: `Profile("Ada", country="DE", data='{"team":"red"}')`. A field that is not set is None."""
 
     name: str | None = None
     picture: str | None = None
@@ -48,7 +48,7 @@ class Profile(NamedTuple):
     data: str | None = None
 
     def fields(self) -> dict[str, Any]:
-        """The profile as JSON shows it."""
+        """The profile as an answer has it: `{"name": "Ada", "picture": None, "country": "DE", "data": …}`."""
         return {**self._asdict(), "data": None if self.data is None else orjson.Fragment(self.data)}
 
 
@@ -78,7 +78,7 @@ def _name(value: Any) -> str:
         )
     if unicodedata.category(text[0]).startswith("M"):
         raise InvalidBodyError(
-            f"name: expected a letter before the mark U+{ord(text[0]):04X}, which changes what is before it"
+            f"name: expected a letter before the mark U+{ord(text[0]):04X}, which changes the letter before it"
         )
     return text
 
@@ -139,16 +139,16 @@ MAX_LOOKED_AT: Final = 200  # Profiles that a search on a board looks at
 
 
 def search_form(text: str) -> str:
-    """A text without case, marks and differences of form: `Ádám` is `adam`, and a beginning of it stays one.
+    """A text as the search compares it: without case, marks and spaces at the ends. `Ádám` is `adam`.
 
-    Compatible characters become equal (NFKD), marks go, and so do spaces at the ends. A folded letter may be composed,
-    so it is decomposed again.
+    If one text begins with another, so do their search forms. Compatible characters become equal (NFKD). Folding case
+    may compose a letter, so it is decomposed again.
     """
     return _unmarked(_unmarked(text).casefold()).strip()
 
 
 def begins_with(name: str, beginning: str) -> bool:
-    """Whether a name's search form begins with another search form."""
+    """Whether a name's search form begins with a search form: `begins_with("Ádám", "ad")`."""
     return search_form(name).startswith(beginning)
 
 

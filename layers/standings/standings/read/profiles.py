@@ -1,4 +1,4 @@
-"""Profiles in answers: those of the members in an answer, and the search for members by name."""
+"""Profiles in answers: the profiles of the members in an answer, and the search for members by name."""
 
 from collections.abc import Callable
 from functools import partial
@@ -19,14 +19,14 @@ _NONE = Profile()  # Stands for a member without a profile: the cache holds no N
 
 
 class ProfileCache:
-    """The profiles of a stack. Requests share a cache, which only `show` reads."""
+    """The profiles of a stack. `show` reads them through a cache that all requests of a process share."""
 
     def __init__(self, store: Profiles, clock: Clock) -> None:
         self.store = store
         self._cache: TtlCache[str, Profile] = TtlCache(clock, PROFILE_TTL_S)
 
     def profile(self, request: Request, member: str) -> dict[str, Any]:
-        """A member's profile, as it is now; NotFoundError if there is none."""
+        """A member's profile as it is now, such as `{"name": "Ada", …}`. NotFoundError if there is none."""
         check_member("id", member)
         profile = request.read(self.store.profile, member)
         if profile is None:
@@ -34,7 +34,7 @@ class ProfileCache:
         return profile.fields()
 
     def show(self, request: Request, answer: dict[str, Any]) -> dict[str, Any]:
-        """The answer, in which each object that names a `member` also has its `profile`, or None."""
+        """Add `profile` to each object of the answer that names a `member`: None if the member has no profile."""
         shown = list(naming(answer, "member"))
         known = self._known(request, list(dict.fromkeys(one["member"] for one in shown)))
         for one in shown:
@@ -57,14 +57,14 @@ class ProfileCache:
 # Searches for members by the beginning of their names.
 
 STEP: Final = 50
-"""Profiles that a search on a board looks at together: mostly there are enough members among the first."""
+"""Profiles that a search on a board reads at a time. Mostly the first fifty hold enough members of the board."""
 
 Keep = Callable[[list[Match]], list[Match]]
 ReadMatches = Callable[[Match | None, int], list[Match]]  # Reads up to so many matches that follow one
 
 
 class Search:
-    """Searches profiles, on a board or in all. With `needs_board` a search must name a board."""
+    """Searches profiles by name, those of a board's members or all. With `needs_board` a search must name a board."""
 
     def __init__(self, people: ProfileCache, scores: Scores, *, needs_board: bool) -> None:
         self._people = people
@@ -72,9 +72,11 @@ class Search:
         self._needs_board = needs_board
 
     def search(self, request: Request, *, name: str, board: str | None, limit: int) -> dict[str, Any]:
-        """Members whose names begin like `name`, in the order of names; on a board those that are not hidden there.
+        """Up to `limit` members whose names begin with `name`, without regard to case and marks, in the order of names.
 
-        `complete` says that there are no others.
+        `{"members": [{"member": "u7", "profile": {…}}], "complete": True}`; `complete` says that there are no others.
+        With `board`, only members of that board who are not hidden there. InvalidArgumentError for a `name` that is too
+        short, or a missing board.
         """
         beginning = search_form(name)
         if len(beginning) < MIN_SEARCH_LENGTH:
@@ -93,7 +95,7 @@ class Search:
         }
 
     def _on_board(self, request: Request, board: str) -> Keep:
-        """Keep members that the board has and does not hide."""
+        """A filter that keeps members of the board who are not hidden. NotFoundError if no family matches the board."""
         request.family(board)
 
         def keep(matches: list[Match]) -> list[Match]:
@@ -107,7 +109,7 @@ class Search:
 def _search(
     request: Request, read: ReadMatches, beginning: str, limit: int, step: int, keep: Keep
 ) -> tuple[list[Match], bool]:
-    """Up to `limit` matches to keep, and whether there are no others. It looks at `step` matches at a time."""
+    """Up to `limit` matches that `keep` keeps, and whether there are no others. Reads `step` matches at a time."""
     found: list[Match] = []
     after: Match | None = None
     for _ in range(0, MAX_LOOKED_AT, step):

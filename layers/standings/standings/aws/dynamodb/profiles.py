@@ -1,4 +1,4 @@
-"""Reads and writes profiles."""
+"""The table Profiles: reads and writes profiles, and finds them by the beginning of a name."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -27,7 +27,10 @@ ATTRIBUTES: Final[dict[Field, str]] = {"name": "n", "picture": "i", "country": "
 
 
 class Profiles:
-    """All profiles. No error of theirs quotes what a profile holds."""
+    """The profiles of a stack: `Profiles(client, "standings-ProfilesTable-1A2B", clock).profile("u7")`.
+
+    No error quotes what a profile holds. All methods raise StoreUnavailableError and StoreRefusedError.
+    """
 
     def __init__(self, client: DynamoDBClient, table: str, clock: Clock) -> None:
         self._client = client
@@ -35,7 +38,7 @@ class Profiles:
         self._clock = clock
 
     def change(self, member: str, changes: Changes) -> Profile:
-        """Set and remove fields, in one write; returns the whole profile. A member without one gets one."""
+        """Set and remove fields, in one write. Returns the whole profile. A member without a profile gets one."""
         attributes: dict[str, str | None] = {ATTRIBUTES[field]: value for field, value in changes.items()}
         if "name" in changes:
             # The key of the index goes with the name, in the same write.
@@ -58,7 +61,7 @@ class Profiles:
             return _profile(self._client.update_item(**request)["Attributes"])
 
     def remove(self, member: str) -> bool:
-        """Remove a profile; whether there was one."""
+        """Remove a profile. Returns whether there was one."""
         with self._silent_errors(), store_errors():
             old = self._client.delete_item(TableName=self._table, Key=item_key(member), ReturnValues="ALL_OLD")
         return "Attributes" in old
@@ -76,7 +79,11 @@ class Profiles:
         return {member: _profile(item) for member, item in items.items()}
 
     def matches(self, beginning: str, after: Match | None, limit: int) -> list[Match]:
-        """Find names by the beginning of their search form, in its order. Fewer than `limit`: the last ones."""
+        """Up to `limit` profiles whose name's search form begins with `beginning`, in its order, that follow `after`.
+
+        Only the first 64 characters of `beginning` are compared. Fewer than `limit` are the last: none follows.
+        `matches("ad", None, 2)` is `[Match("adam", "u7", Profile("Ádám", …))]`.
+        """
         indexed = beginning[:INDEXED_LENGTH]
         values = {":p": {"S": indexed[:PREFIX_LENGTH]}, ":s": {"S": indexed}}
         options: dict[str, Any] = {"IndexName": NAMES}
@@ -89,7 +96,7 @@ class Profiles:
 
     @contextmanager
     def _silent_errors(self) -> Iterator[None]:
-        """Errors that name the table and the code alone: what DynamoDB or the SDK says may quote a name."""
+        """Replace the text of errors by the table and the code: the text of DynamoDB or the SDK may quote a name."""
         try:
             yield
         except StoreUnavailableError as error:
