@@ -4,7 +4,7 @@ from typing import Any
 
 from aws_lambda_powertools.metrics import MetricUnit
 
-from standings.announce import merged
+from standings.announce import merged_tries
 from standings.aws.sqs import decode_look
 from standings.runtime.logs import logger, metrics, stack_of
 from standings.stores import Look, RankingName, StoreUnavailableError
@@ -37,7 +37,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
             failed += ids
             continue
         try:
-            if (next_look := _announcer.look(Look(name, merged(tries[name])))) is not None:
+            if (next_look := _announcer.look(Look(name, merged_tries(tries[name])))) is not None:
                 again.append(next_look)
         except StoreUnavailableError as error:
             failed += ids
@@ -46,7 +46,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
             failed += ids
             logger.error("top not announced", extra=name._asdict(), exc_info=stack_of(bug))
     try:
-        _looks.ask(again)
+        _looks.send(again)
     except StoreUnavailableError as error:
         failed += [message for look, _ in again for message in messages[look.name]]
         logger.error("next looks not queued", extra={"reason": str(error)})

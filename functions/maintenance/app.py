@@ -37,7 +37,7 @@ def _audit(deadline: float, **arguments: Any) -> dict[str, Any]:
 def _audit_next(deadline: float, *, read_units: int) -> dict[str, Any]:
     boards: list[dict[str, Any]] = []
     try:
-        answer = _services.scheduled_audits.go_on(deadline, read_units, boards.append)
+        answer = _services.scheduled_audits.continue_turn(deadline, read_units, boards.append)
     finally:
         # What was found before an error counts as well.
         _report_drift(boards)
@@ -76,11 +76,11 @@ def _settled(answer: dict[str, Any]) -> dict[str, Any]:
 def _rebuild(deadline: float, *, board: str, begin: bool = True, cursor: int | None = None) -> dict[str, Any]:
     if _GLOB.intersection(board):
         return rebuild_all(_services.rebuilds, board, cursor, deadline)
-    return asdict(_services.rebuilds.go_on(board, REBUILD, deadline, begin=begin))
+    return asdict(_services.rebuilds.continue_job(board, REBUILD, deadline, begin=begin))
 
 
 def _delete(deadline: float, *, board: str, begin: bool = True) -> dict[str, Any]:
-    return asdict(_services.rebuilds.go_on(board, DELETE, deadline, begin=begin))
+    return asdict(_services.rebuilds.continue_job(board, DELETE, deadline, begin=begin))
 
 
 def _runtime(_deadline: float) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def _request_looks(moved: list[RankingName], deadline: float) -> str:
         return ""
     queue = _looks
     try:
-        _clock.backoff(deadline).retry(queue.ask_now, moved)
+        _clock.backoff(deadline).retry(queue.send_now, moved)
     except StoreUnavailableError as error:
         return f"looks could not be queued: {error}"
     return ""

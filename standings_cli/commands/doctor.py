@@ -15,7 +15,7 @@ from typing import Any, Final
 from botocore.exceptions import BotoCoreError, ClientError
 
 from standings_cli.commands.options import Commands
-from standings_cli.doctor.checks import Deployed, Finding, Verdict, look, note, ok
+from standings_cli.doctor.checks import Deployed, Finding, Verdict, note, ok, run_checks
 from standings_cli.doctor.exercise import Tools, exercise
 from standings_cli.stack.connection import Connection
 from standings_cli.terminal import DIFFERS, OK, as_json, say, shown
@@ -53,7 +53,7 @@ def _doctor(connection: Connection, options: argparse.Namespace) -> int:
 def _findings(connection: Connection, options: argparse.Namespace) -> Iterator[Finding]:
     deployed = Deployed(connection, now)
     recording = Recording(deployed, options.record) if options.record else None
-    yield from look(deployed)
+    yield from run_checks(deployed)
     if recording:
         yield from recording.of_stack()
     if not options.exercise:

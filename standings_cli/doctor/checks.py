@@ -200,7 +200,7 @@ def index(deployed: Deployed) -> Iterator[Finding]:
         yield ok(about, "active")
 
 
-def warmth(deployed: Deployed) -> Iterator[Finding]:
+def warm_throughput(deployed: Deployed) -> Iterator[Finding]:
     """The tables and the index take at once what the parameters ask for."""
     about = "warm throughput"
     wanted = {unit: int(deployed.parameter(name) or 0) for name, unit in _WARM.items()}
@@ -357,12 +357,12 @@ def refused(deployed: Deployed) -> Iterator[Finding]:
     if count := sum(int(counts[name]) for name in _IN_QUEUE):
         yield failed(about, f"there are {count:,}: `standings dlq list` shows them with their reasons")
     else:
-        yield _left(deployed, "dead_letters", about, "standings dlq list")
+        yield _none_left(deployed, "dead_letters", about, "standings dlq list")
 
 
 def parked(deployed: Deployed) -> Iterator[Finding]:
     """No record of the stream is parked."""
-    yield _left(deployed, "parked", "parked records", "standings parked list")
+    yield _none_left(deployed, "parked", "parked records", "standings parked list")
 
 
 def audits(deployed: Deployed) -> Iterator[Finding]:
@@ -397,7 +397,7 @@ def _overdue(schedule: str) -> timedelta:
 
 def settlements(deployed: Deployed) -> Iterator[Finding]:
     """Where a family of boards settles its periods, the stack can."""
-    finding, families = _can(deployed, "settled periods", "settlements", "settles")
+    finding, families = _enabled(deployed, "settled periods", "settlements", "settles")
     if finding.verdict == Verdict.OK and families and not deployed.parameter("SettleSchedule"):
         finding = note(
             finding.about, "they are settled only on request: deploy with SettleSchedule, such as 'rate(1 hour)'"
@@ -407,11 +407,11 @@ def settlements(deployed: Deployed) -> Iterator[Finding]:
 
 def announcements(deployed: Deployed) -> Iterator[Finding]:
     """Where a family of boards announces its tops, the stack can."""
-    finding, _ = _can(deployed, "announced tops", "announcements", "announces")
+    finding, _ = _enabled(deployed, "announced tops", "announcements", "announces")
     yield finding
 
 
-def _can(deployed: Deployed, about: str, task: str, does: str) -> tuple[Finding, str]:
+def _enabled(deployed: Deployed, about: str, task: str, does: str) -> tuple[Finding, str]:
     """Whether the stack does what `boards.toml` needs, and the families that need it."""
     (answer,) = deployed.connection.maintenance.answers(task, {}, "show")
     families = ", ".join(answer["families"])
@@ -421,7 +421,7 @@ def _can(deployed: Deployed, about: str, task: str, does: str) -> tuple[Finding,
     return ok(about, f"those of {families}" if families else f"boards.toml {does} none"), families
 
 
-def _left(deployed: Deployed, task: str, about: str, command: str) -> Finding:
+def _none_left(deployed: Deployed, task: str, about: str, command: str) -> Finding:
     (answer,) = deployed.connection.maintenance.answers(task, {"limit": 1}, "list")
     if answer.get("messages") or answer.get("objects"):
         return failed(about, f"there are some: `{command}` shows them with their reasons")
@@ -437,7 +437,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     backups,
     protection,
     index,
-    warmth,
+    warm_throughput,
     runtimes,
     botocore,
     concurrency,
@@ -451,7 +451,7 @@ CHECKS: Final[tuple[Check, ...]] = (
 )
 
 
-def look(deployed: Deployed) -> Iterator[Finding]:
+def run_checks(deployed: Deployed) -> Iterator[Finding]:
     """Run every check. One that cannot look is a finding as well, and holds up no other."""
     for check in CHECKS:
         about = check.__name__

@@ -59,7 +59,7 @@ def changes(before: Sequence[Standing], after: Sequence[Standing], metric: Metri
     }
 
 
-def fitted(changed: dict[str, list[Any]], room: int) -> dict[str, Any]:
+def truncated(changed: dict[str, list[Any]], room: int) -> dict[str, Any]:
     """The changes in so many bytes of JSON. Lists that do not fit end earlier, and `cut` names them."""
     shown: dict[str, Any] = {}
     # Only `left` names who left; the whole top also names who entered.
@@ -184,7 +184,7 @@ ENOUGH: Final = 12
 """Looks after which the announcer gives up on a top that it cannot prove: a quarter of an hour or more."""
 
 
-def merged(tries: Iterable[int]) -> int:
+def merged_tries(tries: Iterable[int]) -> int:
     """The tries of one look that stands for several looks at a ranking.
 
     It has the tries of the one that was repeated most often. But a new look must not inherit so many that it would give
@@ -259,7 +259,7 @@ class Announcer:
         identity = sha256(orjson.dumps(["top", *about.values(), seq, now])).hexdigest()[:32]
         head = {"id": identity, **about, "seq": seq, "as_of": instant(now)}
         room = MAX_DETAIL - len(orjson.dumps({**head, "top": lines(top.standings, ranking.metric)}))
-        return {**head, **fitted(changes(before, top.standings, ranking.metric), room)}
+        return {**head, **truncated(changes(before, top.standings, ranking.metric), room)}
 
     def _send(self, ranking: Ranking, top: Sequence[Standing], unsent: Mapping[str, Any]) -> None:
         detail = orjson.dumps({**unsent, "top": lines(top, ranking.metric)}).decode()

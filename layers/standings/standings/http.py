@@ -76,7 +76,7 @@ def _source(page: str, element: str) -> str:
     return f"'sha256-{b64encode(sha256(content.encode()).digest()).decode()}'"
 
 
-def kept_for(answer: Response[str], max_age: int) -> Response[str]:
+def with_max_age(answer: Response[str], max_age: int) -> Response[str]:
     """The response, which browsers and shared caches may reuse for `max_age` seconds, for pages of the same origin.
 
     With `CorsOrigins` the gateway adds the origin of the page that sent the request. A browser refuses a response that
@@ -233,7 +233,7 @@ class Api:
 
             answer = _without_text_of_bugs(checked)
             if call.method == "GET" and call.path.startswith(RANKING) and self._rankings_max_age:
-                answer = _kept_for(answer, self._rankings_max_age)
+                answer = _with_max_age(answer, self._rankings_max_age)
             self._app.route(call.path, call.method)(answer)
             return function
 
@@ -334,12 +334,12 @@ def _without_text_of_bugs(function: _Answer) -> _Answer:
     return cast("_Answer", answer)
 
 
-def _kept_for(function: _Answer, max_age: int) -> _Answer:
+def _with_max_age(function: _Answer, max_age: int) -> _Answer:
     """Let caches keep the answers for `max_age` seconds. Errors are raised, so no cache keeps them."""
 
     @wraps(function)
     def answer(**names: str) -> Response[str]:
-        return kept_for(function(**names), max_age)
+        return with_max_age(function(**names), max_age)
 
     return cast("_Answer", answer)
 

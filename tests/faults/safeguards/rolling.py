@@ -455,7 +455,7 @@ LOGS: Final = {
     "a fold that has read a node updates it only at the position that it read": Safeguard(
         Change(f"{_FOLD}._update", _seen_unconditionally)
     ),
-    "a log is cut only when every node has its entries": Safeguard(Change(f"{_FOLD}.bring", _gives_up)),
+    "a log is cut only when every node has its entries": Safeguard(Change(f"{_FOLD}.advance", _gives_up)),
     "a log is cut only if it still begins where the fold read it": Safeguard(
         Change(f"{_FOLD}.cut", _with_updates(_unconditional))
     ),
@@ -465,7 +465,7 @@ LOGS: Final = {
     "a fold leaves out only periods that nobody can read": Safeguard(
         Change("aws.dynamodb.rolling:fold_deltas", _first_periods_left_out)
     ),
-    "an empty node of a rolling window is not removed": Safeguard(Change(f"{_FOLD}.bring", _cleans)),
+    "an empty node of a rolling window is not removed": Safeguard(Change(f"{_FOLD}.advance", _cleans)),
     "log 0 lists a shard before a list item is written to it": Safeguard(
         Change(f"{_WINDOWS}._prepare", lambda _: lambda self, rankings: self._make(rankings, 0, {"n": {"NS": ["1"]}})),
         written=rolling_shards_of_another_definition,

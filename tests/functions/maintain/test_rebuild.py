@@ -332,7 +332,7 @@ class Busy:
         self._is_at_it = False
         engine.before.append(self._before)
 
-    def go_on(self, task: str, seconds: float) -> dict[str, Any]:
+    def continue_job(self, task: str, seconds: float) -> dict[str, Any]:
         """Continue the job for some seconds. A call that began in time may end later."""
         self.calls, self.latest = 0, self.stack.clock.monotonic() + seconds + 2 * CALL
         try:
@@ -396,13 +396,13 @@ def test_a_job_whose_members_are_all_busy_ends_at_its_deadline_and_goes_on_at_th
     busy.conflicting = NAMES
 
     with pytest.raises(StoreUnavailableError):
-        busy.go_on(task, 5)
+        busy.continue_job(task, 5)
 
     assert 10 < busy.calls < 4.5 / CALL, "it waits between its tries"
     assert busy.undone(task) == set(NAMES)
 
     busy.conflicting = ()
-    assert busy.go_on(task, 60)["phase"] == after
+    assert busy.continue_job(task, 60)["phase"] == after
     assert busy.undone(task) == set()
 
 
@@ -415,12 +415,12 @@ def test_a_few_busy_members_hold_up_no_others(busy: Busy, task: str, after: str,
     busy.written, busy.conflicting = (dict.fromkeys(few, 0.0), ()) if is_changed else ({}, few)
 
     with pytest.raises(StoreUnavailableError):
-        busy.go_on(task, 60)
+        busy.continue_job(task, 60)
 
     assert busy.undone(task) == few
 
     busy.written, busy.conflicting = {}, ()
-    assert busy.go_on(task, 60)["phase"] == after
+    assert busy.continue_job(task, 60)["phase"] == after
     project(busy.stack)
     assert busy.undone(task) == set()
 

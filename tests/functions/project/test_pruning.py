@@ -12,7 +12,7 @@ from standings.domain.boards_toml import parse_boards
 from standings.domain.members import Move
 from standings.domain.scoring import Place
 from standings.domain.tiers import ROOT, Path, path, prefixes
-from standings.project.commits import CHANCE, PruneResult, Pruning, _dead, cut
+from standings.project.commits import CHANCE, PruneResult, Pruning, _removable, chunks
 from standings.stores import MAX_ACTIONS, Lane, Node, StoreRefusedError, StoreUnavailableError
 from tests.support.builders.checks import assert_tiers_count_the_entries, lanes, nodes
 from tests.support.builders.points import NOW
@@ -53,7 +53,7 @@ def test_the_root_stays_when_everyone_has_left(engine: Any, worker: Worker) -> N
 def test_members_in_any_lane_keep_a_node() -> None:
     for counts in ((0, 1), (1, 0)):
         lanes_ = {lane: Lane({44: count}, 1, NOW) for lane, count in enumerate(counts)}
-        assert (66, 2) not in _dead({(66, 2): lanes_, (66,): {}, ROOT: {}})
+        assert (66, 2) not in _removable({(66, 2): lanes_, (66,): {}, ROOT: {}})
 
 
 def test_what_is_too_much_for_one_look_is_left_to_the_next(engine: Any, worker: Worker) -> None:
@@ -182,7 +182,7 @@ def test_a_transaction_holds_a_lane_and_the_root_that_names_the_shards() -> None
     spread = Ranking("b", metric, metric.windows[0], 0)
     rng = random.Random(1)
     found = [Move(spread, f"m{n}", None, Place(rng.randrange(2**40)), 1, NOW) for n in range(400)]
-    for chunk in cut(found):
+    for chunk in chunks(found):
         ways = {way for move in chunk if move.new for way in prefixes(path(move.new.sort_value))}
         assert len(chunk) + len(ways) + 1 <= MAX_ACTIONS
 

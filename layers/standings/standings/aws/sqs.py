@@ -81,7 +81,7 @@ class Sender:
             answer = self._sqs().send_message_batch(QueueUrl=self._queue_url, Entries=entries)
         except ClientError as error:
             return dict.fromkeys([position for position, _ in batch], str(error))
-        return {int(failed["Id"]): said_of(failed) for failed in answer.get("Failed", [])}
+        return {int(failed["Id"]): failure_text(failed) for failed in answer.get("Failed", [])}
 
 
 class Taken(NamedTuple):
@@ -115,7 +115,7 @@ def send_until_taken(
             untaken = {}
             for failure in answer.get("Failed", []):
                 is_final = failure.get("SenderFault") and not _is_throttled(failure["Code"])
-                (refused if is_final else untaken)[int(failure["Id"])] = said_of(failure)
+                (refused if is_final else untaken)[int(failure["Id"])] = failure_text(failure)
         if not untaken or not again(attempt):
             break
     return Taken(refused, untaken)
@@ -144,7 +144,7 @@ def entry(position: int, message: OutgoingMessage) -> dict[str, Any]:
     }
 
 
-def said_of(failed: Mapping[str, Any]) -> str:
+def failure_text(failed: Mapping[str, Any]) -> str:
     """Why an entry of a batch failed: the code and message of SQS."""
     return f"{failed['Code']}: {failed.get('Message', '')}"
 
@@ -264,7 +264,7 @@ class DeadLetters:
         reason = NOT_OF_SQS.sub("?", reason)
         time = received_at(first_received(record))
         if not NOT_OF_SQS.search(body):
-            attributes = fitting(attributes_of(record), {REASON: _text("."), **_kept_before(record), **time})
+            attributes = with_refusal(attributes_of(record), {REASON: _text("."), **_kept_before(record), **time})
             room = MAX_BYTES - size(body, attributes) + len(".")
             text = _cut(reason, min(room, MAX_REASON_LENGTH))
             if text:
@@ -292,19 +292,19 @@ def attributes_of(record: Mapping[str, Any]) -> Attributes:
         binary = value.get("binaryValue")
         content = {"StringValue": value["stringValue"]} if binary is None else {"BinaryValue": b64decode(binary)}
         attributes[name] = {"DataType": value["dataType"], **content}
-    return without_ours(attributes)
+    return without_refusal(attributes)
 
 
-def without_ours(attributes: Attributes) -> Attributes:
+def without_refusal(attributes: Attributes) -> Attributes:
     """Attributes without those that a refusal adds."""
     return {name: value for name, value in attributes.items() if name not in (REASON, KEPT_IN, FIRST_RECEIVED)}
 
 
-def fitting(attributes: Attributes, ours: Attributes) -> Attributes:
-    """A message's attributes and ours, at most 10. The last of the others are dropped, never `at_filled_in`."""
+def with_refusal(attributes: Attributes, refusal: Attributes) -> Attributes:
+    """The attributes of a message and of its refusal, at most 10. Others are dropped, but never `at_filled_in`."""
     first = {name: value for name, value in attributes.items() if name == AT_FILLED_IN}
     others = [(name, value) for name, value in attributes.items() if name != AT_FILLED_IN]
-    return {**first, **dict(others[: MAX_ATTRIBUTES - len(first) - len(ours)]), **ours}
+    return {**first, **dict(others[: MAX_ATTRIBUTES - len(first) - len(refusal)]), **refusal}
 
 
 def received_at(instant: int | None) -> Attributes:
@@ -360,7 +360,7 @@ class DeadLetterQueue:
         failed: dict[str, str] = {}
         ready: list[tuple[DeadLetter, OutgoingMessage]] = []
         for letter in letters:
-            attributes = fitting(letter.attributes, received_at(letter.first_received))
+            attributes = with_refusal(letter.attributes, received_at(letter.first_received))
             message = OutgoingMessage(letter.body, attributes, letter.group)
             if size(message.body, message.attributes) > MAX_BYTES:
                 failed[letter.id] = f"with {FIRST_RECEIVED} it is too large for the queue: send the event again"
@@ -393,7 +393,7 @@ class DeadLetterQueue:
     def _delete(self, letters: Sequence[DeadLetter]) -> dict[str, str]:
         entries: Any = [{"Id": str(n), "ReceiptHandle": letter.handle} for n, letter in enumerate(letters)]
         answer = self._sqs().delete_message_batch(QueueUrl=self._queue_url, Entries=entries)
-        return {letters[int(failed["Id"])].id: said_of(failed) for failed in answer.get("Failed", [])}
+        return {letters[int(failed["Id"])].id: failure_text(failed) for failed in answer.get("Failed", [])}
 
     @_DEAD_LETTER_ERRORS
     def release(self, handles: Sequence[str]) -> None:
@@ -424,7 +424,7 @@ class DeadLetterQueue:
             first_received=sent if received is None else min(sent, received),
             sent=sent,
             receives=int(system.get("ApproximateReceiveCount", "1")),
-            attributes=without_ours(attributes),
+            attributes=without_refusal(attributes),
             group=system.get("MessageGroupId"),
         )
         key = attributes.get(KEPT_IN, {}).get("StringValue") or ""
@@ -461,11 +461,11 @@ class LookQueue:
         self._sqs = cache(client)
         self._queue_url = queue_url
 
-    def ask_now(self, names: Iterable[RankingName]) -> None:
+    def send_now(self, names: Iterable[RankingName]) -> None:
         """Put a first look at each ranking on the queue, to be delivered at once. Raises StoreUnavailableError."""
-        self.ask((Look(name), 0) for name in names)
+        self.send((Look(name), 0) for name in names)
 
-    def ask(self, looks: Iterable[tuple[Look, int]]) -> None:
+    def send(self, looks: Iterable[tuple[Look, int]]) -> None:
         """Put looks on the queue, each to be delivered after so many seconds. Raises StoreUnavailableError."""
         entries: list[Any] = [
             {"Id": str(number), "MessageBody": _encoded(look), "DelaySeconds": delay}
@@ -478,7 +478,7 @@ class LookQueue:
     def _send(self, entries: list[Any]) -> None:
         answer = self._sqs().send_message_batch(QueueUrl=self._queue_url, Entries=entries)
         for failed in answer.get("Failed", []):
-            raise StoreUnavailableError(f"SQS: {said_of(failed)}")
+            raise StoreUnavailableError(f"SQS: {failure_text(failed)}")
 
 
 def decode_look(body: str) -> Look:

@@ -210,7 +210,7 @@ def open_rankings(family: Family, board: str, now: int) -> Iterator[Ranking]:
                 if not _is_open(ranking, now):
                     break
                 yield ranking
-                period = family.timetable.beside(window.unit, period, -1)
+                period = family.timetable.offset(window.unit, period, -1)
 
 
 def calendar_rankings(family: Family, board: str, now: int) -> Iterator[Ranking]:

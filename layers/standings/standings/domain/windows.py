@@ -143,7 +143,7 @@ class Seasons:
         position = bisect_right(self.all, day, key=lambda season: season.starts)
         return self.indexes[position - 1] if position else NO_SEASON
 
-    def beside(self, index: int, step: int) -> int | None:
+    def offset(self, index: int, step: int) -> int | None:
         """The index of the season `step` seasons later; None if there is none."""
         position = self.indexes.index(index) + step
         return self.indexes[position] if 0 <= position < len(self.indexes) else None
@@ -232,9 +232,9 @@ class Calendar:
         """The instant at which a bucket ends. Unless it is a season, the next one begins then."""
         return self.start("d", self.seasons[index].ends) if unit == "s" else self.start(unit, index + 1)
 
-    def beside(self, unit: Unit, index: int, step: int) -> int | None:
+    def offset(self, unit: Unit, index: int, step: int) -> int | None:
         """The index of the bucket `step` buckets later; None if there is no such season."""
-        return self.seasons.beside(index, step) if unit == "s" else index + step
+        return self.seasons.offset(index, step) if unit == "s" else index + step
 
     def has(self, unit: Unit, index: int) -> bool:
         """Whether there is such a bucket, and it began in 1970 or later."""
@@ -364,7 +364,7 @@ class Timetable(Calendar):
         if window.rolling:
             return self.rolling_until(unit, period)
         keep = min(self.keep, late + HOUR) if unit == "h" else self.keep
-        following = self.beside(unit, period, 1)
+        following = self.offset(unit, period, 1)
         until = end + keep if following is None else max(end + keep, self.end(unit, following) + late)
         return min(until, end + SEASON_KEPT) if unit == "s" else until
 

@@ -237,7 +237,7 @@ class Audits:
         report = BoardAudit(call, family, record.generation, record.coverage).run(cursor)
         if report["drift"] and not is_read(self.catalog, self.clock, record):
             # The next call begins again, in the generation that is read then.
-            call.forget()
+            call.drop_findings()
             return call.answer({"generation": record.generation, **_FIRST}, report["read_units"])
         return report
 
@@ -261,7 +261,9 @@ class ScheduledAudits:
         """The record, as JSON."""
         return {"done": True, **asdict(self.lease.positions.read())}
 
-    def go_on(self, deadline: float, read_units: int, found: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    def continue_turn(
+        self, deadline: float, read_units: int, found: Callable[[dict[str, Any]], None]
+    ) -> dict[str, Any]:
         """Do one run. `found` gets the report of each board, or of a part of it.
 
         The run ends with the step that reaches `read_units`. `done` in the answer says that the turn has ended,
@@ -273,7 +275,7 @@ class ScheduledAudits:
         if position is None:
             return {"done": False, "running": True, "board": None, "read_units": 0}
         run = _Run(self, position, deadline, read_units, found)
-        done = run.go()
+        done = run.run()
         return {"done": done, "running": False, "board": run.position.board, "read_units": round(run.used)}
 
 
@@ -319,7 +321,7 @@ class _Run(Run[AuditPosition]):
         is_spent = self._audits.store.units >= self._most_units
         return is_spent or self._audits.clock.monotonic() >= self._deadline
 
-    def noted(self, position: AuditPosition) -> AuditPosition:
+    def with_progress(self, position: AuditPosition) -> AuditPosition:
         failed = [*self._tally.failed, *self.left_out][:MAX_FAILED]
         tally = replace(self._tally, failed=failed, read_units=self._used_before + round(self.used))
         if position.board is not None:

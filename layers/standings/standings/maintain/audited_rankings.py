@@ -89,7 +89,7 @@ class AuditCall:
         except StoreUnavailableError:
             return None
 
-    def moment(self, read: Callable[[], T]) -> T | None:
+    def snapshot(self, read: Callable[[], T]) -> T | None:
         """Read one moment. None if writes conflict for too long, which is reported, or if an item is damaged.
 
         A damaged item is reported once: where the members are listed.
@@ -104,7 +104,7 @@ class AuditCall:
 
     def compare(self, ranking: Ranking, member: str) -> None:
         """Compare a member's item and row at one moment, and report a difference."""
-        pair = self.moment(lambda: self.store.pair(ranking, member))
+        pair = self.snapshot(lambda: self.store.pair(ranking, member))
         if pair is None:
             return
         image, row = pair
@@ -155,7 +155,7 @@ class AuditCall:
         if kind not in NO_DIFFERENCE and len(self.examples) < MAX_EXAMPLES:
             self.examples.append({"kind": kind.value, **keys})
 
-    def forget(self) -> None:
+    def drop_findings(self) -> None:
         """Drop the findings. What was looked at stays counted."""
         self.found.clear()
         self.examples.clear()
@@ -337,7 +337,7 @@ MAX_DOUBTS: Final = 64  # Leaves that wait together to be read again
 MAX_PASSED: Final = 100  # Entries that are compared together
 
 
-class _Odd(NamedTuple):
+class _Mismatch(NamedTuple):
     """A leaf that differs between equal snapshots: what its counters say and how many entries there are, by digit."""
 
     leaf: Path
@@ -365,7 +365,7 @@ class TierAudit:
         self._root = call.clock.retry(self._tree.root, ranking)
         self._passed: list[Listed] = []
         self._doubts: list[Path] = []
-        self._odd: list[_Odd] = []
+        self._mismatches: list[_Mismatch] = []
         self._start = ROOT if after is None else tuple(bytes.fromhex(after))
         self._paths = self._entry_paths(" " if after is None else encode_sortable(span(self._start)[1] + 1))
         self._next = next(self._paths, None)
@@ -425,7 +425,7 @@ class TierAudit:
             self._doubts.append(leaf)
 
     def _compare_pair(self, node: Path, digit: int) -> None:
-        pair = self._call.moment(lambda: self._tree.edge(self._ranking, node, digit))
+        pair = self._call.snapshot(lambda: self._tree.edge(self._ranking, node, digit))
         if pair is not None and pair[0] != pair[1]:
             self._report(node, digit, *pair)
 
@@ -453,18 +453,20 @@ class TierAudit:
         """
         shards = self._root.shards if before is None else before.root.shards
         entries = Counter(digit for _, digit in self._entries.within(leaf, shards))
-        now = self._call.consistent(lambda: self._tree.picture(self._ranking, leaf))
+        now = self._call.consistent(lambda: self._tree.snapshot(self._ranking, leaf))
         different = [] if now is None else _different(now.counters, entries)
         if now is None or (different and now != before):
             return now, False
         if different:
-            self._odd.append(_Odd(leaf, {digit: (now.counters.get(digit, 0), entries[digit]) for digit in different}))
+            self._mismatches.append(
+                _Mismatch(leaf, {digit: (now.counters.get(digit, 0), entries[digit]) for digit in different})
+            )
         return now, True
 
     def _confirm(self) -> None:
         """Report the leaves that differ."""
-        odd, self._odd = self._odd, []
-        for leaf, digits in odd:
+        mismatches, self._mismatches = self._mismatches, []
+        for leaf, digits in mismatches:
             for digit, (counted, there) in digits.items():
                 self._report(leaf, digit, counted, there)
 
@@ -587,7 +589,7 @@ class StepAudit:
         call = self._call
         for start in range(0, max(1, len(blocks)), MAX_ITEMS):
             some = blocks[start : start + MAX_ITEMS]
-            moment = call.moment(partial(call.store.rolling.moment, self._rankings, name, some))
+            moment = call.snapshot(partial(call.store.rolling.member_snapshot, self._rankings, name, some))
             if moment is None:
                 continue
             image, row, items = moment
@@ -633,27 +635,27 @@ class RollingTierAudit(TierAudit):
 
     def _confirm(self) -> None:
         """Report the leaves that differ, unless members that changed lately explain it."""
-        odd, self._odd = self._odd, []
-        moving = self._steps.moving(self._ranking.period) if odd else None
-        for each in odd:
+        mismatches, self._mismatches = self._mismatches, []
+        moving = self._steps.moving(self._ranking.period) if mismatches else None
+        for each in mismatches:
             if moving is None:
                 self._call.add(Kind.UNSETTLED)
             else:
                 self._confirm_leaf(each, moving)
 
-    def _confirm_leaf(self, odd: _Odd, moving: Mapping[str, Place | None]) -> None:
+    def _confirm_leaf(self, mismatch: _Mismatch, moving: Mapping[str, Place | None]) -> None:
         """Report a leaf that still differs if the members that changed lately are counted where their rows are."""
         listed: Counter[int] = Counter()
         paths = [path(place.sort_value) for place in moving.values() if place is not None]
-        rows = Counter(way[-1] for way in paths if way[:-1] == odd.leaf)
-        for member, digit in self._entries.within(odd.leaf, self._root.shards):
+        rows = Counter(way[-1] for way in paths if way[:-1] == mismatch.leaf)
+        for member, digit in self._entries.within(mismatch.leaf, self._root.shards):
             listed[digit] += 1
             rows[digit] += member not in moving
-        now = self._call.consistent(lambda: self._tree.picture(self._ranking, odd.leaf))
-        for digit, (counted, there) in odd.digits.items():
+        now = self._call.consistent(lambda: self._tree.snapshot(self._ranking, mismatch.leaf))
+        for digit, (counted, there) in mismatch.digits.items():
             if now is None or (now.counters.get(digit, 0), listed[digit]) != (counted, there):
                 self._call.add(Kind.UNSETTLED)
             elif rows[digit] == counted:
                 self._call.add(Kind.BEHIND)
             else:
-                self._report(odd.leaf, digit, counted, rows[digit])
+                self._report(mismatch.leaf, digit, counted, rows[digit])

@@ -148,7 +148,7 @@ class ParkedRecords:
     """Lists and replays what is parked: at any time, also while projectors and other replays run.
 
     `written` returns the generations of a board's rankings that are written now. `report` is called with each
-    unexpected error in reading a record. `tell` requests looks at the tops that may have changed.
+    unexpected error in reading a record. `request_looks` requests looks at the tops that may have changed.
     """
 
     boards: Boards
@@ -159,7 +159,7 @@ class ParkedRecords:
     clock: Clock
     report: Callable[[Exception], None]
     written: Callable[[str], Sequence[int]]
-    tell: Callable[[Sequence[RankingName]], None] = lambda _: None
+    request_looks: Callable[[Sequence[RankingName]], None] = lambda _: None
 
     def list(self, deadline: float, *, chosen: Selection = ALL, limit: int = 100, cursor: str = "") -> dict[str, Any]:
         """The parked objects, with reason, members and age. `cursor` is that of the previous answer."""
@@ -226,7 +226,7 @@ class ParkedRecords:
             why = why or outcome.failure
             never.update(((move.ranking.board, move.member), reason) for move, reason in outcome.refused)
         try:
-            backoff.retry(self.tell, announced(self.boards, outcomes))
+            backoff.retry(self.request_looks, announced(self.boards, outcomes))
         except StoreUnavailableError as error:
             why = why or str(error)
         return never, why
@@ -285,8 +285,8 @@ class _Position:
 
 
 class _Replay:
-    def __init__(self, care: ParkedRecords, deadline: float, chosen: Selection, cursor: Mapping[str, Any]) -> None:
-        self._care = care
+    def __init__(self, records: ParkedRecords, deadline: float, chosen: Selection, cursor: Mapping[str, Any]) -> None:
+        self._records = records
         self._deadline = deadline
         self._chosen = chosen
         self._position = _Position(**cursor)
@@ -295,7 +295,7 @@ class _Replay:
         self._why: str | None = None
 
     def run(self) -> dict[str, Any]:
-        stored = self._care.stored(self._deadline, self._chosen.names, self._position.after)
+        stored = self._records.stored(self._deadline, self._chosen.names, self._position.after)
         try:
             done = all(map(self._replay, stored))
         except StoreUnavailableError as error:
@@ -310,17 +310,17 @@ class _Replay:
 
     def _replay(self, stored: "StoredObject") -> bool:
         """Replay an object; False if the next call has to continue it."""
-        if self._care.clock.monotonic() >= self._deadline:
+        if self._records.clock.monotonic() >= self._deadline:
             return False
         if self._position.begun != stored.key:
             self._position = _Position(self._position.after, stored.key)
-        parked = self._care.read(self._deadline, stored, self._chosen)
+        parked = self._records.read(self._deadline, stored, self._chosen)
         if parked is not None:
             if not self._place(stored.key, list(parked.members.values())):
                 return False
             self._add_problems(stored.key, parked.problems)
             if not self._position.stays:
-                self._care.clock.backoff(self._deadline).retry(self._care.objects.delete, stored.key)
+                self._records.clock.backoff(self._deadline).retry(self._records.objects.delete, stored.key)
             self._tally["left" if self._position.stays else "removed"] += 1
         self._position.after = stored.key
         return True
@@ -328,11 +328,11 @@ class _Replay:
     def _place(self, key: str, members: Sequence[ParkedMember]) -> bool:
         position = self._position
         while position.members < len(members):
-            if self._care.clock.monotonic() >= self._deadline:
+            if self._records.clock.monotonic() >= self._deadline:
                 return False
             part = members[position.members : position.members + MEMBERS_TOGETHER]
             chosen = [named for named in part if self._chosen.board in (None, named.board)]
-            never, self._why = self._care.place(chosen, self._deadline)
+            never, self._why = self._records.place(chosen, self._deadline)
             if self._why is not None:
                 return False
             position.stays = position.stays or len(chosen) < len(part)
@@ -361,7 +361,7 @@ HOLD_MARGIN: Final = 30  # Seconds after a call's deadline when messages that it
 RECEIVED_TOO_OFTEN: Final = "received too often"  # The reason of messages that SQS itself moved to the queue
 
 
-_Each = Callable[[Sequence[DeadLetter]], Collection[str]]
+_HandleMessages = Callable[[Sequence[DeadLetter]], Collection[str]]
 """Handles a few messages; returns the ids of those that left the queue."""
 
 
@@ -393,7 +393,7 @@ class DeadLetterTasks:
             return ()
 
         return {
-            **self._each(show, deadline),
+            **self._for_each_message(show, deadline),
             "chosen": reasons.total(),
             "reasons": [{"reason": text, "messages": count} for text, count in reasons.most_common(MAX_REASONS)],
             "messages": shown,
@@ -425,7 +425,7 @@ class DeadLetterTasks:
             tally["failed"] += len(ready) - len(replayed)
             return replayed
 
-        return {**self._each(send, deadline), "cursor": began, **tally, "problems": problems[:MAX_SHOWN]}
+        return {**self._for_each_message(send, deadline), "cursor": began, **tally, "problems": problems[:MAX_SHOWN]}
 
     def delete(self, deadline: float, *, ids: Collection[str]) -> dict[str, Any]:
         """Delete messages for good, by their ids or those of their events. `missing` are ids that name none."""
@@ -441,12 +441,14 @@ class DeadLetterTasks:
             deleted.extend(gone)
             return gone
 
-        answer = self._each(delete, deadline, lambda: chosen <= set(deleted))
+        answer = self._for_each_message(delete, deadline, lambda: chosen <= set(deleted))
         missing = sorted(chosen - named)
         return {**answer, "deleted": len(deleted), "missing": missing, "problems": problems[:MAX_SHOWN]}
 
-    def _each(self, do: _Each, deadline: float, enough: Callable[[], bool] = lambda: False) -> dict[str, Any]:
-        """Call `do` with all messages of the queue, a few at a time, then release those that stay in it."""
+    def _for_each_message(
+        self, handle: _HandleMessages, deadline: float, enough: Callable[[], bool] = lambda: False
+    ) -> dict[str, Any]:
+        """Call `handle` with all messages of the queue, a few at a time, then release those that stay in it."""
         # Releasing takes time as well, if less than receiving.
         backoff = self._clock.backoff(deadline - (deadline - self._clock.monotonic()) / 4)
         held: list[str] = []
@@ -458,7 +460,7 @@ class DeadLetterTasks:
                 letters = backoff.retry(self._queue.receive, hold)
                 empty = 0 if letters else empty + 1
                 seen += len(letters)
-                gone = do(letters)
+                gone = handle(letters)
                 held += [letter.handle for letter in letters if letter.id not in gone]
         except StoreUnavailableError as error:
             why = str(error)

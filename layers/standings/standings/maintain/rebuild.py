@@ -78,7 +78,7 @@ class Progress:
     done: bool
 
 
-def enter(record: BoardRecord, phase: str, family: Family, now: int) -> BoardRecord:
+def start_phase(record: BoardRecord, phase: str, family: Family, now: int) -> BoardRecord:
     """The record with its job, or a new one, at the beginning of a phase."""
     planned = coverage_of(family, now)
     job = (record.job or Job(REBUILD, phase, now, planned))._replace(
@@ -227,16 +227,16 @@ class RebuiltTops:
     looks: LookQueue | None
     delete: Callable[[str, Iterable[str]], None]
 
-    def look(self, family: Family, board: str, now: int) -> None:
+    def request_looks(self, family: Family, board: str, now: int) -> None:
         """Request a look at each announced ranking that can be read. Raises StoreUnavailableError."""
         if self.looks is not None:
-            self.looks.ask_now(
+            self.looks.send_now(
                 RankingName(board, ranking.metric.name, ranking.window.name, ranking.period)
                 for ranking in open_rankings(family, board, now)
                 if ranking.window.name in family.announce
             )
 
-    def forget(self, family: Family, board: str, codes: frozenset[str], *, deleted: bool) -> None:
+    def delete_announced(self, family: Family, board: str, codes: frozenset[str], *, deleted: bool) -> None:
         """Delete what was announced of rankings that the board no longer has. May raise StoreUnavailableError.
 
         A deleted board only has those that are announced: the announcer empties their tops, and their numbers go on if
@@ -304,7 +304,7 @@ class Rebuild:
     clock: Clock
     tops: RebuiltTops
 
-    def go_on(self, board: str, task: str, deadline: float, *, begin: bool = True) -> Progress:
+    def continue_job(self, board: str, task: str, deadline: float, *, begin: bool = True) -> Progress:
         """Continue the job of a board until a deadline of the monotonic clock. With `begin`, start one if needed.
 
         ValueError: no such board. StoreUnavailableError: try again later. StoreRefusedError: a member cannot be placed.
@@ -327,9 +327,9 @@ class _Run:
         record = self._record()
         job = record.job
         if begin and (job is None or (task == DELETE and job.task != DELETE)):
-            record = self._save(record, self._enter(LEAVING if task == DELETE else ANNOUNCED))
+            record = self._save(record, self._start_phase(LEAVING if task == DELETE else ANNOUNCED))
         elif job is not None and is_outdated(job, self._family):
-            record = self._save(record, self._enter(ANNOUNCED))  # boards.toml has changed since the job began
+            record = self._save(record, self._start_phase(ANNOUNCED))  # boards.toml has changed since the job began
         while (job := record.job) is not None:
             wait = self._wait(job)
             if wait > 0 or self._backoff.expired:
@@ -351,17 +351,17 @@ class _Run:
         tops = self._service.tops
         if job.phase == SWITCHED:
             # No move made the new generation's top, so no projector has requested a look at it.
-            self._backoff.retry(tops.look, self._family, self._board, self._now())
+            self._backoff.retry(tops.request_looks, self._family, self._board, self._now())
         if job.phase in AFTER_WAITING:
-            return self._save(record, self._enter(AFTER_WAITING[job.phase]))
+            return self._save(record, self._start_phase(AFTER_WAITING[job.phase]))
         if job.phase == REMOVING:
-            return self._through_members(record, self._remove, self._enter(ANNOUNCED))
+            return self._through_members(record, self._remove, self._start_phase(ANNOUNCED))
         if job.phase == PLACING:
-            return self._through_members(record, self._place, self._enter(SWITCHED))
+            return self._through_members(record, self._place, self._start_phase(SWITCHED))
         for generation in record.stale:
             if not self._service.purge(self._board, record.codes, generation, lambda: self._backoff.expired):
                 return record
-        tops.forget(self._family, self._board, record.codes, deleted=record.deleted)
+        tops.delete_announced(self._family, self._board, record.codes, deleted=record.deleted)
         return self._save(record, lambda record: replace(record, stale=(), codes=written_codes(self._family), job=None))
 
     def _through_members(
@@ -392,7 +392,7 @@ class _Run:
                     return record
                 reached = job_of(record)
                 continue
-            record = self._save(record, partial(_reached, job=job_of(record) if busy else reached))
+            record = self._save(record, partial(_with_progress, job=job_of(record) if busy else reached))
             if record.latest != before.latest or record.job is None or record.job.token != reached.token:
                 return record
         return self._save(record, after_all)
@@ -477,14 +477,14 @@ class _Run:
                 raise StoreUnavailableError(f"others keep writing the record of board {self._board!r}: try again later")
             record = self._record()
 
-    def _enter(self, phase: str) -> _Change:
-        return lambda record: enter(record, phase, self._family, self._now())
+    def _start_phase(self, phase: str) -> _Change:
+        return lambda record: start_phase(record, phase, self._family, self._now())
 
     def _now(self) -> int:
         return self._service.clock.now()
 
 
-def _reached(record: BoardRecord, job: Job) -> BoardRecord:
+def _with_progress(record: BoardRecord, job: Job) -> BoardRecord:
     """The record with the progress of its job. Other functions may have reduced the job's coverage meanwhile."""
     return replace(record, job=job._replace(coverage=job_of(record).coverage))
 
@@ -512,7 +512,7 @@ def rebuild_all(rebuild: Rebuild, pattern: str, cursor: int | None, deadline: fl
                 waits.append(0.0)
                 continue
             try:
-                progress = _go_on(rebuild, name, since, deadline)
+                progress = _continue_rebuild(rebuild, name, since, deadline)
             except StoreUnavailableError as error:
                 waits.append(0.0)
                 problems.append({"board": name, "why": str(error)})
@@ -522,11 +522,11 @@ def rebuild_all(rebuild: Rebuild, pattern: str, cursor: int | None, deadline: fl
     return {"done": not waits, "cursor": since, **answer, "wait": min(waits, default=0.0)}
 
 
-def _go_on(rebuild: Rebuild, board: str, since: int, deadline: float) -> Progress | None:
+def _continue_rebuild(rebuild: Rebuild, board: str, since: int, deadline: float) -> Progress | None:
     """Continue the rebuild of a board for at most half of the time that is left; None if it is done."""
     now = rebuild.clock.monotonic()
     deadline = now + (deadline - now) / 2
     record = rebuild.clock.backoff(deadline).retry(rebuild.catalog.current, board)
     if record is None or (record.job is None and record.renewed >= since):
         return None
-    return rebuild.go_on(board, REBUILD, deadline, begin=record.job is None)
+    return rebuild.continue_job(board, REBUILD, deadline, begin=record.job is None)

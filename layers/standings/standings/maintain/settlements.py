@@ -118,7 +118,7 @@ class Settlements:
         if position is None:
             return {"done": False, "running": True, "board": None, "rankings": []}
         run = _Run(self, position, self._attempt(position, place, deadline))
-        done = run.go()
+        done = run.run()
         return {"done": done, "running": False, "board": run.position.board, "rankings": run.told}
 
     def _attempt(self, position: Position, place: Place, deadline: float) -> Attempt:

@@ -76,11 +76,11 @@ class Run(ABC, Generic[P]):
     def is_over(self) -> bool:
         """Whether the run must end."""
 
-    def noted(self, position: P) -> P:
+    def with_progress(self, position: P) -> P:
         """The position with what the run records in it. With `board` None the turn is over."""
         return position
 
-    def go(self) -> bool:
+    def run(self) -> bool:
         """Visit boards until the run or the turn is over. Returns whether the turn is."""
         board, at = self._begin()
         while board is not None:
@@ -128,4 +128,4 @@ class Run(ABC, Generic[P]):
         self.position = self._lease.end(self._at(board, at, tries), self._deadline) or self.position
 
     def _at(self, board: str | None, at: Mapping[str, Any] | None, tries: int) -> P:
-        return self.noted(replace(self.position, board=board, at=at, tries=tries))
+        return self.with_progress(replace(self.position, board=board, at=at, tries=tries))

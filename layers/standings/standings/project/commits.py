@@ -70,7 +70,7 @@ OUT_OF_TIME: Final = "the function ran out of time"
 T = TypeVar("T", Move, Shift)
 
 
-class _Tried(NamedTuple):
+class _AttemptResult(NamedTuple):
     """The result of trying one group: what is left of it, in groups, and the first conflict, if any.
 
     `is_busy`: others use the items. `is_fruitless`: the next try may go like this one.
@@ -82,9 +82,9 @@ class _Tried(NamedTuple):
     is_fruitless: bool = False
 
 
-def _work_off(
+def _attempt_all(
     groups: "deque[list[T]]",
-    attempt: Callable[[list[T]], _Tried],
+    attempt: Callable[[list[T]], _AttemptResult],
     backoff: Backoff,
     stopped: Callable[[], bool],
     outcome: Outcome,
@@ -133,22 +133,24 @@ def move_in_ranking(
     """Commit the moves of one ranking until stopped or too late. Jobs for other rankings may run in parallel."""
     outcome = Outcome()
 
-    def commit(chunk: list[Move]) -> _Tried:
+    def commit(chunk: list[Move]) -> _AttemptResult:
         outcome.tried = chunk[0].ranking
         conflicts = rankings.commit(chunk[0].ranking, chunk)
         if not conflicts:
             outcome.moves += len(chunk)
             outcome.done += chunk
-            if pruning is not None and (pruned := pruning.after(chunk)) is not None:
+            if pruning is not None and (pruned := pruning.prune_after(chunk)) is not None:
                 outcome.prunes.append(pruned)
-            return _Tried()
+            return _AttemptResult()
         is_busy = any(conflict.reason is CancelReason.BUSY for conflict in conflicts)
         outcome.conflicts += is_busy
         left = _resolve(chunk, conflicts, outcome)
         # A corrected move succeeds at the next try, unless others keep moving its row.
-        return _Tried(list(cut(left)), conflicts[0].message if left else "", is_busy, len(left) == len(chunk))
+        return _AttemptResult(
+            list(chunks(left)), conflicts[0].message if left else "", is_busy, len(left) == len(chunk)
+        )
 
-    _work_off(deque(cut(moves)), commit, backoff, stopped, outcome)
+    _attempt_all(deque(chunks(moves)), commit, backoff, stopped, outcome)
     return outcome
 
 
@@ -176,7 +178,7 @@ def _start_from(move: Move, row: RankingRow | None) -> None:
     move.old = row.place if row is not None else None
 
 
-def cut(moves: Iterable[Move]) -> Iterator[list[Move]]:
+def chunks(moves: Iterable[Move]) -> Iterator[list[Move]]:
     """Cut moves into chunks of one ranking, each small enough for one transaction with its tiers."""
     chunk: list[Move] = []
     tiers: set[Path] = set()
@@ -227,11 +229,11 @@ def shift_in_window(
     most = MAX_ACTIONS - 1  # One action is the log's
     groups = deque(list(shifts[start : start + most]) for start in range(0, len(shifts), most))
 
-    def commit(group: list[Shift]) -> _Tried:
+    def commit(group: list[Shift]) -> _AttemptResult:
         left, conflict = _shift(windows, group, outcome)
-        return _Tried([left] if left else [], conflict, is_fruitless=bool(conflict))
+        return _AttemptResult([left] if left else [], conflict, is_fruitless=bool(conflict))
 
-    _work_off(groups, commit, backoff, stopped, outcome)
+    _attempt_all(groups, commit, backoff, stopped, outcome)
     if outcome.moves and outcome.failure is None:
         _fold(windows, shifts[0], backoff, outcome)
     return outcome
@@ -320,13 +322,13 @@ def _fold(windows: RollingWindows, shift: Shift, backoff: Backoff, outcome: Outc
         return
 
 
-# Removes dead nodes from tier trees: nodes that count no members any more.
+# Removes empty nodes from tier trees: nodes that count no members any more.
 
 CHANCE: Final = 1 / 16  # Probability that a move out of a leaf triggers a check of its path (docs/decisions/0009)
 LOOKED_AT: Final = 4  # The most paths that are checked after one commit
-READ_AT_ONCE: Final = 50  # The most dead nodes that are read on each level of a tree
+READ_AT_ONCE: Final = 50  # The most nodes that are read on each level of a tree
 WORTH: Final = 150 * DAY
-"""Removing a dead node costs as much as keeping it this long: rankings that end sooner are left to their TTL."""
+"""Removing an empty node costs as much as keeping it this long: rankings that end sooner are left to their TTL."""
 
 
 class PruneResult(NamedTuple):
@@ -341,7 +343,7 @@ class PruneResult(NamedTuple):
 class Pruning:
     """Keeps trees in proportion to their members.
 
-    After some commits, chosen at random, it removes dead nodes on the paths that moves have left: in one transaction
+    After some commits, chosen at random, it removes empty nodes on the paths that moves have left: in one transaction
     without a retry. It never fails. Tiers of rolling windows are left to their TTL: each holds its position in a log.
     """
 
@@ -350,7 +352,7 @@ class Pruning:
     chance: float = CHANCE
     worth: int = WORTH
 
-    def after(self, moves: Sequence[Move]) -> PruneResult | None:
+    def prune_after(self, moves: Sequence[Move]) -> PruneResult | None:
         """Check the paths that some moves of one ranking have left; None if no path was chosen."""
         ranking = moves[0].ranking
         until = ranking.kept_until
@@ -369,24 +371,25 @@ def _left_leaf(move: Move) -> Path | None:
 
 
 def prune(trees: Trees, ranking: Ranking, leaves: Sequence[Path]) -> PruneResult:
-    """Remove dead nodes on and below the paths to some leaves, as many as fit in one transaction.
+    """Remove empty nodes on and below the paths to some leaves, as many as fit in one transaction.
 
     Nodes and counters that are 0 over all lanes go on condition that they are still as they were read. A node goes
     together with the counter that leads to it, so that none is ever out of reach.
     """
     try:
         nodes = _read(trees, ranking, leaves)
-        dead = _dead(nodes)
-        parents = sorted({node[:-1] for node in dead} - set(dead))
+        removable = _removable(nodes)
+        parents = sorted({node[:-1] for node in removable} - set(removable))
         counters = [
-            Removal(parent, [node[-1] for node in dead if node[:-1] == parent], nodes[parent]) for parent in parents
+            Removal(parent, [node[-1] for node in removable if node[:-1] == parent], nodes[parent])
+            for parent in parents
         ]
-        conflicts = trees.remove(ranking, {node: nodes[node] for node in dead}, counters)
+        conflicts = trees.remove(ranking, {node: nodes[node] for node in removable}, counters)
     except (StoreRefusedError, StoreUnavailableError) as error:
         return PruneResult(reason=str(error), unexpected=isinstance(error, StoreRefusedError))
     if conflicts:
         return PruneResult(reason=conflicts[0].name)
-    return PruneResult(removed=sum(1 for node in dead if nodes[node]))
+    return PruneResult(removed=sum(1 for node in removable if nodes[node]))
 
 
 def _read(trees: Trees, ranking: Ranking, leaves: Sequence[Path]) -> dict[Path, Lanes]:
@@ -406,32 +409,32 @@ def _read(trees: Trees, ranking: Ranking, leaves: Sequence[Path]) -> dict[Path, 
     return nodes
 
 
-def _dead(nodes: dict[Path, Lanes]) -> list[Path]:
+def _removable(nodes: dict[Path, Lanes]) -> list[Path]:
     """The nodes to remove together, deepest first: they count no members, and nothing is left below them."""
-    dead: list[Path] = []
+    removable: list[Path] = []
     written: set[Path] = set()
     actions = 0
     for node in sorted(nodes, key=len, reverse=True):
         sums = _sums(nodes[node])
         if node == ROOT or any(sums.values()) or _is_counted(node, nodes[node[:-1]]):
             continue
-        if _has_nodes_below(node, sums, dead):
+        if _has_nodes_below(node, sums, removable):
             continue
         more = {node, node[:-1]} - written
         actions += sum(len(nodes[each]) for each in more)
         if actions > MAX_ACTIONS:
             break
         written |= more
-        dead.append(node)
-    return dead
+        removable.append(node)
+    return removable
 
 
 def _is_counted(node: Path, parent: Lanes) -> bool:
     return bool(_sums(parent).get(node[-1]))
 
 
-def _has_nodes_below(node: Path, digits: Iterable[int], dead: Container[Path]) -> bool:
-    return not tiers.is_leaf(node) and any((*node, digit) not in dead for digit in digits)
+def _has_nodes_below(node: Path, digits: Iterable[int], removable: Container[Path]) -> bool:
+    return not tiers.is_leaf(node) and any((*node, digit) not in removable for digit in digits)
 
 
 def _sums(lanes: Lanes) -> dict[int, int]:

@@ -13,7 +13,7 @@ from standings.read.reader import Question, Reader, Request, method_of
 Answer = dict[str, Any]
 
 
-class Asked(NamedTuple):
+class Read(NamedTuple):
     """A read with its arguments. `path` has the names in the path, `document()` parses the body."""
 
     request: Request
@@ -41,7 +41,7 @@ class Answers:
         self._people = people
         self._search = search
         self._notes = known_notes
-        self.reads: Final[Mapping[str, Callable[[Asked], Answer]]] = {
+        self.reads: Final[Mapping[str, Callable[[Read], Answer]]] = {
             "getProfile": self._profile,
             "listBoards": self._boards,
             "getBoard": self._board,
@@ -59,92 +59,92 @@ class Answers:
         self, name: str, path: Mapping[str, str], arguments: Arguments, document: Callable[[], Any] = dict
     ) -> Answer:
         """The answer to a read, by its name in `CALLS`."""
-        return self.reads[name](Asked(Request(self.reader), path, arguments, document))
+        return self.reads[name](Read(Request(self.reader), path, arguments, document))
 
-    def _profile(self, asked: Asked) -> Answer:
+    def _profile(self, read: Read) -> Answer:
         """A member's profile, or the members whose names begin with a text."""
-        arguments = asked.arguments
+        arguments = read.arguments
         if "name" not in arguments:
             member = arguments.required("id", "say whose profile, or give the beginning of a name")
             for name in ("board", "limit"):
                 if name in arguments:
                     raise bad_argument(name, "is only valid with name")
-            return self._people.profile(asked.request, member)
+            return self._people.profile(read.request, member)
         if "id" in arguments:
             raise bad_argument("id", "cannot go with name")
         limit = arguments.whole("limit")
-        return self._search.search(asked.request, name=arguments["name"], board=arguments.get("board"), limit=limit)
+        return self._search.search(read.request, name=arguments["name"], board=arguments.get("board"), limit=limit)
 
-    def _boards(self, asked: Asked) -> Answer:
+    def _boards(self, read: Read) -> Answer:
         """The list of boards."""
-        arguments = asked.arguments
+        arguments = read.arguments
         prefix, cursor = arguments.get("prefix", ""), arguments.get("cursor")
-        return board_list.boards(asked.request, prefix=prefix, limit=arguments.whole("limit"), cursor=cursor)
+        return board_list.boards(read.request, prefix=prefix, limit=arguments.whole("limit"), cursor=cursor)
 
-    def _board(self, asked: Asked) -> Answer:
+    def _board(self, read: Read) -> Answer:
         """A board's definition."""
-        return board_list.definition(asked.request, asked.path["board"])
+        return board_list.definition(read.request, read.path["board"])
 
-    def _member(self, asked: Asked) -> Answer:
+    def _member(self, read: Read) -> Answer:
         """A member's scores in every metric and window of a board."""
-        arguments = asked.arguments
+        arguments = read.arguments
         ranks = arguments.flag("ranks")
         if "method" in arguments and not ranks:
             raise bad_argument("method", "is only valid with ranks=true")
         method = method_of(arguments.get("method")) if ranks else None
-        board, member, noted = asked.path["board"], arguments["id"], arguments.flag("notes")
-        return self._shown(asked, member_ranks.card(asked.request, board, member, method, notes=noted))
+        board, member, noted = read.path["board"], arguments["id"], arguments.flag("notes")
+        return self._shown(read, member_ranks.card(read.request, board, member, method, notes=noted))
 
-    def _page(self, asked: Asked) -> Answer:
+    def _page(self, read: Read) -> Answer:
         """A page of a ranking's list: the first, after a cursor, from a position or a score, or around a member."""
-        arguments = asked.arguments
+        arguments = read.arguments
         starts = [name for name in ("cursor", "rank", "score", "around") if name in arguments]
         if len(starts) > 1:
             raise bad_argument(starts[1], f"a page begins at one place: it cannot go with {starts[0]}")
-        question = asked.question()
+        question = read.question()
         noted = _noted(question, arguments)
-        return self._shown(asked, _page_of(question, arguments), noted)
+        return self._shown(read, _page_of(question, arguments), noted)
 
-    def _rank(self, asked: Asked) -> Answer:
+    def _rank(self, read: Read) -> Answer:
         """A member's rank, or the rank that a score would have."""
-        arguments = asked.arguments
-        question = asked.question()
+        arguments = read.arguments
+        question = read.question()
         if "score" not in arguments:
             member = arguments.required("member", "say whose rank, or give a score")
             noted = _noted(question, arguments)
             return self._shown(
-                asked, member_ranks.rank(question, member=member, previous=arguments.flag("previous")), noted
+                read, member_ranks.rank(question, member=member, previous=arguments.flag("previous")), noted
             )
         for name in ("member", "previous", "profiles", "notes"):
             if name in arguments:
                 raise bad_argument(name, "cannot go with score")
         return score_statistics.score_rank(question, score=arguments["score"])
 
-    def _history(self, asked: Asked) -> Answer:
+    def _history(self, read: Read) -> Answer:
         """A member's rank in each period that can be read."""
-        question, arguments = asked.question(), asked.arguments
+        question, arguments = read.question(), read.arguments
         return history.history(question, member=arguments["member"], periods=arguments.whole("periods"))
 
-    def _group(self, asked: Asked) -> Answer:
+    def _group(self, read: Read) -> Answer:
         """The ranks of a group of members."""
-        question, arguments = asked.question(), asked.arguments
+        question, arguments = read.question(), read.arguments
         noted = _noted(question, arguments)
-        group = member_ranks.group(question, members=_members(asked.document()), previous=arguments.flag("previous"))
-        return self._shown(asked, group, noted)
+        group = member_ranks.group(question, members=_members(read.document()), previous=arguments.flag("previous"))
+        return self._shown(read, group, noted)
 
-    def _percentile(self, asked: Asked) -> Answer:
+    def _percentile(self, read: Read) -> Answer:
         """The score at a percentile."""
-        return score_statistics.percentile(asked.question(), p=asked.arguments["p"])
+        return score_statistics.percentile(read.question(), p=read.arguments["p"])
 
-    def _distribution(self, asked: Asked) -> Answer:
+    def _distribution(self, read: Read) -> Answer:
         """The number of members in each range of scores."""
-        return score_statistics.distribution(asked.question(), buckets=asked.arguments.whole("buckets"))
+        return score_statistics.distribution(read.question(), buckets=read.arguments.whole("buckets"))
 
-    def _shown(self, asked: Asked, answer: Answer, noted: Ranking | None = None) -> Answer:
+    def _shown(self, read: Read, answer: Answer, noted: Ranking | None = None) -> Answer:
         """The answer, with the profile of each member and the note of each score if the caller wants them."""
         if noted is not None:
-            answer = self._notes.show(asked.request, noted, answer)
-        return self._people.show(asked.request, answer) if asked.arguments.flag("profiles") else answer
+            answer = self._notes.show(read.request, noted, answer)
+        return self._people.show(read.request, answer) if read.arguments.flag("profiles") else answer
 
 
 def _page_of(question: Question, arguments: Arguments) -> Answer:
@@ -168,7 +168,7 @@ def _page_of(question: Question, arguments: Arguments) -> Answer:
 
 
 def _noted(question: Question, arguments: Arguments) -> Ranking | None:
-    """The ranking whose notes the caller asked for; None if it asked for none."""
+    """The ranking whose notes the caller requested; None if it requested none."""
     return notes.noted(question, arguments.get("cursor")) if arguments.flag("notes") else None
 
 

@@ -42,11 +42,11 @@ class Notes:
         for one in shown:
             image = images.get((ranking.board, one["member"]))
             found = None if image is None else aggregate_in_period(image, *about)
-            one["note"] = note_of(found) if _is(found, ranking, one["score"]) else None
+            one["note"] = note_of(found) if _has_score(found, ranking, one["score"]) else None
         return answer
 
 
-def _is(found: Aggregate | None, ranking: Ranking, score: Any) -> bool:
+def _has_score(found: Aggregate | None, ranking: Ranking, score: Any) -> bool:
     """Whether an aggregate has the score, as an answer shows it."""
     if found is None:
         return False

@@ -141,7 +141,7 @@ class Request:
     def previous(self, ranking: Ranking) -> Ranking | None:
         """The ranking of the period before; None if there is none or it is not readable."""
         unit = ranking.window.unit
-        before = None if unit is None else ranking.metric.timetable.beside(unit, ranking.period, -1)
+        before = None if unit is None else ranking.metric.timetable.offset(unit, ranking.period, -1)
         return None if before is None else self.readable(ranking._replace(period=before))
 
     def _in_generation(self, ranking: Ranking) -> Ranking:

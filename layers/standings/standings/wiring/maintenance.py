@@ -60,7 +60,7 @@ def maintenance(clock: Clock) -> Maintenance:
 
     def request_looks(moved: Sequence[RankingName]) -> None:
         if looks is not None and moved:
-            looks.ask_now(moved)
+            looks.send_now(moved)
 
     def report(bug: Exception) -> None:
         logger.error("parked record not read", exc_info=stack_of(bug))
@@ -90,7 +90,7 @@ def maintenance(clock: Clock) -> Maintenance:
             evidence.rows,
             purging.purge,
             clock,
-            RebuiltTops(looks, purging.forget_tops),
+            RebuiltTops(looks, purging.delete_tops),
         ),
         audits,
         ScheduledAudits(audits, Lease(Positions(dynamodb, rankings_table, AUDIT, audit_position), clock, not_audited)),

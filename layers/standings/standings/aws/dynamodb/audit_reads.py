@@ -173,7 +173,7 @@ class CalendarAuditReads:
             nodes.setdefault(keys[key], []).append(item)
         return {path: _counters(lanes_) for path, lanes_ in nodes.items()}
 
-    def picture(self, ranking: Ranking, path: Path) -> Snapshot:
+    def snapshot(self, ranking: Ranking, path: Path) -> Snapshot:
         root, (lanes,) = self._lanes(ranking, path)
         return Snapshot(root, _counters(lanes[: root.lanes]), lanes)
 
@@ -220,7 +220,7 @@ class _Logs(NamedTuple):
     by_number: Mapping[int, Log]
     changes: Sequence[_Change]
 
-    def lacking(self, path: Path, node: Item) -> list[tuple[int, int, Counters]]:
+    def missing(self, path: Path, node: Item) -> list[tuple[int, int, Counters]]:
         """The changes that a node lacks: the log's number, the entry's position, and the counters."""
         at = positions(node)
         return [
@@ -231,7 +231,7 @@ class _Logs(NamedTuple):
 
     def counters(self, path: Path, node: Item) -> dict[int, int]:
         """A node's counters at the end of the logs."""
-        return summed([lane_of(node).counters, *(counters for _, _, counters in self.lacking(path, node))])
+        return summed([lane_of(node).counters, *(counters for _, _, counters in self.missing(path, node))])
 
 
 class RollingAuditReads:
@@ -256,7 +256,7 @@ class RollingAuditReads:
             for (block, member), item in items
         }
 
-    def moment(
+    def member_snapshot(
         self, rankings: RollingRankings, member: str, blocks: Sequence[Block]
     ) -> tuple[Image | None, StoredSteps | None, dict[Block, StoredRow]]:
         keys = [entry_key(rankings.key, member), log_key(rankings.key, 0)]
@@ -284,10 +284,10 @@ class RollingAuditReads:
         nodes = {path: logs.counters(path, items.get(key, {})) for path, key in keys.items()}
         return {path: counters for path, counters in nodes.items() if counters}
 
-    def picture(self, ranking: Ranking, path: Path) -> Snapshot:
+    def snapshot(self, ranking: Ranking, path: Path) -> Snapshot:
         logs, (node,) = self._at_once(ranking, path)
         # Other changes of the window are no change of this node, and neither is a fold of them.
-        return Snapshot(_root_of(logs.first, ranking), logs.counters(path, node), (node, logs.lacking(path, node)))
+        return Snapshot(_root_of(logs.first, ranking), logs.counters(path, node), (node, logs.missing(path, node)))
 
     def edge(self, ranking: Ranking, path: Path, digit: int) -> tuple[int, int]:
         child = (*path, digit)

@@ -69,7 +69,7 @@ class Purging:
             self._purge_logs(board, code, generation)
         return True
 
-    def forget_tops(self, board: str, codes: Iterable[str]) -> None:
+    def delete_tops(self, board: str, codes: Iterable[str]) -> None:
         """Delete what was announced of a board. It has no generation, so `purge` leaves it."""
         for code in sorted(codes):
             # Nothing is announced of rolling windows.

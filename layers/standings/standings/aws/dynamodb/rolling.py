@@ -242,7 +242,7 @@ def fold_log(
     )
     fold = _Fold(client, table, rankings, number, log)
     changed = fold_deltas(log.entries, periods)
-    nodes = [partial(fold.bring, period, path, changed[period, path]) for period, path in sorted(changed)]
+    nodes = [partial(fold.advance, period, path, changed[period, path]) for period, path in sorted(changed)]
     write_all(run_all, clock, nodes)
     cut = sum(len(encode_entry(entry)) for entry in log.entries)
     is_cut, stored = clock.retry(fold.cut, cut)
@@ -259,8 +259,8 @@ class _Fold:
     _number: int
     _log: Log
 
-    def bring(self, period: int, path: Path, counters: dict[int, int]) -> None:
-        """Bring a node to the end of the entries, from wherever it is."""
+    def advance(self, period: int, path: Path, counters: dict[int, int]) -> None:
+        """Advance a node's position to the end of the log: add the entries that the node does not count yet."""
         position = f"p{self._number}"
         # Most nodes have no entries of this log beyond its beginning.
         condition, at = f"attribute_not_exists({position}) OR {position} <= :at", self._log.base

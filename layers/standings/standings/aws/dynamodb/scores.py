@@ -244,18 +244,18 @@ class BoardRecords:
         if seen is None or was_deleted == _is_done_with(record):
             is_put = put_version(self._client, self._scores, item, version)
         else:
-            move = self._bury if _is_done_with(record) else self._revive
+            move = self._put_tombstone if _is_done_with(record) else self._restore
             is_put = self._all_or_nothing(move(item, {":v": {"N": str(version)}}))
         # Version 0.2 left it among the others.
         return is_put or (
             was_deleted and put_version(self._client, self._scores, {**item, "pk": {"S": BOARDS}}, version)
         )
 
-    def _bury(self, tombstone: Item, seen: Item) -> list[dict[str, Any]]:
+    def _put_tombstone(self, tombstone: Item, seen: Item) -> list[dict[str, Any]]:
         living = {**conditional(self._scores, "v = :v", seen), "Key": _key(tombstone["sk"]["S"])}
         return [{"Put": {"TableName": self._scores, "Item": tombstone}}, {"Delete": living}]
 
-    def _revive(self, living: Item, seen: Item) -> list[dict[str, Any]]:
+    def _restore(self, living: Item, seen: Item) -> list[dict[str, Any]]:
         tombstone = {**conditional(self._scores, "v = :v", seen), "Key": _key(living["sk"]["S"], DELETED_BOARDS)}
         put = {**conditional(self._scores, "attribute_not_exists(pk)"), "Item": living}
         return [{"Put": put}, {"ConditionCheck": tombstone}]
