@@ -15,7 +15,6 @@ from benchmarks.harness.questions import Board, Questions
 from benchmarks.harness.results_file import Output
 from benchmarks.harness.truth import Truth
 from benchmarks.harness.virtual_time import TRANSACTION, Meeting, VirtualClock
-from benchmarks.measure import rising
 from benchmarks.pages.tables import Result, Row, Table
 from standings.aws.dynamodb.ranking_reads import Trees
 from standings.aws.dynamodb.rankings import MAX_LANES, Rankings
@@ -174,14 +173,6 @@ TABLES: Final = {
         "{lanes} | {read_units_most:g} | {round_trips_most} | {round_trips_first}",
         "reads",
     ),
-    "cleaning": Table(
-        "amounts | moves checked | nodes | nodes needed | write units per move | read units per move",
-        "{amounts[0]:,}–{amounts[1]:,} | {checked} | {nodes:,} | {needed:,} | {write_units_per_move:g} | "
-        "{read_units_per_move:g}",
-        lambda result: (
-            {**row, "checked": f"1 of {row['one_of']}" if row["one_of"] else "none"} for row in result["cleaning"]
-        ),
-    ),
 }
 
 
@@ -193,7 +184,6 @@ def measure(out: Output) -> dict[str, Any]:
         "reads": list(reads()),
         "quiet": list(quiet(SECONDS)),
         "busy": list(busy(seconds)),
-        "cleaning": rising.measure(rounds=10 if out.small else rising.ROUNDS),
     }
 
 

@@ -46,7 +46,6 @@ SHARDS: Final = 10
 DENSE: Final = (1_000, 10_000, 100_000)
 FEW: Final = "few equals"
 MANY: Final = "many equals"
-DEPTHS: Final = ("top 100", "100 at position 1,000", "100 at the middle")
 POPULATIONS: Final[dict[str, Draw]] = {FEW: population.finegrained, MANY: population.lognormal}
 EQUALS: Final = 10_000
 MAX_PERIODS: Final = CALLS["getHistory"].arguments["periods"].most
@@ -552,17 +551,6 @@ def of_rankings(result: Result) -> Iterator[str]:
     return crossed("read", ((row["read"], f"{row['board']}, {row['members']:,}", _cost(row)) for row in rows))
 
 
-def of_depths(result: Result) -> Iterator[str]:
-    return crossed(
-        "board | members",
-        (
-            (f"{row['board']} | {row['members']:,}", row["read"], f"{_cost(row)}, {row['entries_most']:,} entries")
-            for row in of_boards(result, POPULATIONS)
-            if row["read"] in DEPTHS
-        ),
-    )
-
-
 def of_windows(when: str, result: Result) -> Iterator[str]:
     """Return the table of the reads of rolling windows at one moment, with the entries that they read."""
 
@@ -592,7 +580,6 @@ TABLES: Final[dict[str, Lines]] = {
         "{board} | {read} | {members:,} | {cost} | {entries_most:,}",
         lambda result: ({**row, "cost": _cost(row)} for row in of_boards(result, OTHERS)),
     ),
-    "depths": of_depths,
     **{f"rolling-{when.replace(' ', '-')}": partial(of_windows, when) for when in WHEN},
     "members": Table(
         "board | read | members | units (round trips) | units a period",

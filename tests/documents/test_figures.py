@@ -211,7 +211,7 @@ def test_pages_say_up_to_how_many_events_ours_costs_less() -> None:
 
 def test_what_needs_no_count_of_events_is_what_the_model_says_now() -> None:
     """The rest is counted in minutes: `make bench` does."""
-    now = cost_page.computed(read_prices(), COMMITTED.result("reads")["reads"], cost_page.MONTHS)
+    now = cost_page.computed(read_prices(), COMMITTED.result("reads")["reads"])
 
     assert json.loads(json.dumps(now)) == {name: COST[name] for name in now}
     at_rest = round(read_prices().total(spending.at_rest()), 2)

@@ -29,9 +29,7 @@ from benchmarks.models.cost.spending import (
     of_own_key,
     of_read,
     of_table_keys,
-    of_tracing,
     read_units,
-    traces,
     used_by,
     waiting,
 )
@@ -117,7 +115,7 @@ def measure(out: Output) -> dict[str, Any]:
     months, served, batches = MONTHS[few], MONTHS[few] if out.small else SERVED, BATCHES[few]
     boards = dict(list(BOARDS.items())[few])
     return {
-        **computed(prices, reads, months),
+        **computed(prices, reads),
         "events": [
             _events(prices, name, settings, amounts, [replace(traffic, batch=batch) for batch in batches])
             for name, settings in boards.items()
@@ -136,7 +134,7 @@ def measure(out: Output) -> dict[str, Any]:
     }
 
 
-def computed(prices: Prices, reads: Counted, months: Sequence[Rates]) -> dict[str, Any]:
+def computed(prices: Prices, reads: Counted) -> dict[str, Any]:
     """Return the parts of the result for which no event has to be counted."""
     return {
         "prices": {
@@ -148,10 +146,6 @@ def computed(prices: Prices, reads: Counted, months: Sequence[Rates]) -> dict[st
         "logs": [
             {"line": line, "bytes": count, "dollars": prices.total(Bill(logged_gigabytes=MILLION * count / GIGABYTE))}
             for line, count in LOGS.items()
-        ],
-        "tracing": [
-            {**rates, "traces_per_second": round(traces(load), 2), "dollars": round(prices.total(of_tracing(load)), 2)}
-            for rates, load in loads(ALL, months)
         ],
         "keys": [
             {"key": name, "requests": round(bill.key_requests), "dollars": round(prices.total(bill), 2)}
@@ -299,12 +293,6 @@ def _dollars(amount: float | None) -> str:
     return "-" if amount is None else f"${amount:,.0f}"
 
 
-def of_traces(result: Result) -> Iterator[Row]:
-    months = [row for row in result["loads"] if row["board"] == "`all`" and row["events_per_second"] >= 1]
-    for row, month in zip(result["tracing"], months, strict=False):
-        yield {**row, "share": row["dollars"] / sum(month["month"].values())}
-
-
 def of_prices(result: Result) -> Iterator[Row]:
     for one in result["prices"]["of"]:
         read = f"[{one['read_on']}]({one['read']})" if one["confirmed"] else "not confirmed"
@@ -328,11 +316,6 @@ TABLES: Final[dict[str, Lines]] = {
     "committed": by_load("committed", provisioned.COMMITTED),
     "break_even": Table(
         f"beside | {' | '.join(CASES)}", f"{{rival}} | {' | '.join(f'{{{case}:.2g}}' for case in CASES)}", "break_even"
-    ),
-    "tracing": Table(
-        "events/s | reads/s | traces/s | a month | beside the rest",
-        f"{RATES} | {{traces_per_second:,.2f}} | ${{dollars:,.0f}} | {{share:+.0%}}",
-        of_traces,
     ),
     "keys": Table("key | requests a month | a month", "{key} | {requests:,} | ${dollars:,.2f}", "keys"),
     "settlements": Table(

@@ -196,13 +196,10 @@ def traced(runs: float) -> float:
     return min(runs, 1.0) + SAMPLED * max(0.0, runs - 1.0)
 
 
-def traces(load: Load) -> float:
-    """Return the traces a second with `Tracing: Active`: of the writer, the projector and the query function."""
-    return 2 * traced(load.events_per_second / load.traffic.batch) + traced(load.reads_per_second)
-
-
 def of_tracing(load: Load) -> Bill:
-    return Bill(traces=traces(load) * assumed.MONTH)
+    """Return the traces of a month with `Tracing: Active`: of the writer, the projector and the query function."""
+    traces = 2 * traced(load.events_per_second / load.traffic.batch) + traced(load.reads_per_second)
+    return Bill(traces=traces * assumed.MONTH)
 
 
 def of_own_key() -> Bill:

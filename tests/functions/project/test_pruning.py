@@ -5,7 +5,6 @@ from typing import Any, Final
 
 import pytest
 
-from benchmarks.measure import rising
 from standings.aws.dynamodb.tables import node_key
 from standings.domain.boards import Ranking
 from standings.domain.boards_toml import parse_boards
@@ -106,18 +105,32 @@ def test_a_look_that_fails_fails_no_commit(
 
 STEPS: Final = (100, 2_500)
 ROUNDS: Final = 20
+MEMBERS: Final = 300
+
+
+def rise(worker: Worker) -> int:
+    """Raise the scores of all members, round by round. Returns how many nodes the last scores need."""
+    rng = random.Random(1)
+    scores: dict[str, int | None] = dict.fromkeys(f"member-{number}" for number in range(MEMBERS))
+    for version in range(1, ROUNDS + 1):
+        before, scores = scores, {name: (old or 0) - rng.randint(*STEPS) for name, old in scores.items()}
+        by_score = sorted(scores, key=lambda name: scores[name] or 0)
+        moves = [moved(name, before[name], scores[name], version) for name in by_score]
+        assert len(worker.move(*moves).done) == MEMBERS
+    return len({node for score in scores.values() if score for node in prefixes(path(score))})
 
 
 def test_a_board_whose_scores_only_rise_keeps_a_tree_in_proportion(engine: Any) -> None:
     """It has at most twice the nodes that are needed. Without pruning it has more."""
-    needed, looks = rising.rise(engine, STEPS, CHANCE, ROUNDS)
-    assert rising.nodes(engine) <= 2 * needed + 20
-    assert not any(look.unexpected for look in looks)
+    worker = Worker(engine, chance=CHANCE)
+    needed = rise(worker)
+    assert len(list(nodes(engine))) <= 2 * needed + 20
+    assert not any(look.unexpected for look in worker.looks)
     assert_tiers_count_the_entries(engine)
 
     never = engine_with_tables()
-    needed, _ = rising.rise(never, STEPS, 0, ROUNDS)
-    assert rising.nodes(never) > 2 * needed
+    needed = rise(Worker(never, chance=0))
+    assert len(list(nodes(never))) > 2 * needed
 
 
 # ---- lanes: counters are spread over them after conflicts, and every reader sums all of them
