@@ -130,7 +130,7 @@ def test_a_deleted_board_is_announced_empty_however_late(stack: Stack) -> None:
     assert stored_members(stack) == []
 
 
-def test_a_board_that_begins_anew_while_its_deletion_ends_is_announced(stack: Stack) -> None:
+def test_a_board_that_begins_again_while_its_deletion_ends_is_announced(stack: Stack) -> None:
     """The first event comes between the last phases: what is announced of it must not be forgotten."""
     delete(stack, until="retired")
 

@@ -69,7 +69,7 @@ def job(stack: Stack, task: str, between: Callable[[], Any] = lambda: None) -> l
     return list(dict.fromkeys(phases))
 
 
-def test_a_rebuild_makes_everything_anew_while_events_go_on(engine: Any, clock: ManualClock) -> None:
+def test_a_rebuild_makes_everything_again_while_events_go_on(engine: Any, clock: ManualClock) -> None:
     with running(engine, clock, DAYS) as stack:
         upkeep = Upkeep(stack)
         upkeep.events(120)
@@ -123,7 +123,7 @@ def test_a_new_metric_can_be_read_once_the_board_is_rebuilt(engine: Any, clock: 
     assert after == [{"rank": 1, "member": "m", "score": 7}]
 
 
-def test_a_deleted_board_is_gone_and_begins_anew(engine: Any, clock: ManualClock) -> None:
+def test_a_deleted_board_is_gone_and_begins_from_zero(engine: Any, clock: ManualClock) -> None:
     with running(engine, clock, DAYS) as stack:
         upkeep = Upkeep(stack)
         upkeep.events(60)

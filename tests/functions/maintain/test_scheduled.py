@@ -119,7 +119,7 @@ def meanwhile(engine: Any, do: Callable[[], Any], *words: str) -> list[Any]:
 # ---- audits in turn
 
 
-def test_a_run_with_plenty_audits_each_board_once_and_the_next_run_begins_anew(stack: Stack) -> None:
+def test_a_run_with_plenty_audits_each_board_once_and_the_next_run_begins_again(stack: Stack) -> None:
     assert shown(stack)["ran_at"] is None
     without_boards = audit(stack)
     assert (without_boards["boards"], without_boards["done"], without_boards["read_units"]) == ([], True, 0)

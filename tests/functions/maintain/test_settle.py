@@ -267,7 +267,7 @@ def step(stack: Stack, cursor: Any = None) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("stage", ["audit", "files", "seal", "events"])
-def test_a_rebuild_meanwhile_starts_the_audit_anew(stack: Stack, stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rebuild_meanwhile_starts_the_audit_again(stack: Stack, stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settlement, "PART", 10)
     scores = play_until_final(stack, 2)
     answer = step(stack)

@@ -267,7 +267,7 @@ def test_a_request_that_has_read_logs_sees_nodes_that_were_folded_since(engine: 
         assert counted == window.counts(window.lengths())
 
 
-def test_each_request_reads_the_logs_anew_and_so_does_a_call_outside_requests(engine: Any) -> None:
+def test_each_request_reads_the_logs_again_and_so_does_a_call_outside_requests(engine: Any) -> None:
     window = MovingWindow(engine, members=0)
     reader = QueryReads(engine, "Rankings", "Scores", window.clock)
     for number in range(1, 4):
