@@ -1,29 +1,29 @@
 """Draw small changes of the product, and run each against the tests of its area: `make mutants SEED=1 N=200`.
 
-A change that passes the area's tests of `make test` (quick) meets its thorough tests. Some changes alter nothing that
-anybody can see, so no share is 100 %: compare it with the share of the same seed at another commit.
+A change meets the tests that run its line (all of its area, where imports run it): those of `make test` (quick) and, if
+they pass, the thorough ones. A test may depend on a line that another ran: then fewer notice than could. Some changes
+alter nothing that anybody can see, so no share is 100 %: compare it with the same seed's at another commit.
 """
 
 import ast
 import copy
-import itertools
 import os
-import queue
 import random
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
-from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from coverage import Coverage, CoverageData
+
 ROOT = Path(__file__).parents[1]
-BLOCK = "tests/faults/test_schedules.py::test_every_ranking_is_right_whatever_goes_wrong"
-SCHEDULES = [f"{BLOCK}[seeds-{seeds}]" for seeds in ("0-19", "200-249")]
+BLOCK = "tests/faults/test_schedules.py::test_every_ranking_is_right_whatever_goes_wrong[seeds-{}]"
+SCHEDULES = [BLOCK.format("0-19"), BLOCK.format("200-249")]
 AREAS = {
     "domain": ["tests/unit/domain", "tests/properties", "tests/functions/write", "tests/functions/seasons",
                "tests/functions/read/test_counts_in_motion.py", *SCHEDULES],
@@ -33,8 +33,8 @@ AREAS = {
     "maintain": ["tests/functions/maintain", "tests/functions/announce/test_upkeep.py"],
     "functions": ["tests/functions/test_handlers.py", "tests/functions/http", "tests/functions/read/test_caching.py"],
 }  # fmt: skip
-"""The tests that know an area best. Of schedules, some of `make test` and some of `make test-all`."""
 MARKS = {"quick": "not thorough", "thorough": "thorough"}
+LONGEST = ("tests/faults", "tests/properties")
 PAIRS: list[tuple[Any, Any]] = [
     (ast.Lt, ast.LtE), (ast.Gt, ast.GtE), (ast.Eq, ast.NotEq), (ast.Is, ast.IsNot), (ast.In, ast.NotIn),
     (ast.Add, ast.Sub), (ast.Mult, ast.FloorDiv), (ast.And, ast.Or), (ast.Continue, ast.Break),
@@ -42,11 +42,19 @@ PAIRS: list[tuple[Any, Any]] = [
 SWAPPED = dict(PAIRS) | {new: old for old, new in PAIRS}
 RENAMED = {"min": "max", "max": "min", "any": "all", "all": "any"}
 SHARED = (".venv", ".local")
-PLACE = ("lineno", "col_offset", "end_lineno", "end_col_offset")
+OPTIONS = ["--hypothesis-seed=0", "-o", "faulthandler_timeout=300", "-o", "faulthandler_exit_on_timeout=true"]
 TEXTS = (ast.Raise, ast.JoinedStr, ast.Import, ast.ImportFrom)
 
-Mutant = tuple[str, Path, str, bytes]
-"""The area of a change, its module, what it says to people, and the module's changed source."""
+Mutant = tuple[
+    str, Path, int, str, bytes
+]  # area, module, line (0: imports run it), the change, the module's new source
+Lines = dict[Path, dict[int, list[str]]]  # by module and line, the tests that ran it
+
+
+def pytest_runtest_logstart(nodeid: str) -> None:
+    """Let coverage note by which test a line runs. Where lines are looked for, this module is a plugin."""
+    if running := Coverage.current():
+        running.switch_context(nodeid)
 
 
 def changed(node: ast.AST) -> str | None:
@@ -70,19 +78,20 @@ def changed(node: ast.AST) -> str | None:
     return ast.unparse(new) if isinstance(new, ast.stmt | ast.Name | ast.Constant) else f"({ast.unparse(new)})"
 
 
-def changes(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
-    """Yield each node in a tree that can be changed, with its changed source. Texts and types stay as they are."""
+def changes(node: ast.AST, called: bool = False) -> Iterator[tuple[Any, str, bool]]:
+    """Yield each node that can be changed, but for texts and types; its changed source; whether a call runs it."""
     if isinstance(node, TEXTS) or (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)):
         return
     if isinstance(node, ast.If | ast.While | ast.IfExp):
-        yield node.test, f"(not ({ast.unparse(node.test)}))"
+        yield node.test, f"(not ({ast.unparse(node.test)}))", called
     if (new := changed(node)) is not None:
-        yield node, new
+        yield node, new, called
     for name, value in ast.iter_fields(node):
         if name not in {"annotation", "returns", "decorator_list"}:
+            inside = called or (name == "body" and isinstance(node, ast.FunctionDef))
             for child in value if isinstance(value, list) else [value]:
                 if isinstance(child, ast.AST):
-                    yield from changes(child)
+                    yield from changes(child, inside)
 
 
 def mutants(area: str) -> Iterator[Mutant]:
@@ -91,58 +100,62 @@ def mutants(area: str) -> Iterator[Mutant]:
     for path in sorted(folder.rglob("*.py")):
         source = path.read_bytes()
         starts = [0, *(at + 1 for at, byte in enumerate(source) if byte == ord("\n"))]
-        for node, new in changes(ast.parse(source)):
-            line, column, end_line, end_column = (getattr(node, name) for name in PLACE)
-            begin, end = starts[line - 1] + column, starts[end_line - 1] + end_column
-            change = f"{path.relative_to(ROOT)}:{line}  `{source[begin:end].decode()}` -> `{new}`"
-            yield area, path, change, source[:begin] + new.encode() + source[end:]
+        for node, new, called in changes(ast.parse(source)):
+            begin, end = starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset
+            change = f"{path.relative_to(ROOT)}:{node.lineno}  `{source[begin:end].decode()}` -> `{new}`"
+            changed_source = source[:begin] + new.encode() + source[end:]
+            yield area, path.relative_to(ROOT), node.lineno * called, change, changed_source
 
 
-def failed(checkout: Path, area: str, level: str, limit: float | None) -> str:
-    """Run an area's tests in a checkout. Return what they print if one fails or they take too long, else nothing."""
-    command = [sys.executable, "-m", "pytest", "-xq", "--hypothesis-seed=0", "-m", MARKS[level], *AREAS[area]]
-    try:
-        tests = subprocess.run(command, cwd=checkout, capture_output=True, text=True, timeout=limit, check=False)
-    except subprocess.TimeoutExpired as error:
-        return str(error)
-    return "" if tests.returncode in {0, 5} else tests.stdout[-3000:]  # 5: no test of the area has the mark
+def enter_copy(folder: str) -> None:
+    """Give a process a copy of the repository of its own, in which its tests run."""
+    os.chdir(tempfile.mkdtemp(dir=folder))
+    shutil.copytree(ROOT, ".", ignore=shutil.ignore_patterns(".git", *SHARED), dirs_exist_ok=True)
+    for name in SHARED:
+        Path(name).symlink_to(ROOT / name)
+
+
+def failed(level: str, tests: list[str], *runner: str) -> str:
+    """Run tests. Return what they print if one fails or takes over five minutes, else nothing."""
+    command = [sys.executable, *runner, "-m", "pytest", "-xq", *OPTIONS, "-m", MARKS[level], *tests]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    return "" if run.returncode in {0, 5} else run.stdout + run.stderr  # 5: no test of the area has the mark
+
+
+def tests_by_line(level: str, area: str) -> Lines:
+    """Run an area's tests without a change. Return which of them ran each line of a module."""
+    if output := failed(level, ["-p", "tests.mutants", *AREAS[area]], "-m", "coverage", "run"):
+        raise RuntimeError(f"the {level} tests of {area} fail without any change:\n{output}")
+    ran = CoverageData()
+    ran.read()
+    return {Path(file).relative_to(Path.cwd()): ran.contexts_by_lineno(file) for file in ran.measured_files()}
+
+
+def is_noticed(level: str, ran: dict[str, Lines], mutant: Mutant) -> bool:
+    """Return whether a test that runs the changed line fails."""
+    area, path, line, change, source = mutant
+    lines = ran[area].get(path, {})
+    known = max((each for each in lines if each <= line), default=0)  # an earlier one, within some statements
+    tests = [test for test in lines[known] if test] if known else AREAS[area]
+    path.write_bytes(source)
+    fails = bool(tests and failed(level, sorted(tests, key=lambda test: test.startswith(LONGEST))))
+    shutil.copy(ROOT / path, path)
+    print(f"{level if fails else '':9} {change}", flush=True)
+    return fails
 
 
 def main() -> None:
     seed, count, *areas = sys.argv[1:]
     every = [mutant for area in areas or AREAS for mutant in mutants(area)]
-    drawn = random.Random(int(seed)).sample(every, min(int(count), len(every)))
-    print(f"{len(drawn)} of {len(every)} changes, seed {seed}", flush=True)
-    checkouts: queue.Queue[Path] = queue.Queue()
-    limits: dict[tuple[str, str], float] = {}
-
-    def level(mutant: Mutant) -> str:
-        area, path, change, source = mutant
-        checkout = checkouts.get()
-        file = checkout / path.relative_to(ROOT)
-        file.write_bytes(source)
-        by = next((each for each in MARKS if failed(checkout, area, each, limits[area, each])), "no test")
-        shutil.copy(path, file)
-        checkouts.put(checkout)
-        print(f"{by:9} {change}", flush=True)
-        return by
-
-    with tempfile.TemporaryDirectory(prefix="standings-mutants-") as folder:
-        for number in range(os.cpu_count() or 1):
-            checkout = Path(folder, str(number))
-            shutil.copytree(ROOT, checkout, ignore=shutil.ignore_patterns(".git", *SHARED))
-            for name in SHARED:
-                (checkout / name).symlink_to(ROOT / name)
-            checkouts.put(checkout)
-        for area, each in itertools.product(dict.fromkeys(area for area, *_ in drawn), MARKS):
-            began = time.monotonic()
-            if output := failed(checkout, area, each, None):
-                sys.exit(f"the {each} tests of {area} fail without any change:\n{output}")
-            limits[area, each] = 60 + 4 * (time.monotonic() - began)
-            print(f"{area}, {each}: {time.monotonic() - began:.0f} s without a change", flush=True)
-        with ThreadPoolExecutor(checkouts.qsize()) as pool:
-            levels = Counter(pool.map(level, drawn))
-    print(f"of {len(drawn)}: {levels['quick']} noticed by make test, {levels['thorough']} more by the thorough tests")
+    left = random.Random(int(seed)).sample(every, min(int(count), len(every)))
+    print(f"{len(left)} of {len(every)} changes, seed {seed}", flush=True)
+    with tempfile.TemporaryDirectory() as folder, ProcessPoolExecutor(None, None, enter_copy, (folder,)) as pool:
+        for level in MARKS:
+            drawn = sorted({area for area, *_ in left})
+            ran = dict(zip(drawn, pool.map(partial(tests_by_line, level), drawn), strict=True))
+            noticed = list(pool.map(partial(is_noticed, level, ran), left))
+            print(f"of {len(left)}: {sum(noticed)} noticed by the {level} tests", flush=True)
+            left = [mutant for mutant, by_test in zip(left, noticed, strict=True) if not by_test]
 
 
 if __name__ == "__main__":
