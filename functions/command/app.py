@@ -10,8 +10,8 @@ from typing import Final
 from aws_lambda_powertools.event_handler import Response
 
 from standings import http
-from standings.domain.errors import InvalidBodyError, NotYourMemberError
-from standings.http import check_admin, is_admin, own_member
+from standings.authorization import check_admin, check_profile, is_admin, own_member
+from standings.domain.errors import InvalidBodyError
 from standings.ingest import Posting, event_status
 from standings.wiring import building_blocks, command
 
@@ -35,7 +35,8 @@ def _stored() -> command.Stored:
 @_api.route("postEvents")
 def post() -> Response[str]:
     """Queue events. The answer has the outcome of each."""
-    return http.json({"results": _posting().post(_api.body(), _own_member())}, 202)
+    own = own_member(_api.event, _MEMBER_CLAIM)
+    return http.json({"results": _posting().post(_api.body(), own)}, 202)
 
 
 @_api.route("getEvent")
@@ -63,11 +64,8 @@ def delete(board: str) -> Response[str]:
 @_api.route("putProfile")
 def put_profile() -> Response[str]:
     """Set and remove fields of a member's profile."""
-    member, own = _api.arguments["id"], _own_member()
-    if own is None:
-        check_admin(_api.event)
-    elif own != member:
-        raise NotYourMemberError("id: the token is for another member")
+    member = _api.arguments["id"]
+    check_profile(_api.event, _MEMBER_CLAIM, member)
     return http.json(_stored().profiles.put(member, _api.document()))
 
 
@@ -77,10 +75,6 @@ def delete_profile() -> Response[str]:
     check_admin(_api.event)
     _stored().profiles.remove(_api.arguments["id"])
     return Response(status_code=204, body="")
-
-
-def _own_member() -> str | None:
-    return own_member(_api.event, _MEMBER_CLAIM)
 
 
 def _hidden() -> bool | None:

@@ -1,4 +1,4 @@
-"""The HTTP API: who calls, what answers a call of `standings.calls`, responses and problems, and the live page."""
+"""The HTTP API: what answers a call of `standings.calls`, responses and problems, and the live page."""
 
 import re
 from base64 import b64decode, b64encode
@@ -14,7 +14,6 @@ from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler import exceptions as powertools
 
 from standings.calls import (
-    ADMIN,
     CALLS,
     RANKING,
     RETRY_AFTER_S,
@@ -28,7 +27,6 @@ from standings.calls import (
 from standings.domain.errors import (
     InvalidBodyError,
     NotFoundError,
-    NotYourMemberError,
     RequestError,
     bad_argument,
 )
@@ -126,48 +124,6 @@ def _problem(problem: Problem, headers: dict[str, str] | None = None) -> Respons
     # Without this header a CDN keeps a 404 for some seconds, so a board's first event would not show at once.
     headers = {"Cache-Control": "no-cache", **(headers or {})}
     return Response(status, "application/problem+json", orjson.dumps(document).decode(), headers)
-
-
-# Who calls: the claims of the token, which the gateway has verified.
-
-
-def own_member(event: Mapping[str, Any], claim: str) -> str | None:
-    """The only member for whom a caller may write, such as `u123`; None if it may write for all.
-
-    `event` is a request in API Gateway's payload format 2.0. `claim` is the claim of the token that names the member,
-    such as `sub`; "" if callers may write for all. NotYourMemberError if the token has no such claim.
-    """
-    if not claim:
-        return None
-    claims = _claims(event) or {}
-    if ADMIN in _scopes(claims):
-        return None
-    if not claims.get(claim):
-        raise NotYourMemberError(f"the token has no claim {claim}, which says whose events its bearer may post")
-    return str(claims[claim])
-
-
-def is_admin(event: Mapping[str, Any]) -> bool:
-    """Whether the caller may see and change every member: it has no token, or one with `standings/admin`."""
-    claims = _claims(event)
-    return claims is None or ADMIN in _scopes(claims)
-
-
-def check_admin(event: Mapping[str, Any]) -> None:
-    """Raise NotYourMemberError for a token without `standings/admin`. Its route requires the scope too."""
-    if not is_admin(event):
-        raise NotYourMemberError(f"the token lacks the scope {ADMIN}, which this call needs")
-
-
-def _claims(event: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The claims of the caller's token; None if the caller has none."""
-    token: Mapping[str, Any] | None = event["requestContext"].get("authorizer", {}).get("jwt")
-    return None if token is None else token.get("claims", {})
-
-
-def _scopes(claims: Mapping[str, Any]) -> list[str]:
-    """The scopes of a token. The gateway writes a list as text in brackets."""
-    return [scope for name in ("scope", "scp") for scope in str(claims.get(name, "")).strip("[]").split()]
 
 
 # The live page: one document, made of a folder's page.html with its styles and scripts.

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from standings.authorization import check_posts
 from standings.domain.boards import BOARD_NAME, Boards
-from standings.domain.errors import InvalidBodyError, NotFoundError, NotYourMemberError, bad_argument
+from standings.domain.errors import InvalidBodyError, NotFoundError, bad_argument
 from standings.domain.events import MAX_ID_LENGTH, RefusedEvent, is_event_id, no_constant, parse_event, shown
 from standings.domain.windows import instant
 from standings.runtime.clock import Clock
@@ -51,7 +52,7 @@ class Posting:
         """
         documents = parse_documents(body)
         if own is not None:
-            _check_members([value for _, value in documents], own)
+            check_posts([value for _, value in documents], own)
         now = self.clock.now()
         refused: dict[int, str] = {}
         events: dict[int, Posted] = {}
@@ -112,18 +113,6 @@ def _first_board(value: Any) -> str | None:
     except (LookupError, TypeError):
         return None
     return first if isinstance(first, str) and BOARD_NAME.fullmatch(first) else None
-
-
-def _check_members(values: Sequence[Any], own: str) -> None:
-    """Raise NotYourMemberError if an event, or one of its updates, names another member."""
-    for number, value in enumerate(values):
-        updates = value.get("updates") if isinstance(value, dict) else None
-        shares = [value, *(updates if isinstance(updates, list) else ())]
-        named = [share["member"] for share in shares if isinstance(share, dict) and "member" in share]
-        # A value that no parser can hold may name anyone.
-        if value is None or any(member != own for member in named):
-            detail = f"event {number}: expected the member that the token is for alone, so no event was posted"
-            raise NotYourMemberError(detail)
 
 
 def _result(value: Any, refusal: str | None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Errors in a request, which its sender can correct. `standings.http` maps them to HTTP."""
+"""Errors in a request, which its sender can correct. `standings.calls` has their HTTP statuses."""
 
 
 class RequestError(Exception):

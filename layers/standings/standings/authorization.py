@@ -1,0 +1,72 @@
+"""Who may post, read and change what: the member and the scopes of a caller's token.
+
+`event` is a request in API Gateway's payload format 2.0. The gateway has verified its token, and that the token has the
+scope of the call. An API without an authorizer lets every caller do everything.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from standings.calls import ADMIN
+from standings.domain.errors import NotYourMemberError
+
+
+def own_member(event: Mapping[str, Any], claim: str) -> str | None:
+    """The only member that a caller may write for; None if it may write for all.
+
+    `claim` is the claim that names the member, such as `sub` ("" for none). NotYourMemberError if the token lacks it.
+    """
+    if not claim:
+        return None
+    claims = _claims(event) or {}
+    if ADMIN in _scopes(claims):
+        return None
+    if not claims.get(claim):
+        raise NotYourMemberError(f"the token has no claim {claim}, which says whose events its bearer may post")
+    return str(claims[claim])
+
+
+def is_admin(event: Mapping[str, Any]) -> bool:
+    """Whether the caller may see and change every member: it has no token, or one with `standings/admin`."""
+    claims = _claims(event)
+    return claims is None or ADMIN in _scopes(claims)
+
+
+def check_admin(event: Mapping[str, Any]) -> None:
+    """Raise NotYourMemberError for a token without `standings/admin`. Its route requires the scope too."""
+    if not is_admin(event):
+        raise NotYourMemberError(f"the token lacks the scope {ADMIN}, which this call needs")
+
+
+def check_profile(event: Mapping[str, Any], claim: str, member: str) -> None:
+    """Raise NotYourMemberError unless the caller is an administrator, or `member` is the one that its token is for."""
+    own = own_member(event, claim)
+    if own is None:
+        check_admin(event)
+    elif own != member:
+        raise NotYourMemberError("id: the token is for another member")
+
+
+def check_posts(values: Sequence[Any], own: str) -> None:
+    """Raise NotYourMemberError if an event, or one of its updates, names another member than `own`.
+
+    `values` are the parsed events of a body; None stands for one that no parser can hold, and which may name anyone.
+    """
+    for number, value in enumerate(values):
+        updates = value.get("updates") if isinstance(value, dict) else None
+        shares = [value, *(updates if isinstance(updates, list) else ())]
+        named = [share["member"] for share in shares if isinstance(share, dict) and "member" in share]
+        if value is None or any(member != own for member in named):
+            detail = f"event {number}: expected the member that the token is for alone, so no event was posted"
+            raise NotYourMemberError(detail)
+
+
+def _claims(event: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The claims of the caller's token; None if the caller has none."""
+    token: Mapping[str, Any] | None = event["requestContext"].get("authorizer", {}).get("jwt")
+    return None if token is None else token.get("claims", {})
+
+
+def _scopes(claims: Mapping[str, Any]) -> list[str]:
+    """The scopes of a token. The gateway writes a list as text in brackets."""
+    return [scope for name in ("scope", "scp") for scope in str(claims.get(name, "")).strip("[]").split()]
