@@ -75,8 +75,8 @@ def test_least_and_most_bound_the_change(stack: Stack) -> None:
     apply(stack, [event("1", 5, "limited"), event("2", 9.9, "limited", set=True)])
     assert scores(stack, "limited") == {"all": 9.9}
     deliver(stack, [event("3", 15, "limited", set=True), event("4", 7.8, "limited", set=True)])
-    bounds = "metrics.points: expected a change of at least -2.0 and at most 5.0 on board 'limited', got a change of"
-    assert reasons(stack) == [f"{bounds} 5.1 (from 9.9 to 15.0)", f"{bounds} -2.1 (from 9.9 to 7.8)"]
+    bounds = "metrics.points: expected a change of at least -2 and at most 5 on board 'limited', got a change of"
+    assert reasons(stack) == [f"{bounds} 5.1 (from 9.9 to 15)", f"{bounds} -2.1 (from 9.9 to 7.8)"]
     assert scores(stack, "limited") == {"all": 9.9}
 
 

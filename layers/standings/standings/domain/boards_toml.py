@@ -10,7 +10,6 @@ from typing import Any, Final, NamedTuple, get_args
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from standings.domain.boards import (
-    MAX_UNITS,
     SETTLED_WINDOWS,
     AggregateFunction,
     Boards,
@@ -24,6 +23,7 @@ from standings.domain.boards import (
     Ties,
     late_name,
 )
+from standings.domain.scoring import UnitsError, units_of
 from standings.domain.windows import (
     DAY,
     HOUR,
@@ -285,12 +285,10 @@ def _units(path: Path, value: int | Decimal | None, precision: int) -> int | Non
     """A limit of amounts in units of the metric; None if there is none."""
     if value is None:
         return None
-    units = int(Decimal(value).scaleb(precision))
-    if Decimal(units).scaleb(-precision) != value:
-        raise Mistake(path, f"expected at most {precision} decimals, got {value!r}")
-    if abs(units) > MAX_UNITS:
-        raise Mistake(path, f"expected at most ±(2^53 - 1) units, got {value!r}")
-    return units
+    try:
+        return units_of(Decimal(value), precision)
+    except UnitsError as error:
+        raise Mistake(path, f"expected {error}, got {value!r}") from None
 
 
 # `seasons` of a family.

@@ -11,9 +11,9 @@ from typing import Any, Final, Literal, NoReturn, TypeGuard
 
 import orjson
 
-from standings.domain.boards import BOARD_NAME_RULE, MAX_MEMBER_BYTES, MAX_UNITS, Boards, Metric, is_board_name
+from standings.domain.boards import BOARD_NAME_RULE, MAX_MEMBER_BYTES, Boards, Metric, is_board_name
 from standings.domain.boards_toml import MAX_METRICS
-from standings.domain.scoring import NO_NOTE, Aggregate, merge
+from standings.domain.scoring import NO_NOTE, Aggregate, UnitsError, decimal_text, merge, units_of
 from standings.domain.windows import EPOCH, MINUTE, SECOND
 
 # An event, and the error for an event that breaks a rule.
@@ -373,12 +373,8 @@ def _check_fields(table: dict[str, Any], known: frozenset[str] | set[str], prefi
 def limits_of(metric: Metric) -> str:
     """The bounds of a metric's amounts, for a message: `at least 0 and at most 500`."""
     bounds = (("at least", metric.least), ("at most", metric.most))
-    return " and ".join(f"{words} {decimal_text(metric, units)}" for words, units in bounds if units is not None)
-
-
-def decimal_text(metric: Metric, units: int) -> str:
-    """Units of a metric as a decimal number, for a message: `-0.25`."""
-    return f"{Decimal(units).scaleb(-metric.precision):f}"
+    given = ((words, units) for words, units in bounds if units is not None)
+    return " and ".join(f"{words} {decimal_text(units, metric.precision)}" for words, units in given)
 
 
 MAX_DIGITS: Final = 15
@@ -393,22 +389,10 @@ def parse_amount(field: str, value: Any, metric: Metric) -> int:
             return whole
     if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
         refuse("amount", field, "a number", value)
-    sign, all_digits, exponent = Decimal(repr(value) if isinstance(value, float) else value).as_tuple()
-    if not isinstance(exponent, int):
-        refuse("amount", field, "a finite number", value)
-    digits = "".join(map(str, all_digits)).lstrip("0")
-    significant = digits.rstrip("0")
-    exponent += len(digits) - len(significant)
-    if not significant:
-        return 0
-    if len(significant) > MAX_DIGITS:
-        refuse("amount", field, f"at most {MAX_DIGITS} significant digits", value)
-    if exponent < -metric.precision:
-        refuse("amount", field, f"at most {metric.precision} decimals", value)
-    zeros = exponent + metric.precision
-    if len(significant) + zeros > len(str(MAX_UNITS)) or (units := int(significant) * 10**zeros) > MAX_UNITS:
-        refuse("amount", field, f"at most ±(2^53 - 1) units of {metric.precision} decimals", value)
-    return -int(units) if sign else int(units)
+    try:
+        return units_of(Decimal(repr(value) if isinstance(value, float) else value), metric.precision, MAX_DIGITS)
+    except UnitsError as error:
+        refuse("amount", field, str(error), value)
 
 
 def canonical_amount(units: int, precision: int) -> tuple[int, int]:

@@ -1,10 +1,42 @@
-"""Scores: how amounts are aggregated, how scores are ordered, and how ties are broken."""
+"""Scores: how decimals become units, how amounts are aggregated, how scores are ordered, and how ties are broken."""
 
 from collections.abc import Iterable
+from decimal import Decimal
 from functools import reduce
 from typing import Final, NamedTuple
 
 from standings.domain.boards import MAX_UNITS, Metric
+
+# Units: a score is a whole number of them. 12.5 is 1250 units of a metric with precision 2.
+
+
+class UnitsError(ValueError):
+    """A number that is no score of a metric. The text is the rule that it breaks, such as `at most 2 decimals`."""
+
+
+def units_of(number: Decimal, precision: int, most_digits: int | None = None) -> int:
+    """A number in units: `Decimal("12.5")` is 1250 with precision 2. UnitsError if it breaks a rule."""
+    _, all_digits, exponent = number.as_tuple()
+    if not isinstance(exponent, int):
+        raise UnitsError("a finite number")
+    digits = "".join(map(str, all_digits)).lstrip("0")
+    significant = digits.rstrip("0")
+    if not significant:
+        return 0
+    if most_digits is not None and len(significant) > most_digits:
+        raise UnitsError(f"at most {most_digits} significant digits")
+    zeros = exponent + len(digits) - len(significant) + precision
+    if zeros < 0:
+        raise UnitsError(f"at most {precision} decimals" if precision else "a whole number")
+    if len(significant) + zeros > len(str(MAX_UNITS)) or int(significant) * 10**zeros > MAX_UNITS:
+        raise UnitsError(f"at most ±(2^53 - 1) units of {precision} decimals")
+    return int(number.scaleb(precision))
+
+
+def decimal_text(units: int, precision: int) -> str:
+    """Units as a decimal number: -25 is `-0.25` with precision 2, and -200 is `-2`."""
+    return f"{Decimal(units).scaleb(-precision).normalize():f}"
+
 
 # The order of a ranking: sort values, and sort keys that are text.
 #

@@ -1,7 +1,6 @@
 """What answers are read through: a `Reader` for each process, a `Request` for each HTTP request, a `Question` in it."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from decimal import Decimal
 from functools import partial
 from typing import Any, Final, Literal, NamedTuple, ParamSpec, TypeVar, cast
 
@@ -13,7 +12,7 @@ from standings.domain.boards import BOARD_TTL_S, BoardRecord, Boards, Family, Me
 from standings.domain.errors import NotFoundError, bad_argument, being_deleted
 from standings.domain.events import MAX_SHOWN_LENGTH
 from standings.domain.rolling import lists_of
-from standings.domain.scoring import Aggregate, sort_value
+from standings.domain.scoring import Aggregate, decimal_text, sort_value
 from standings.domain.tiers import ROOT, Path
 from standings.domain.windows import NO_SEASON, Window, instant
 from standings.runtime.clock import RANKING_TTL_S, RETRIED_FOR_S, Backoff, Clock, TtlCache
@@ -301,9 +300,7 @@ def naming(answer: Any, *keys: str) -> Iterator[dict[str, Any]]:
 
 def decimal_of(units: int, precision: int) -> Any:
     """A whole number of units as a JSON number with at most `precision` decimals. It is exact."""
-    if not precision:
-        return units
-    return orjson.Fragment(f"{Decimal(units).scaleb(-precision).normalize():f}")
+    return orjson.Fragment(decimal_text(units, precision)) if precision else units
 
 
 def note_of(aggregate: Aggregate | None) -> Any:

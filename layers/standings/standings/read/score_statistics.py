@@ -1,15 +1,15 @@
 """Answers about scores, from the tiers alone: the rank of a score, the score at a percentile, the distribution."""
 
 import re
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Final
 
 from standings.domain import tiers
-from standings.domain.boards import MAX_UNITS
 from standings.domain.boards_toml import MAX_DECIMALS
 from standings.domain.errors import bad_argument
 from standings.domain.events import MAX_SHOWN_LENGTH
-from standings.domain.scoring import sort_value
+from standings.domain.scoring import UnitsError, sort_value, units_of
 from standings.domain.tiers import ROOT, Path
 from standings.read.member_ranks import counters_of, distinct_ahead, select
 from standings.read.reader import Question, answer_head, decimal_of, score_at
@@ -47,7 +47,7 @@ def score_rank(question: Question, *, score: str) -> dict[str, Any]:
 def percentile(question: Question, *, p: str) -> dict[str, Any]:
     """The score at a percentile: the last in the list whose percentile is at least `p`. At 0 it is the last of all."""
     ranking = question.ranking
-    share = _parse_number("p", p)
+    share = Fraction(_parse_number("p", p))
     if not 0 <= share <= 100 or (share * 10**MAX_DECIMALS).denominator != 1:  # noqa: PLR2004 - percent
         detail = f"expected a number from 0 to 100, with at most {MAX_DECIMALS} decimals"
         raise bad_argument("p", f"{detail}, got {p[:MAX_SHOWN_LENGTH]!r}")
@@ -93,17 +93,14 @@ def sort_value_of(question: Question, score: str) -> int:
 
 def _parse_units(text: str, precision: int) -> int:
     """A score in units of a metric with that precision."""
-    score = _parse_number("score", text) * 10**precision
-    if score.denominator != 1:
-        expected = f"a number of at most {precision} decimals" if precision else "a whole number"
-        raise bad_argument("score", f"expected {expected}, got {text[:MAX_SHOWN_LENGTH]!r}")
-    if abs(score) > MAX_UNITS:
-        raise bad_argument("score", f"is beyond ±(2^53 - 1) units of the metric: {text[:MAX_SHOWN_LENGTH]!r}")
-    return int(score)
+    try:
+        return units_of(_parse_number("score", text), precision)
+    except UnitsError as error:
+        raise bad_argument("score", f"expected {error}, got {text[:MAX_SHOWN_LENGTH]!r}") from None
 
 
-def _parse_number(argument: str, text: str) -> Fraction:
+def _parse_number(argument: str, text: str) -> Decimal:
     """A number as JSON writes it. The value is exact."""
     if not _NUMBER.fullmatch(text):
         raise bad_argument(argument, f"expected a number such as 12 or -0.5, got {text[:MAX_SHOWN_LENGTH]!r}")
-    return Fraction(text)
+    return Decimal(text)

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from standings.aws.dynamodb.scores import Scores
 from standings.catalog import BoardCatalog
 from standings.domain.boards import MAX_UNITS, Boards, Family, family_of
-from standings.domain.events import Event, RefusedEvent, Rule, decimal_text, limits_of, parse_event
+from standings.domain.events import Event, RefusedEvent, Rule, limits_of, parse_event
 from standings.domain.members import (
     EventPart,
     Image,
@@ -21,6 +21,7 @@ from standings.domain.members import (
     new_image,
     rewritten,
 )
+from standings.domain.scoring import decimal_text
 from standings.domain.windows import DAY
 from standings.runtime.clock import Backoff, Clock
 from standings.stores import (
@@ -136,7 +137,7 @@ def _with_differences(family: Family, item: MemberKey, image: Image, part: Event
         before = image.values.get(metric.total(), 0)
         amounts[name] = change = total - before
         if metric.is_beyond_limits(change):
-            steps = (decimal_text(metric, units) for units in (change, before, total))
+            steps = (decimal_text(units, metric.precision) for units in (change, before, total))
             got = "got a change of {} (from {} to {})".format(*steps)
             message = f"metrics.{name}: expected a change of {limits_of(metric)} on board {item[0]!r}, {got}"
             raise UnfitEventError(part.event_id, item, "limit", message)
