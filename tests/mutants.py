@@ -25,16 +25,16 @@ ROOT = Path(__file__).parents[1]
 BLOCK = "tests/faults/test_schedules.py::test_every_ranking_is_right_whatever_goes_wrong[seeds-{}]"
 SCHEDULES = [BLOCK.format("0-19"), BLOCK.format("200-249")]
 AREAS = {
-    "domain": ["tests/unit/domain", "tests/properties", "tests/functions/write", "tests/functions/seasons",
-               "tests/functions/read/test_counts_in_motion.py", *SCHEDULES],
-    "write": ["tests/unit/write", "tests/functions/test_handlers.py", "tests/functions/write", *SCHEDULES],
-    "project": ["tests/functions/project", *SCHEDULES],
+    "domain": ["tests/unit/domain", "tests/functions/write", "tests/functions/seasons",
+               "tests/functions/read/test_counts_in_motion.py"],
+    "write": ["tests/unit/write", "tests/functions/test_handlers.py", "tests/functions/write"],
+    "project": ["tests/functions/project"],
     "read": ["tests/functions/profiles", "tests/functions/seasons", "tests/functions/http", "tests/functions/read"],
     "maintain": ["tests/functions/maintain", "tests/functions/announce/test_upkeep.py"],
     "functions": ["tests/functions/test_handlers.py", "tests/functions/http", "tests/functions/read/test_caching.py"],
 }  # fmt: skip
 MARKS = {"quick": "not thorough", "thorough": "thorough"}
-LONGEST = ("tests/faults", "tests/properties")
+LONG = {"domain": [*SCHEDULES, "tests/properties"], "write": SCHEDULES, "project": SCHEDULES}  # they run most lines
 PAIRS: list[tuple[Any, Any]] = [
     (ast.Lt, ast.LtE), (ast.Gt, ast.GtE), (ast.Eq, ast.NotEq), (ast.Is, ast.IsNot), (ast.In, ast.NotIn),
     (ast.Add, ast.Sub), (ast.Mult, ast.FloorDiv), (ast.And, ast.Or), (ast.Continue, ast.Break),
@@ -55,6 +55,8 @@ def pytest_runtest_logstart(nodeid: str) -> None:
     """Let coverage note by which test a line runs. Where lines are looked for, this module is a plugin."""
     if running := Coverage.current():
         running.switch_context(nodeid)
+        if nodeid.startswith(("tests/faults", "tests/properties")):
+            running.stop()
 
 
 def changed(node: ast.AST) -> str | None:
@@ -124,7 +126,7 @@ def failed(level: str, tests: list[str], *runner: str) -> str:
 
 def tests_by_line(level: str, area: str) -> Lines:
     """Run an area's tests without a change. Return which of them ran each line of a module."""
-    if output := failed(level, ["-p", "tests.mutants", *AREAS[area]], "-m", "coverage", "run"):
+    if output := failed(level, ["-p", "tests.mutants", *AREAS[area], *LONG.get(area, [])], "-m", "coverage", "run"):
         raise RuntimeError(f"the {level} tests of {area} fail without any change:\n{output}")
     ran = CoverageData()
     ran.read()
@@ -138,7 +140,8 @@ def is_noticed(level: str, ran: dict[str, Lines], mutant: Mutant) -> bool:
     known = max((each for each in lines if each <= line), default=0)  # an earlier one, within some statements
     tests = [test for test in lines[known] if test] if known else AREAS[area]
     path.write_bytes(source)
-    fails = bool(tests and failed(level, sorted(tests, key=lambda test: test.startswith(LONGEST))))
+    tests = [*tests, *LONG.get(area, [])]
+    fails = bool(tests and failed(level, tests))
     shutil.copy(ROOT / path, path)
     print(f"{level if fails else '':9} {change}", flush=True)
     return fails
