@@ -1,5 +1,7 @@
 """Measures the time from `make serve` to the first standings on the live page, and takes the pictures of that page.
 
+Then it reads a rank by the client, in turns from the tables and over the API, both from this process.
+
 Everything that `make serve` needs is installed before. The browser is the Chromium on the PATH; it runs already, and
 opens the page as soon as its address is printed. The seconds are this machine's; `load_before` is its load average.
 """
@@ -12,14 +14,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from statistics import median
 from typing import IO, Any, Final
+from unittest import mock
 
+import orjson
 from playwright.sync_api import Browser
 
 from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.results_file import REPOSITORY, Output
 from benchmarks.pages import live_page
+from benchmarks.pages.tables import Table
 from demo.demo import BOARD
-from demo.serve import READY, UP
+from demo.serve import ADDRESSES, READY, UP
+from standings.client import Board, connect
+from standings.runtime.environment import BOARDS_FILE
 from tests.support.browser.chromium import chromium, unavailable
 
 _ROUNDS: Final = 3
@@ -54,9 +61,33 @@ def _round(browser: Browser, out: Output | None) -> dict[str, float]:
         page.close()
         _line_with(lines, READY)
         timings["all_activity_counted_s"] = seconds()
+        timings |= _rank()
         if out is not None:
             live_page.take(browser, address, out)
     return timings
+
+
+def _rank(reads: int = 200) -> dict[str, float]:
+    """Read ranks of the served stack; return the medians in milliseconds, and the median of the pairs' ratios."""
+    served = orjson.loads(ADDRESSES.read_bytes())
+    keys = {
+        "AWS_ENDPOINT_URL": served["endpoint"],
+        "AWS_ACCESS_KEY_ID": "embedded",
+        "AWS_SECRET_ACCESS_KEY": "embedded",
+    }
+    with mock.patch.dict(os.environ, {**keys, "AWS_DEFAULT_REGION": "us-east-1", "NO_PROXY": "127.0.0.1"}):
+        tables, api = (connect("standings", reads=way, boards=BOARDS_FILE).board(BOARD) for way in ("tables", "api"))
+        member = tables.top(1)["entries"][0]["member"]
+        taken = [(_milliseconds(tables, member), _milliseconds(api, member)) for _ in range(reads + 1)][1:]
+    by_client, by_api = (round(median(each), 1) for each in zip(*taken, strict=True))
+    ratio = round(median(one / other for one, other in taken), 2)
+    return {"rank_by_client_ms": by_client, "rank_by_api_ms": by_api, "ratio": ratio}
+
+
+def _milliseconds(board: Board, member: str) -> float:
+    began = time.perf_counter()
+    board.rank(member)
+    return 1000 * (time.perf_counter() - began)
 
 
 @contextmanager
@@ -88,4 +119,22 @@ def _line_with(lines: IO[str], text: str) -> str:
     raise RuntimeError(f"expected a line with {text!r}, but `make serve` ended:\n{''.join(read)}")
 
 
-BENCHMARK: Final = Benchmark("serve", measure, {}, "make pictures", unavailable=unavailable)
+TABLES: Final = {
+    "client": Table(
+        "a rank | ms | ÷ the API's",
+        "{way} | {milliseconds:g} | {ratio:g}",
+        lambda result: (
+            (
+                {
+                    "way": "by the client, from the tables",
+                    "milliseconds": one["rank_by_client_ms"],
+                    "ratio": one["ratio"],
+                },
+                {"way": "by the client, over the API", "milliseconds": one["rank_by_api_ms"], "ratio": 1},
+            )
+            if (one := result["median"])
+            else ()
+        ),
+    )
+}
+BENCHMARK: Final = Benchmark("serve", measure, {"docs/speed.md": TABLES}, "make pictures", unavailable=unavailable)
