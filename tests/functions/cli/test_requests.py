@@ -39,8 +39,8 @@ def signature_of(request: bytes) -> str:
     return parts(request)[1]["authorization"].rpartition("Signature=")[2]
 
 
-def signed(address: str, region: str = "eu-central-1") -> Api:
-    return Api(address, Transport(), Signature(KEYS, region), sleep=lambda _: None)
+def signed(address: str) -> Api:
+    return Api(address, Transport(), Signature(KEYS, "eu-central-1"), sleep=lambda _: None)
 
 
 @pytest.mark.parametrize(

@@ -132,15 +132,6 @@ def test_some_are_replayed_by_id_by_reason_and_by_board(stack: Stack) -> None:
     assert [one["event"] for one in letters(stack)] == ["1"]
 
 
-def test_some_are_thrown_away(stack: Stack) -> None:
-    post(stack, "{", "[", "]")
-    ids = [one["id"] for one in letters(stack)]
-
-    assert call(stack, "dead_letters", "delete", ids=[ids[1], "no such id"])["deleted"] == 1
-    assert [one["body"] for one in letters(stack)] == ["{", "]"]
-    assert call(stack, "dead_letters", "delete", ids=ids[:1])["done"]
-
-
 def test_an_event_is_chosen_by_its_own_id_as_well(stack: Stack) -> None:
     post(stack, '{"id": "e"}', '{"id": "e", "x": 1}', '{"id": "f"}')
 

@@ -104,8 +104,8 @@ def test_a_large_batch_is_gone_on_with(stack: Stack, monkeypatch: pytest.MonkeyP
     give_up(stack, unprojected(stack))
     place = ParkedRecords.place
 
-    def slowly(care: ParkedRecords, *arguments: Any) -> Any:
-        done = place(care, *arguments)
+    def slowly(parked: ParkedRecords, *arguments: Any) -> Any:
+        done = place(parked, *arguments)
         stack.clock.sleep(60)
         return done
 

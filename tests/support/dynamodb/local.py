@@ -62,7 +62,7 @@ def _answers(port: int, _: int) -> bool:
         return False
 
 
-def client_for(endpoint: str, service: str = "dynamodb", config: Config | None = None) -> Any:
+def client_for(endpoint: str, service: str = "dynamodb") -> Any:
     """Return a client that tries each call once. ``service`` is ``dynamodb`` or ``dynamodbstreams``."""
     return boto3.client(
         service,  # type: ignore[call-overload]
@@ -70,7 +70,7 @@ def client_for(endpoint: str, service: str = "dynamodb", config: Config | None =
         region_name="us-east-1",
         aws_access_key_id="testing",
         aws_secret_access_key="testing",  # noqa: S106 - not a secret
-        config=_ONCE.merge(config) if config else _ONCE,
+        config=_ONCE,
     )
 
 
