@@ -1,7 +1,6 @@
 """The writer and the projectors on an engine in this process; a meter counts every request."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any, Final
 
 import orjson
@@ -13,6 +12,7 @@ from standings.aws.dynamodb.rankings import Rankings
 from standings.aws.dynamodb.scores import BoardRecords, Scores, decode_change
 from standings.catalog import BoardCatalog
 from standings.domain.boards import Boards
+from standings.domain.windows import instant
 from standings.project.commits import Pruning
 from standings.project.projector import Projector, Record
 from standings.runtime.clock import Clock
@@ -32,8 +32,7 @@ def event(
     event_id: str, board: str, member: str, metrics: Mapping[str, int], at_ms: int = population.NOW
 ) -> Mapping[str, Any]:
     """Return an event as a producer posts it."""
-    at = datetime.fromtimestamp(at_ms / 1000, UTC).isoformat()
-    return {"id": event_id, "board": board, "member": member, "at": at, "metrics": metrics}
+    return {"id": event_id, "board": board, "member": member, "at": instant(at_ms), "metrics": metrics}
 
 
 def refuse_to_park(sequence: str, reason: str, bug: Exception | None) -> None:

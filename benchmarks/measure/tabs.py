@@ -10,7 +10,6 @@ import os
 from collections.abc import Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from io import StringIO
 from random import Random
 from typing import Any, Final
@@ -21,6 +20,7 @@ from benchmarks.harness import population
 from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.results_file import REPOSITORY, Output
 from benchmarks.pages.tables import Result, Table
+from standings.domain.windows import instant
 from standings.http import document
 from tests.support.aws.stack import ManualClock, Stack, apply, running
 from tests.support.browser.chromium import chromium, unavailable
@@ -98,16 +98,12 @@ def _score(stack: Stack, members: list[str], rng: Random, name: str, weeks_ago: 
                 "id": f"{name}-{member}",
                 "board": population.BOARD,
                 "member": member,
-                "at": _text(at),
+                "at": instant(at),
                 "metrics": {"points": rng.randint(1, 500)},
             }
             for member in members
         ],
     )
-
-
-def _text(milliseconds: int) -> str:
-    return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat()
 
 
 def measure(out: Output) -> dict[str, Any]:
