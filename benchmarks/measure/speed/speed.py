@@ -26,7 +26,7 @@ BUDGETS: Final = {"store": 10_000, "botocore": 5_000}
 STARTS: Final = {"writer": 1.3, "projector": 1.3, "query": 1.5}
 """Multiples of the start of a program that only makes a boto3 client."""
 COMMAND_STARTS: Final = {"standings --help": 3, "standings --version": 3, "standings boards check": 5}
-"""The same for commands, of the start of a Python that does nothing. A read takes what its HTTP library takes."""
+"""The same for commands, of the start of a Python that does nothing."""
 RECORDS: Final = {"writer": "events", "projector": "records"}
 STUBBED: Final = {"store": "the store", "botocore": "the network"}
 
@@ -45,8 +45,7 @@ def measure(out: Output) -> dict[str, Any]:
     board = ("10000", "1") if out.small else (str(MEMBERS), str(BATCHES))
     with tempfile.TemporaryDirectory() as directory:
         functions = starts.measure(starts.functions(starts.build(Path(directory))), rounds)
-    with starts.commands() as programs:
-        commands = starts.measure(programs, command_rounds)
+    commands = starts.measure(starts.commands(), command_rounds)
     paces = []
     for function in FUNCTIONS:
         for level in BUDGETS:

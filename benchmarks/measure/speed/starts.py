@@ -10,13 +10,9 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Mapping
 from pathlib import Path
 from statistics import median
-from threading import Thread
 from typing import Any, Final, NamedTuple
 
 from benchmarks.harness.results_file import REPOSITORY
@@ -25,8 +21,7 @@ from benchmarks.measure.speed.handlers import ENVIRONMENT
 FUNCTIONS: Final = ("writer", "projector", "query", "command", "maintenance")
 BUILDER: Final = REPOSITORY / ".local" / "tools" / "bootstrap" / "bin" / "python"
 NOTHING: Final = "python -c pass"
-READ: Final = "standings boards list --token …"
-COMMANDS: Final = ("standings --help", "standings --version", "standings boards check", READ)
+COMMANDS: Final = ("standings --help", "standings --version", "standings boards check")
 
 
 class Program(NamedTuple):
@@ -63,35 +58,11 @@ def functions(layer: Path) -> dict[str, Program]:
     return {"a boto3 client of DynamoDB": base, "the same, and `standings.client`": client, **named}
 
 
-class _Boards(BaseHTTPRequestHandler):
-    """An API that has one board."""
-
-    def do_GET(self) -> None:
-        body = b'{"boards": [{"board": "otters"}], "next": null}'
-        self.send_response(HTTPStatus.OK)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: Any) -> None:
-        """Keep quiet."""
-
-
-@contextmanager
-def commands() -> Iterator[dict[str, Program]]:
-    """Return commands, and first a Python that does nothing, while an API answers the read."""
-    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY / "layers" / "standings"), "NO_PROXY": "127.0.0.1"}
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Boards) as server:
-        thread = Thread(target=server.serve_forever)
-        thread.start()
-        address = f"http://127.0.0.1:{server.server_port}"
-        arguments = {NOTHING: ["-c", "pass"], **{one: ["-m", "standings_cli", *one.split()[1:]] for one in COMMANDS}}
-        arguments[READ] = ["-m", "standings_cli", "boards", "list", "--api-url", address, "--token", "a.b.c"]
-        try:
-            yield {name: Program(words, REPOSITORY, environment) for name, words in arguments.items()}
-        finally:
-            server.shutdown()
-            thread.join()
+def commands() -> dict[str, Program]:
+    """Return commands, and first a Python that does nothing."""
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY / "layers" / "standings")}
+    arguments = {NOTHING: ["-c", "pass"], **{one: ["-m", "standings_cli", *one.split()[1:]] for one in COMMANDS}}
+    return {name: Program(words, REPOSITORY, environment) for name, words in arguments.items()}
 
 
 def start(program: Program) -> dict[str, float]:
