@@ -45,7 +45,7 @@ def many_equals(request: pytest.FixtureRequest) -> Placed:
 
 def test_a_page_costs_the_same_at_every_position(few_equals: Placed) -> None:
     read = {row["read"]: row["read_units_most"] for row in reads.usual(*few_equals)}
-    first, near, deep = (read[depth] for depth in reads.DEPTHS)
+    first, near, deep = (read[depth] for depth in ("top 100", "100 at position 1,000", "100 at the middle"))
 
     assert max(near, deep) <= 1.2 * min(near, deep)
     assert max(near, deep) <= first + 2.5
