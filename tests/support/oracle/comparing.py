@@ -458,7 +458,7 @@ def compare_members(
     stack: Stack, model: BoardModel, board: str, now: datetime, rng: random.Random, methods: Sequence[str] = METHODS
 ) -> None:
     """Compare what the board says of every member, of removed members and of one that never existed."""
-    path = f"/boards/{board}/member"
+    path, model = f"/boards/{board}/member", model.at_rest()
     for member in sorted({*model.members, *model.removed, rng.choice(STRANGERS)}):
         ranks = rng.random() < 0.8
         method = rng.choice([None, *methods]) if ranks else None
@@ -520,6 +520,7 @@ def compare_every_read(
 
     `methods` restricts the comparison to some ranking methods, `most` to so many rankings, which `rng` chooses.
     """
+    model = model.at_rest()
     for ranking in rankings(stack, model, board, now, rng, most):
         for method in methods:
             compare_list(ranking, method)

@@ -4,7 +4,7 @@
 answers every question about one sorted list.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Decimal
@@ -13,7 +13,7 @@ from functools import reduce
 from itertools import islice
 from math import inf
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 METHODS = ("competition", "ordinal", "dense")
 CALENDAR = ("hour", "day", "week", "month", "year")
@@ -29,6 +29,7 @@ Line = tuple[int, str, int]
 Bucket = datetime | date
 """An hour is given by its first instant, in UTC. A longer bucket is given by its first day."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+T = TypeVar("T")
 
 
 # ---- periods
@@ -376,6 +377,10 @@ class BoardModel:
     """The buckets of the longest rolling window, by kind, if definitions change; see `Counted`."""
     keeps_instants: bool = True
 
+    def at_rest(self) -> "BoardAtRest":
+        """Return this board for as long as nothing changes."""
+        return self if isinstance(self, BoardAtRest) else BoardAtRest(**vars(self))
+
     def refuses(self, member: str) -> bool:
         """Whether the board would refuse any event for this member."""
         return self.registered and member not in self.members
@@ -519,6 +524,29 @@ class BoardModel:
             return Placed(member, amount, at)
         best = {"max": max, "min": min}[aggregate](amount for _, _, amount in values)
         return Placed(member, best, min(at for at, _, amount in values if amount == best))
+
+
+@dataclass
+class BoardAtRest(BoardModel):
+    """A board while nothing changes. However often a ranking is asked for, it is worked out once."""
+
+    _known: dict[tuple[object, ...], Any] = field(default_factory=dict)
+
+    def _once(self, work: Callable[[str, str, datetime], T], metric: str, window: str, on: datetime) -> T:
+        asked = work.__name__, metric, window, on.astimezone(UTC)
+        if asked not in self._known:
+            self._known[asked] = work(metric, window, on)
+        found: T = self._known[asked]
+        return found
+
+    def listing(self, metric: str, window: str, on: datetime) -> Listing:
+        return self._once(super().listing, metric, window, on)
+
+    def _scores(self, metric: str, window: str, on: datetime) -> dict[str, Placed]:
+        return self._once(super()._scores, metric, window, on)
+
+    def events(self, metric: str, window: str, on: datetime) -> dict[str, list[Counted]]:
+        return self._once(super().events, metric, window, on)
 
 
 def _milliseconds(at: datetime) -> int:
