@@ -114,6 +114,12 @@ def error_of(call: Call, code: str) -> ClientError:
     return client_error(call.operation.title().replace("_", ""), code, "as the seed says")
 
 
+def _bare(error: ClientError) -> ClientError:
+    """Return an error of the engine without the engine's frames; see `uncollected`."""
+    error.__context__ = None
+    return error.with_traceback(None)
+
+
 # ---- tables
 
 Item = dict[str, Any]
@@ -137,7 +143,7 @@ class Store:
         try:
             return getattr(self.engine, operation)(**request)
         except ClientError as error:
-            return error
+            return _bare(error)
         finally:
             self.engine.busy = {}
 
@@ -184,7 +190,7 @@ class Begun:
         try:
             return self._store.engine.begin(**self._request)
         except ClientError as error:
-            return error
+            return _bare(error)
 
     def _left(self) -> list[int]:
         return [] if isinstance(self._decided, ClientError) else self._decided.left
@@ -279,7 +285,10 @@ class Sdk:
             if not isinstance(answer, Exception):
                 break
             if number == MAX_TRIES or not _is_retried(answer):
-                raise answer
+                try:
+                    raise answer
+                finally:
+                    del answer  # see `uncollected`
             self._clock.sleep(self._rng.randint(0, 50_000 << number))
         if fault in (LOST, FAILED_AFTER, SLOW):
             world.trap("SDK retry")

@@ -157,6 +157,7 @@ class Clockwork:
                 process.tasks.remove(task)  # it has not begun
         for notify in process.deaths:
             notify()
+        process.deaths.clear()
 
     def begin(self, process: Process, do: Callable[[], None], delay: int) -> None:
         """Start another task of a process after a delay in microseconds."""
@@ -188,9 +189,12 @@ class Future:
         if not self.finished:
             self._waiting = getcurrent()
             self._clockwork.wait()
-        if self._error is not None:
-            raise self._error
-        return self._result
+        try:
+            if self._error is not None:
+                raise self._error
+            return self._result
+        finally:
+            del self  # see `uncollected`
 
 
 class Pool:

@@ -84,7 +84,11 @@ class Outcome:
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Collect garbage only once, at the end of the context, because that makes schedules faster."""
+    """Collect garbage only once, at the end of the context, because that makes schedules faster.
+
+    Until then memory fills with what is only reached in a circle. So no frame of this simulation keeps an error that it
+    has raised: the error's traceback has the frame, and thereby all that the callers hold.
+    """
     before = gc.isenabled()
     gc.disable()
     if not gc.get_freeze_count():
@@ -624,6 +628,7 @@ class World:
             if process.calls > process.most_calls:
                 self.judge.differ(f"{process.name} made {process.calls} calls, of at most {process.most_calls}")
             self.end(process, answer)
+            del answer  # see `uncollected`
 
         self.clock.after(0, self.clock.start, process, run)
         return process
@@ -653,6 +658,7 @@ class World:
 
     def end(self, process: Process, answer: Any) -> None:
         process.done = True
+        process.deaths.clear()
         self.live.remove(process)
         self.clock.after(0, self._answer, process, answer)
 
