@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 from unittest import mock
@@ -33,6 +34,21 @@ TRAPS: Final = [
 PATIENCE: Final = 1_000  # Calls after which everything that waits must be done
 
 
+class _State:
+    """The items of Rankings at an instant."""
+
+    def __init__(self, items: list[dict[str, Any]]) -> None:
+        self._items = items
+
+    @cached_property
+    def engine(self) -> Any:
+        """An engine that has them. Many reads may see one state, and reads alone do."""
+        engine = engine_with_tables()
+        for item in self._items:
+            engine.put_item(TableName="Rankings", Item=item)
+        return engine
+
+
 class Trouble:
     """DynamoDB, where by `chance` a call fails or dies, or a function runs beside it, and reads may see old states.
 
@@ -43,7 +59,7 @@ class Trouble:
         self.engine, self.rng = engine, rng
         self.chance = 0.0
         self.beside: Callable[[], None] = lambda: None
-        self._states: list[list[dict[str, Any]]] = []
+        self._states: list[_State] = []
         self._is_beside = False
 
     def __getattr__(self, name: str) -> Any:
@@ -67,13 +83,13 @@ class Trouble:
         if not self.chance:
             return self.engine
         if "write" in name or "put" in name:
-            self._states = [*self._states, rows(self.engine, "Rankings")][-STATES:]
+            self._states = [*self._states, _State(rows(self.engine, "Rankings"))][-STATES:]
         if "get" in name and ("'ConsistentRead': True" in str(request) or "'Rankings'" not in str(request)):
             return self.engine
         if name not in READS or request.get("TableName", "Rankings") != "Rankings":
             return self.engine
         state = self.rng.choice([*self._states, None])
-        return self.engine if state is None else _engine_of(state)
+        return self.engine if state is None else state.engine
 
     def _perhaps(self, name: str) -> None:
         if self._is_beside or self.rng.random() >= self.chance:
@@ -249,14 +265,6 @@ def announced(
         running(trouble, clock, boards) as stack,
     ):
         yield Announced(stack, trouble, top, window)
-
-
-def _engine_of(items: list[dict[str, Any]]) -> Any:
-    """An engine with these items of Rankings."""
-    engine = engine_with_tables()
-    for item in items:
-        engine.put_item(TableName="Rankings", Item=item)
-    return engine
 
 
 @pytest.mark.parametrize("seed", seeds(*SEEDS))
