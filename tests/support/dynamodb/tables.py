@@ -47,6 +47,7 @@ def table_name(logical_id: str) -> str:
     return logical_id.removesuffix(_SUFFIX)
 
 
+@cache
 def definitions() -> dict[str, dict[str, Any]]:
     """Return the arguments of CreateTable for every table, by logical id."""
     tables = {}
