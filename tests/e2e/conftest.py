@@ -10,8 +10,7 @@ from typing import Final
 import pytest
 
 from demo.embedded.stack import PROJECT, Deployment, deployed
-from demo.serve import ADDRESSES
-from tests.support.aws.embedded_tools import serving, skip_without_tools
+from tests.support.aws.embedded_tools import skip_without_tools
 from tests.support.aws.tokens import AUDIENCE, Issuer, published
 
 PICTURES: Final = "pictures.example"
@@ -75,13 +74,3 @@ def guarded(issuer: Issuer) -> Iterator[Deployment]:
     tokens = {"JwtIssuer": issuer.address, "JwtAudience": f"another,{AUDIENCE}", "JwtMemberClaim": "sub"}
     with deployed(print, {**tokens, "OpenReads": "false", "OpenWrites": "false"}) as stack:
         yield stack
-
-
-@pytest.fixture(scope="session")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Run `make serve`, as in another terminal. The tests of the xdist group `serve` share it, in one process."""
-    skip_without_tools()
-    if ADDRESSES.exists():
-        pytest.skip(f"someone is serving here already: {ADDRESSES}")
-    with serving(PROJECT, tmp_path_factory.mktemp("serve") / "log"):
-        yield

@@ -4,14 +4,18 @@ import json
 import os
 import re
 import shlex
+import subprocess
 import sys
 import sysconfig
+import time
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 import pytest
 
+from demo.serve import ADDRESSES
 from tests.support.aws.embedded_tools import copied, serving, skip_without_tools
 from tests.support.documents.pages import NEEDS_ACCOUNT, PAGES, PROJECT, Block, blocks, printed
 from tests.support.programs import output
@@ -53,6 +57,55 @@ def families(page: Path, today: datetime) -> str:
     return text
 
 
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Run `make serve`, as in another terminal, until these tests are done: it takes a third of a processor."""
+    skip_without_tools()
+    if ADDRESSES.exists():
+        pytest.skip(f"someone is serving here already: {ADDRESSES}")
+    with serving(PROJECT, tmp_path_factory.mktemp("serve") / "log"):
+        yield
+
+
+@pytest.fixture(scope="module")
+def exercise(served: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator["Exercise"]:
+    """Run `doctor --exercise` beside the tests of pages: the deletion of its board waits three times for three minutes.
+
+    Until then it has dead letters of its own, so tests begin when only the deletion is left.
+    """
+    del served
+    folder = tmp_path_factory.mktemp("exercise")
+    command = [sys.executable, "-m", "standings_cli", "--local", "--json", "doctor", "--exercise"]
+    with (folder / "told").open("wb") as told, (folder / "said").open("wb") as said:
+        process = subprocess.Popen([*command, "--record", str(folder)], cwd=PROJECT, stdout=told, stderr=said)
+    exercise = Exercise(process, folder)
+    try:
+        exercise.wait_for("audit")
+        yield exercise
+    finally:
+        process.kill()
+        process.wait()
+
+
+class Exercise(NamedTuple):
+    process: subprocess.Popen[bytes]
+    folder: Path
+
+    def found(self) -> dict[str, Any]:
+        """Return the findings so far, by what they are about."""
+        lines = (self.folder / "told").read_text(encoding="utf-8").splitlines(keepends=True)
+        return {one["about"]: one for one in (json.loads(line) for line in lines if line.endswith("\n"))}
+
+    def wait_for(self, about: str) -> None:
+        until = time.monotonic() + 2 * PATIENCE_S
+        while about not in self.found() and self.process.poll() is None:
+            assert time.monotonic() < until, self.said()
+            time.sleep(0.5)
+
+    def said(self) -> str:
+        return "".join((self.folder / name).read_text(encoding="utf-8")[-4000:] for name in ("told", "said"))
+
+
 def test_the_pages_show_what_is_printed() -> None:
     """The pages below have such lines, and a line of another form is noticed."""
     assert {page.name: len(printed(page)) for page in PAGES if printed(page)} == {
@@ -64,9 +117,9 @@ def test_the_pages_show_what_is_printed() -> None:
     assert form("me: rank 34 of 301") != form("me: 34 of 301")
 
 
-def test_what_the_readme_says_of_a_deployed_stack_can_be_typed_for_this_one(served: None) -> None:
+def test_what_the_readme_says_of_a_deployed_stack_can_be_typed_for_this_one(exercise: Exercise) -> None:
     """`sam build` and `sam deploy`, which stand above these commands, have made this stack too."""
-    del served
+    del exercise
     (block,) = (block for block in blocks(README) if block.needs == NEEDS_ACCOUNT)
     ours = [f"{command} --local" for command in block.commands if command.startswith("standings ")]
 
@@ -134,8 +187,8 @@ def form(line: str) -> str:
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if page not in TUTORIALS and typed(page)], ids=lambda page: page.name
 )
-def test_what_a_page_says_can_be_typed(page: Path, served: None) -> None:
-    del served
+def test_what_a_page_says_can_be_typed(page: Path, exercise: Exercise) -> None:
+    del exercise
     type_all(page, PROJECT)
 
 
@@ -152,14 +205,12 @@ def test_a_tutorial_can_be_followed_in_a_copy_that_has_its_families(page: Path, 
         type_all(page, folder)
 
 
-def test_doctor_finds_nothing_wrong_and_cleans_up(served: None, tmp_path: Path) -> None:
-    """The deletion of a board waits three times for three minutes."""
-    del served
-    command = [sys.executable, "-m", "standings_cli", "--local", "--json", "doctor", "--exercise"]
-    told = output([*command, "--record", str(tmp_path)], cwd=PROJECT, timeout=1_200)
-    found = {one["about"]: one for one in map(json.loads, told.splitlines())}
+def test_doctor_finds_nothing_wrong_and_cleans_up(exercise: Exercise) -> None:
+    assert exercise.process.wait(timeout=1_200) == 0, exercise.said()
+    found = exercise.found()
     assert found["ranks"]["detail"].endswith(": 0 wrong")
     assert {"lag", "a dead letter", "ranks after a replay", "audit", "clean-up"} <= found.keys()
     assert "failed" not in {one["verdict"] for one in found.values()}
-    assert {"stream-records.json", "dead-letters.json", "condition.json"} <= {path.name for path in tmp_path.iterdir()}
-    assert json.loads((tmp_path / "stream-records.json").read_text(encoding="utf-8"))
+    names = {path.name for path in exercise.folder.iterdir()}
+    assert {"stream-records.json", "dead-letters.json", "condition.json"} <= names
+    assert json.loads((exercise.folder / "stream-records.json").read_text(encoding="utf-8"))
