@@ -1,8 +1,7 @@
-"""Draw small changes of the product, and run each against the tests of its area: `make mutants SEED=1 N=200`.
+"""Draw small changes of the product, and run against each the tests that run its line: `make mutants SEED=1 N=200`.
 
-A change meets the tests that run its line (all of its area, where imports run it): those of `make test` (quick) and, if
-they pass, the thorough ones. A test may depend on a line that another ran: then fewer notice than could. Some changes
-alter nothing that anybody can see, so no share is 100 %: compare it with the same seed's at another commit.
+A test may need a line that another test ran, and some changes alter nothing that anybody can see. So no share is 100 %:
+compare it with the same seed's at another commit.
 """
 
 import ast
@@ -13,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
@@ -22,40 +22,26 @@ from typing import Any
 from coverage import Coverage, CoverageData
 
 ROOT = Path(__file__).parents[1]
-BLOCK = "tests/faults/test_schedules.py::test_every_ranking_is_right_whatever_goes_wrong[seeds-{}]"
-SCHEDULES = [BLOCK.format("0-19"), BLOCK.format("200-249")]
-AREAS = {
-    "domain": ["tests/unit/domain", "tests/functions/write", "tests/functions/seasons",
-               "tests/functions/read/test_counts_in_motion.py"],
-    "write": ["tests/unit/write", "tests/functions/test_handlers.py", "tests/functions/write"],
-    "project": ["tests/functions/project"],
-    "read": ["tests/functions/profiles", "tests/functions/seasons", "tests/functions/http", "tests/functions/read"],
-    "maintain": ["tests/functions/maintain", "tests/functions/announce/test_upkeep.py"],
-    "functions": ["tests/functions/test_handlers.py", "tests/functions/http", "tests/functions/read/test_caching.py"],
-}  # fmt: skip
+AREAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["mutants"]
+LONG = ("tests/faults", "tests/properties")  # they run most lines of an area, and are its last tests
 MARKS = {"quick": "not thorough", "thorough": "thorough"}
-LONG = {"domain": [*SCHEDULES, "tests/properties"], "write": SCHEDULES, "project": SCHEDULES}  # they run most lines
 PAIRS: list[tuple[Any, Any]] = [
     (ast.Lt, ast.LtE), (ast.Gt, ast.GtE), (ast.Eq, ast.NotEq), (ast.Is, ast.IsNot), (ast.In, ast.NotIn),
     (ast.Add, ast.Sub), (ast.Mult, ast.FloorDiv), (ast.And, ast.Or), (ast.Continue, ast.Break),
+    ("min", "max"), ("any", "all"),
 ]  # fmt: skip
 SWAPPED = dict(PAIRS) | {new: old for old, new in PAIRS}
-RENAMED = {"min": "max", "max": "min", "any": "all", "all": "any"}
-SHARED = (".venv", ".local")
 OPTIONS = ["--hypothesis-seed=0", "-o", "faulthandler_timeout=300", "-o", "faulthandler_exit_on_timeout=true"]
 TEXTS = (ast.Raise, ast.JoinedStr, ast.Import, ast.ImportFrom)
 
-Mutant = tuple[
-    str, Path, int, str, bytes
-]  # area, module, line (0: imports run it), the change, the module's new source
-Lines = dict[Path, dict[int, list[str]]]  # by module and line, the tests that ran it
+Mutant = tuple[str, Path, int, str, bytes]  # area, module, line (0: imports run it), change, new source of the module
 
 
 def pytest_runtest_logstart(nodeid: str) -> None:
     """Let coverage note by which test a line runs. Where lines are looked for, this module is a plugin."""
     if running := Coverage.current():
         running.switch_context(nodeid)
-        if nodeid.startswith(("tests/faults", "tests/properties")):
+        if nodeid.startswith(LONG):
             running.stop()
 
 
@@ -69,8 +55,8 @@ def changed(node: ast.AST) -> str | None:
             new.op = SWAPPED[type(op)]()
         case ast.Constant(value=bool() | int() as value):
             new.value = not value if isinstance(value, bool) else value + 1
-        case ast.Name(id=name, ctx=ast.Load()) if name in RENAMED:
-            new.id = RENAMED[name]
+        case ast.Name(id=name, ctx=ast.Load()) if name in SWAPPED:
+            new.id = SWAPPED[name]
         case ast.Expr(value=ast.Call()):
             new = ast.Pass()
         case ast.Continue() | ast.Break():
@@ -102,18 +88,17 @@ def mutants(area: str) -> Iterator[Mutant]:
     for path in sorted(folder.rglob("*.py")):
         source = path.read_bytes()
         starts = [0, *(at + 1 for at, byte in enumerate(source) if byte == ord("\n"))]
-        for node, new, called in changes(ast.parse(source)):
+        for node, new, ran in changes(ast.parse(source)):
             begin, end = starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset
             change = f"{path.relative_to(ROOT)}:{node.lineno}  `{source[begin:end].decode()}` -> `{new}`"
-            changed_source = source[:begin] + new.encode() + source[end:]
-            yield area, path.relative_to(ROOT), node.lineno * called, change, changed_source
+            yield area, path.relative_to(ROOT), node.lineno * ran, change, source[:begin] + new.encode() + source[end:]
 
 
 def enter_copy(folder: str) -> None:
     """Give a process a copy of the repository of its own, in which its tests run."""
     os.chdir(tempfile.mkdtemp(dir=folder))
-    shutil.copytree(ROOT, ".", ignore=shutil.ignore_patterns(".git", *SHARED), dirs_exist_ok=True)
-    for name in SHARED:
+    shutil.copytree(ROOT, ".", ignore=shutil.ignore_patterns(".git", ".venv", ".local"), dirs_exist_ok=True)
+    for name in (".venv", ".local"):
         Path(name).symlink_to(ROOT / name)
 
 
@@ -124,23 +109,23 @@ def failed(level: str, tests: list[str], *runner: str) -> str:
     return "" if run.returncode in {0, 5} else run.stdout + run.stderr  # 5: no test of the area has the mark
 
 
-def tests_by_line(level: str, area: str) -> Lines:
+def tests_by_line(level: str, area: str) -> dict[Path, dict[int, list[str]]]:
     """Run an area's tests without a change. Return which of them ran each line of a module."""
-    if output := failed(level, ["-p", "tests.mutants", *AREAS[area], *LONG.get(area, [])], "-m", "coverage", "run"):
+    if output := failed(level, ["-p", "tests.mutants", *AREAS[area]], "-m", "coverage", "run"):
         raise RuntimeError(f"the {level} tests of {area} fail without any change:\n{output}")
     ran = CoverageData()
     ran.read()
     return {Path(file).relative_to(Path.cwd()): ran.contexts_by_lineno(file) for file in ran.measured_files()}
 
 
-def is_noticed(level: str, ran: dict[str, Lines], mutant: Mutant) -> bool:
+def is_noticed(level: str, ran: dict[str, dict[Path, dict[int, list[str]]]], mutant: Mutant) -> bool:
     """Return whether a test that runs the changed line fails."""
     area, path, line, change, source = mutant
     lines = ran[area].get(path, {})
     known = max((each for each in lines if each <= line), default=0)  # an earlier one, within some statements
-    tests = [test for test in lines[known] if test] if known else AREAS[area]
+    long = [test for test in AREAS[area] if test.startswith(LONG)]
+    tests = [*filter(None, lines[known]), *long] if known else AREAS[area]
     path.write_bytes(source)
-    tests = [*tests, *LONG.get(area, [])]
     fails = bool(tests and failed(level, tests))
     shutil.copy(ROOT / path, path)
     print(f"{level if fails else '':9} {change}", flush=True)
