@@ -316,6 +316,26 @@ CALL: Final = 0.01
 TASKS: Final = pytest.mark.parametrize(("task", "after"), [("delete", "announced"), ("rebuild", "switched")])
 
 
+def test_a_job_whose_clock_is_behind_takes_no_members_clock_back(engine: Any, clock: ManualClock) -> None:
+    """Guarantee 2: an item's clock never goes back, whoever writes the item. A rebuild writes it, and a deletion."""
+
+    def clock_of_item() -> int:
+        (item,) = (row for row in rows(engine, "Scores") if row["pk"]["S"].startswith("b#"))
+        return int(item["t"]["N"])
+
+    now = clock.milliseconds
+    clock.milliseconds = ahead = now + DAY
+    with running(engine, clock, OTHER) as stack:
+        assert stack.put("/boards/b/member", id="m")[0] == 200
+    clock.milliseconds = now
+    with running(engine, clock, POINTS) as stack:
+        finish(stack, "rebuild", board="b")
+        assert stack.get("/boards/b/points/all")[1]["total"] == 1
+        assert clock_of_item() == ahead
+        finish(stack, "delete", board="b")
+        assert clock_of_item() == ahead
+
+
 class Busy:
     """Others write some of the members just before a job does. They conflict with it, or change them."""
 
