@@ -40,7 +40,7 @@ Mutant = tuple[str, Path, int, str, bytes]  # area, module, line (0: imports run
 def pytest_runtest_logstart(nodeid: str) -> None:
     """Let coverage note by which test a line runs. Where lines are looked for, this module is a plugin."""
     if running := Coverage.current():
-        running.switch_context(nodeid)
+        running.switch_context(nodeid.partition("[")[0])
         if nodeid.startswith(LONG):
             running.stop()
 
@@ -124,7 +124,7 @@ def is_noticed(level: str, ran: dict[str, dict[Path, dict[int, list[str]]]], mut
     lines = ran[area].get(path, {})
     known = max((each for each in lines if each <= line), default=0)  # an earlier one, within some statements
     long = [test for test in AREAS[area] if test.startswith(LONG)]
-    tests = [*filter(None, lines[known]), *long] if known else AREAS[area]
+    tests = [*lines[known], *long] if "" not in lines.get(known, [""]) else AREAS[area]  # "": while they are collected
     path.write_bytes(source)
     fails = bool(tests and failed(level, tests))
     shutil.copy(ROOT / path, path)

@@ -41,7 +41,7 @@ def refuse_to_park(sequence: str, reason: str, bug: Exception | None) -> None:
 
 
 class Pipeline:
-    """A writer and one projector. `prune` has the projector look for dead tiers, as the deployed one does.
+    """A writer and one projector. `prune` has the projector look for empty tiers, as the deployed one does.
 
     With `counted` false no request is counted, which is much faster. `engine` is one that another pipeline has filled.
     Board records are read uncounted: a process reads each once a minute.

@@ -92,7 +92,7 @@ def _removed(prunes: list[PruneResult]) -> int:
     """Count the empty tiers that were removed. Log only the failures that the next try will not fix."""
     for prune in prunes:
         if prune.unexpected:
-            logger.error("dead tiers cannot be removed", extra={"reason": prune.reason})
+            logger.error("empty tiers cannot be removed", extra={"reason": prune.reason})
     return sum(prune.removed for prune in prunes)
 
 

@@ -1,7 +1,7 @@
 """Who may post, read and change what: the member and the scopes of a caller's token.
 
 `event` is a request in API Gateway's payload format 2.0. The gateway has verified its token, and that the token has the
-scope of the call. An API without an authorizer lets every caller do everything.
+scope of the call. A caller without a token, of an open API or signed with AWS IAM, may do everything.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ def own_member(event: Mapping[str, Any], claim: str) -> str | None:
     if ADMIN in _scopes(claims):
         return None
     if not claims.get(claim):
-        raise NotYourMemberError(f"the token has no claim {claim}, which says whose events its bearer may post")
+        raise NotYourMemberError(f"the token has no claim {claim}, which says for which member its bearer may write")
     return str(claims[claim])
 
 

@@ -171,7 +171,7 @@ def a_node_that_was_in_use() -> None:
     tree.clean(tree.seen(), tree.through_another_lane)
 
 
-def a_node_made_anew() -> None:
+def a_node_made_again() -> None:
     """A node is removed and created again, with as many writes as when it was read."""
     tree = Tree()
     tree.enter_and_leave()
@@ -415,6 +415,6 @@ PRUNING: Final = {
         Change("project.commits:_has_nodes_below", returns(False)), written=a_node_with_something_below
     ),
     "the first version of a node is the clock time": Safeguard(
-        Change("aws.dynamodb.rankings:node_update", _versions_from_0), written=a_node_made_anew
+        Change("aws.dynamodb.rankings:node_update", _versions_from_0), written=a_node_made_again
     ),
 }

@@ -435,7 +435,7 @@ def _with_updates(change: Callable[[dict[str, Any]], dict[str, Any] | None]) -> 
     return make
 
 
-def _made_anew(_: Callable[..., Any]) -> Callable[..., Any]:
+def _made_again(_: Callable[..., Any]) -> Callable[..., Any]:
     def make(self: Any, rankings: Any, number: int, more: Any) -> bool:
         begun = {"pk": {"S": log_key(rankings.key, number)}, "b": {"N": str(self._clock.now())}}
         item: Any = {**begun, "l": {"L": []}, "z": {"N": "0"}, **more}
@@ -474,6 +474,6 @@ LOGS: Final = {
         Change(f"{_WINDOWS}._change_log", _with_updates(lambda _: None)), written=counted_in_another_log
     ),
     "a log is made only if it does not exist": Safeguard(
-        Change(f"{_WINDOWS}._make", _made_anew), written=a_log_made_twice
+        Change(f"{_WINDOWS}._make", _made_again), written=a_log_made_twice
     ),
 }

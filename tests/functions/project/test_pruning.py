@@ -109,15 +109,15 @@ MEMBERS: Final = 300
 
 
 def rise(worker: Worker) -> int:
-    """Raise the scores of all members, round by round. Returns how many nodes the last scores need."""
+    """Raise the scores of all members, which lowers their sort values. Returns how many nodes the last ones need."""
     rng = random.Random(1)
-    scores: dict[str, int | None] = dict.fromkeys(f"member-{number}" for number in range(MEMBERS))
+    values: dict[str, int | None] = dict.fromkeys(f"member-{number}" for number in range(MEMBERS))
     for version in range(1, ROUNDS + 1):
-        before, scores = scores, {name: (old or 0) - rng.randint(*STEPS) for name, old in scores.items()}
-        by_score = sorted(scores, key=lambda name: scores[name] or 0)
-        moves = [moved(name, before[name], scores[name], version) for name in by_score]
+        before, values = values, {name: (old or 0) - rng.randint(*STEPS) for name, old in values.items()}
+        in_order = sorted(values, key=lambda name: values[name] or 0)
+        moves = [moved(name, before[name], values[name], version) for name in in_order]
         assert len(worker.move(*moves).done) == MEMBERS
-    return len({node for score in scores.values() if score for node in prefixes(path(score))})
+    return len({node for value in values.values() if value for node in prefixes(path(value))})
 
 
 def test_a_board_whose_scores_only_rise_keeps_a_tree_in_proportion(engine: Any) -> None:

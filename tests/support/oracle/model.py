@@ -528,7 +528,10 @@ class BoardModel:
 
 @dataclass
 class BoardAtRest(BoardModel):
-    """A board while nothing changes. However often a ranking is asked for, it is worked out once."""
+    """A board for one comparison: a ranking is worked out once, however often it is asked for.
+
+    It shares its members with the board that it was made from, so neither may change meanwhile.
+    """
 
     _known: dict[tuple[object, ...], Any] = field(default_factory=dict)
 

@@ -11,12 +11,15 @@ from standings.domain.boards import MAX_UNITS, Metric
 
 
 class UnitsError(ValueError):
-    """A number that is no score of a metric. The text is the rule that it breaks, such as `at most 2 decimals`."""
+    """A number that is no whole number of units. The text is the rule that it breaks, such as `at most 2 decimals`."""
 
 
 def units_of(number: Decimal, precision: int, most_digits: int | None = None) -> int:
-    """A number in units: `Decimal("12.5")` is 1250 with precision 2. UnitsError if it breaks a rule."""
-    _, all_digits, exponent = number.as_tuple()
+    """A number in units: `Decimal("12.5")` is 1250 with precision 2. UnitsError if it breaks a rule.
+
+    `most_digits` bounds the significant digits; None leaves them to the bound of units. No context of `decimal` counts.
+    """
+    sign, all_digits, exponent = number.as_tuple()
     if not isinstance(exponent, int):
         raise UnitsError("a finite number")
     digits = "".join(map(str, all_digits)).lstrip("0")
@@ -28,9 +31,10 @@ def units_of(number: Decimal, precision: int, most_digits: int | None = None) ->
     zeros = exponent + len(digits) - len(significant) + precision
     if zeros < 0:
         raise UnitsError(f"at most {precision} decimals" if precision else "a whole number")
-    if len(significant) + zeros > len(str(MAX_UNITS)) or int(significant) * 10**zeros > MAX_UNITS:
+    if len(significant) + zeros > len(str(MAX_UNITS)) or int(significant + "0" * zeros) > MAX_UNITS:
         raise UnitsError(f"at most ±(2^53 - 1) units of {precision} decimals")
-    return int(number.scaleb(precision))
+    units = int(significant + "0" * zeros)
+    return -units if sign else units
 
 
 def decimal_text(units: int, precision: int) -> str:

@@ -89,7 +89,7 @@ class AuditCall:
         except StoreUnavailableError:
             return None
 
-    def snapshot(self, read: Callable[[], T]) -> T | None:
+    def at_one_moment(self, read: Callable[[], T]) -> T | None:
         """Read one moment. None if writes conflict for too long, which is reported, or if an item is damaged.
 
         A damaged item is reported once: where the members are listed.
@@ -104,7 +104,7 @@ class AuditCall:
 
     def compare(self, ranking: Ranking, member: str) -> None:
         """Compare a member's item and row at one moment, and report a difference."""
-        pair = self.snapshot(lambda: self.store.pair(ranking, member))
+        pair = self.at_one_moment(lambda: self.store.pair(ranking, member))
         if pair is None:
             return
         image, row = pair
@@ -425,7 +425,7 @@ class TierAudit:
             self._doubts.append(leaf)
 
     def _compare_pair(self, node: Path, digit: int) -> None:
-        pair = self._call.snapshot(lambda: self._tree.edge(self._ranking, node, digit))
+        pair = self._call.at_one_moment(lambda: self._tree.edge(self._ranking, node, digit))
         if pair is not None and pair[0] != pair[1]:
             self._report(node, digit, *pair)
 
@@ -589,7 +589,7 @@ class StepAudit:
         call = self._call
         for start in range(0, max(1, len(blocks)), MAX_ITEMS):
             some = blocks[start : start + MAX_ITEMS]
-            moment = call.snapshot(partial(call.store.rolling.member_snapshot, self._rankings, name, some))
+            moment = call.at_one_moment(partial(call.store.rolling.member_snapshot, self._rankings, name, some))
             if moment is None:
                 continue
             image, row, items = moment

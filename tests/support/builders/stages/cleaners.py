@@ -1,4 +1,4 @@
-"""Projectors' processes that count in lanes of tiers and take dead nodes out of them, one engine for all."""
+"""Projectors' processes that count in lanes of tiers and take empty nodes out of them, one engine for all."""
 
 import random
 from dataclasses import replace

@@ -79,10 +79,10 @@ class Profiles:
         return {member: _profile(item) for member, item in items.items()}
 
     def matches(self, beginning: str, after: Match | None, limit: int) -> list[Match]:
-        """Up to `limit` profiles whose name's search form begins with `beginning`, in its order, that follow `after`.
+        r"""Up to `limit` profiles whose name's search form begins with `beginning`, in its order, that follow `after`.
 
         Only the first 64 characters of `beginning` are compared. Fewer than `limit` are the last: none follows.
-        `matches("ad", None, 2)` is `[Match("adam", "u7", Profile("Ádám", …))]`.
+        `matches("ad", None, 2)` is `[Match("adam\nu7", "u7", Profile("Ádám", …))]`.
         """
         indexed = beginning[:INDEXED_LENGTH]
         values = {":p": {"S": indexed[:PREFIX_LENGTH]}, ":s": {"S": indexed}}
