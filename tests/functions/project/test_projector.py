@@ -131,12 +131,16 @@ def test_a_batch_too_wide_for_its_time_begins_further_on(subject: Subject, monke
     subject.client.steps = deque([slow])
     batch = [one for n in range(12) for one in history(f"m{n}", n, board="rolling")]
     begins = [0]
+    moves = 0
     while (projected := subject.project(*batch[begins[-1] :], patience=4)).failed is not None:
+        moves += projected.moves
         assert projected.why == "the function ran out of time"
         begins.append([one.sequence for one in batch].index(projected.failed))
         assert begins[-1] > begins[-2]
     assert len(begins) == 2
     assert subject.scores("rolling") == {f"m{n}": n for n in range(12)}
+    again = subject.project(*batch)
+    assert (again.moves, again.stale_moves) == (0, moves + projected.moves)
 
 
 @pytest.mark.parametrize("damage", ["", "~", "P0", "OO", "MzzzzzzzzzzzP5m", "MTn"])
