@@ -59,6 +59,27 @@ def test_the_list_of_boards_and_a_definition(stack: Stack) -> None:
     }
 
 
+def test_a_definition_has_the_prizes_of_a_window(engine: Any, clock: ManualClock) -> None:
+    family = """[boards."b"]
+    settle = ["week"]
+    prizes.week = [
+        { ranks = "1", name = "gold" },
+        { ranks = "2-3", name = "podium", method = "ordinal" },
+        { percent = 10, name = "tenth" },
+    ]
+    metrics.points = { aggregate = "sum", windows = ["all", "week"] }
+    """
+    with running(engine, clock, family) as stack:
+        total, week = stack.get("/boards/b")[1]["metrics"][0]["windows"]
+
+    assert "prizes" not in total
+    assert week["prizes"] == [
+        {"name": "gold", "method": "competition", "ranks": "1"},
+        {"name": "podium", "method": "ordinal", "ranks": "2-3"},
+        {"name": "tenth", "method": "competition", "percent": 10},
+    ]
+
+
 class Placed:
     """Questions about a board whose members are placed at once."""
 
