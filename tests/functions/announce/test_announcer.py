@@ -170,6 +170,18 @@ def test_the_batch_comes_again_if_the_announcer_cannot_be_told(stack: Stack, eng
     assert len(of(announce(stack), "all")) == 1
 
 
+def test_a_look_comes_again_if_the_next_one_is_not_queued(stack: Stack) -> None:
+    post(stack, ann=1)
+    looks = stack.looks.take()
+    stack.looks.refuses = True
+    failed = stack.announcer({"Records": looks}, Context())["batchItemFailures"]
+    assert [one["itemIdentifier"] for one in failed] == [look["messageId"] for look in looks]
+
+    stack.looks.refuses = False
+    assert stack.announcer({"Records": looks}, Context()) == {"batchItemFailures": []}
+    assert len(stack.looks.messages) == len(looks)
+
+
 def test_a_ranking_whose_members_stand_in_two_parts_of_a_batch_is_announced_after_each(
     stack: Stack, engine: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
