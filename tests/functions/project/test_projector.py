@@ -3,6 +3,7 @@
 from collections import deque
 from typing import Any
 
+import orjson
 import pytest
 
 from standings.aws.dynamodb.rankings import Rankings
@@ -141,6 +142,14 @@ def test_a_batch_too_wide_for_its_time_begins_further_on(subject: Subject, monke
     assert subject.scores("rolling") == {f"m{n}": n for n in range(12)}
     again = subject.project(*batch)
     assert (again.moves, again.stale_moves) == (0, moves + projected.moves)
+
+
+def test_a_log_stays_so_small_that_a_reader_pays_a_unit_for_it(subject: Subject) -> None:
+    """The counts for which it has no room are in the tiers by then."""
+    for records in zip(*(history(f"m{n}", *range(n, 20_000, 1_000), board="rolling") for n in range(40)), strict=True):
+        subject.project(*records)
+        (log,) = (row for row in rows(subject.client, "Rankings") if row["pk"]["S"].endswith("/log"))
+        assert len(orjson.dumps(log, default=str)) <= 4_096
 
 
 @pytest.mark.parametrize("damage", ["", "~", "P0", "OO", "MzzzzzzzzzzzP5m", "MTn"])
