@@ -76,8 +76,8 @@ def exercise(served: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     del served
     folder = tmp_path_factory.mktemp("exercise")
     command = [sys.executable, "-m", "standings_cli", "--local", "--json", "doctor", "--exercise"]
-    with (folder / "told").open("wb") as told, (folder / "said").open("wb") as said:
-        process = subprocess.Popen([*command, "--record", str(folder)], cwd=PROJECT, stdout=told, stderr=said)
+    with (folder / "stdout").open("wb") as stdout, (folder / "stderr").open("wb") as stderr:
+        process = subprocess.Popen([*command, "--record", str(folder)], cwd=PROJECT, stdout=stdout, stderr=stderr)
     exercise = Exercise(process, folder)
     try:
         exercise.wait_for("audit")
@@ -88,22 +88,24 @@ def exercise(served: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 class Exercise(NamedTuple):
+    """A `doctor --exercise` that runs, and the folder of what it prints and records."""
+
     process: subprocess.Popen[bytes]
     folder: Path
 
     def found(self) -> dict[str, Any]:
         """Return the findings so far, by what they are about."""
-        lines = (self.folder / "told").read_text(encoding="utf-8").splitlines(keepends=True)
+        lines = (self.folder / "stdout").read_text(encoding="utf-8").splitlines(keepends=True)
         return {one["about"]: one for one in (json.loads(line) for line in lines if line.endswith("\n"))}
 
     def wait_for(self, about: str) -> None:
         until = time.monotonic() + 2 * PATIENCE_S
         while about not in self.found() and self.process.poll() is None:
-            assert time.monotonic() < until, self.said()
+            assert time.monotonic() < until, self.end_of_output()
             time.sleep(0.5)
 
-    def said(self) -> str:
-        return "".join((self.folder / name).read_text(encoding="utf-8")[-4000:] for name in ("told", "said"))
+    def end_of_output(self) -> str:
+        return "".join((self.folder / name).read_text(encoding="utf-8")[-4000:] for name in ("stdout", "stderr"))
 
 
 def test_the_pages_show_what_is_printed() -> None:
@@ -206,7 +208,7 @@ def test_a_tutorial_can_be_followed_in_a_copy_that_has_its_families(page: Path, 
 
 
 def test_doctor_finds_nothing_wrong_and_cleans_up(exercise: Exercise) -> None:
-    assert exercise.process.wait(timeout=1_200) == 0, exercise.said()
+    assert exercise.process.wait(timeout=1_200) == 0, exercise.end_of_output()
     found = exercise.found()
     assert found["ranks"]["detail"].endswith(": 0 wrong")
     assert {"lag", "a dead letter", "ranks after a replay", "audit", "clean-up"} <= found.keys()

@@ -17,7 +17,8 @@ class UnitsError(ValueError):
 def units_of(number: Decimal, precision: int, most_digits: int | None = None) -> int:
     """A number in units: `Decimal("12.5")` is 1250 with precision 2. UnitsError if it breaks a rule.
 
-    `most_digits` bounds the significant digits; None leaves them to the bound of units. No context of `decimal` counts.
+    `most_digits` bounds the significant digits; with None only the bound of units does. The result is exact, whatever
+    the precision of the program's `decimal` context.
     """
     sign, all_digits, exponent = number.as_tuple()
     if not isinstance(exponent, int):
@@ -31,9 +32,9 @@ def units_of(number: Decimal, precision: int, most_digits: int | None = None) ->
     zeros = exponent + len(digits) - len(significant) + precision
     if zeros < 0:
         raise UnitsError(f"at most {precision} decimals" if precision else "a whole number")
-    if len(significant) + zeros > len(str(MAX_UNITS)) or int(significant + "0" * zeros) > MAX_UNITS:
+    # The length comes first: 1e999999999 would have a billion zeros.
+    if len(significant) + zeros > len(str(MAX_UNITS)) or (units := int(significant + "0" * zeros)) > MAX_UNITS:
         raise UnitsError(f"at most ±(2^53 - 1) units of {precision} decimals")
-    units = int(significant + "0" * zeros)
     return -units if sign else units
 
 
