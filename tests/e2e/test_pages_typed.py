@@ -1,4 +1,7 @@
-"""Every command that README and docs show is run, line by line, beside `make serve`; and the long form of `doctor`."""
+"""Every command that README and docs show is run, line by line, beside `make serve`; and the long form of `doctor`.
+
+All of it happens in one copy of the project, whose boards.toml has what the tutorials add to theirs.
+"""
 
 import json
 import os
@@ -15,7 +18,6 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
-from demo.serve import ADDRESSES
 from tests.support.aws.embedded_tools import copied, serving, skip_without_tools
 from tests.support.documents.pages import NEEDS_ACCOUNT, PAGES, PROJECT, Block, blocks, printed
 from tests.support.programs import output
@@ -58,26 +60,36 @@ def families(page: Path, today: datetime) -> str:
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Run `make serve`, as in another terminal, until these tests are done: it takes a third of a processor."""
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Run `make serve`, as in another terminal, until these tests are done: it takes a third of a processor.
+
+    Return its folder.
+    """
     skip_without_tools()
-    if ADDRESSES.exists():
-        pytest.skip(f"someone is serving here already: {ADDRESSES}")
-    with serving(PROJECT, tmp_path_factory.mktemp("serve") / "log"):
-        yield
+    folder = copied(tmp_path_factory.mktemp("serve") / "standings")
+    today = datetime.now(UTC)
+    with (folder / "layers" / "standings" / "boards.toml").open("a", encoding="utf-8") as boards:
+        for page in TUTORIALS:
+            added = families(page, today)
+            assert added, page
+            boards.write(f"\n{added}")
+    with serving(folder, folder.parent / "log"):
+        yield folder
 
 
 @pytest.fixture(scope="module")
-def exercise(served: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator["Exercise"]:
+def exercise(served: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator["Exercise"]:
     """Run `doctor --exercise` beside the tests of pages: the deletion of its board waits three times for three minutes.
 
     Until then it has dead letters of its own, so tests begin when only the deletion is left.
     """
-    del served
     folder = tmp_path_factory.mktemp("exercise")
     command = [sys.executable, "-m", "standings_cli", "--local", "--json", "doctor", "--exercise"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(packages(served))}
     with (folder / "stdout").open("wb") as stdout, (folder / "stderr").open("wb") as stderr:
-        process = subprocess.Popen([*command, "--record", str(folder)], cwd=PROJECT, stdout=stdout, stderr=stderr)
+        process = subprocess.Popen(
+            [*command, "--record", str(folder)], cwd=served, env=environment, stdout=stdout, stderr=stderr
+        )
     exercise = Exercise(process, folder)
     try:
         exercise.wait_for("audit")
@@ -119,14 +131,14 @@ def test_the_pages_show_what_is_printed() -> None:
     assert form("me: rank 34 of 301") != form("me: 34 of 301")
 
 
-def test_what_the_readme_says_of_a_deployed_stack_can_be_typed_for_this_one(exercise: Exercise) -> None:
+def test_what_the_readme_says_of_a_deployed_stack_can_be_typed_for_this_one(served: Path, exercise: Exercise) -> None:
     """`sam build` and `sam deploy`, which stand above these commands, have made this stack too."""
     del exercise
     (block,) = (block for block in blocks(README) if block.needs == NEEDS_ACCOUNT)
     ours = [f"{command} --local" for command in block.commands if command.startswith("standings ")]
 
     assert [command.split()[1] for command in ours] == ["post", "rank", "doctor"]
-    type_all(README, PROJECT, [block._replace(commands=tuple(ours))])
+    type_all(README, served, [block._replace(commands=tuple(ours))])
 
 
 def type_all(page: Path, folder: Path, chosen: list[Block] | None = None) -> None:
@@ -186,25 +198,10 @@ def form(line: str) -> str:
     return " ".join(re.sub(r"\d[\d,.]*", "N", re.sub(r"\b[a-z]+-[a-z]+-\d+\b", "MEMBER", line)).split())
 
 
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if page not in TUTORIALS and typed(page)], ids=lambda page: page.name
-)
-def test_what_a_page_says_can_be_typed(page: Path, exercise: Exercise) -> None:
+@pytest.mark.parametrize("page", [page for page in PAGES if typed(page)], ids=lambda page: page.name)
+def test_what_a_page_says_can_be_typed(page: Path, served: Path, exercise: Exercise) -> None:
     del exercise
-    type_all(page, PROJECT)
-
-
-@pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.name)
-def test_a_tutorial_can_be_followed_in_a_copy_that_has_its_families(page: Path, tmp_path: Path) -> None:
-    skip_without_tools()
-    folder = copied(tmp_path / "standings")
-    added = families(page, datetime.now(UTC))
-    assert added
-    with (folder / "layers" / "standings" / "boards.toml").open("a", encoding="utf-8") as boards:
-        boards.write(f"\n{added}")
-
-    with serving(folder, tmp_path / "log"):
-        type_all(page, folder)
+    type_all(page, served)
 
 
 def test_doctor_finds_nothing_wrong_and_cleans_up(exercise: Exercise) -> None:
