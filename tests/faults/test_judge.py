@@ -8,7 +8,7 @@ from standings.domain.boards import BoardRecord, coverage_of
 from tests.faults.aws import Store
 from tests.faults.instances import boards_of
 from tests.faults.judge import EPOCH, Judge
-from tests.faults.safeguards.replacing import Change, returns
+from tests.faults.safeguards.replacing import Change, always
 from tests.faults.script import LEAGUE, Family, Shape
 from tests.support.oracle.model import Metric
 
@@ -46,7 +46,7 @@ def missed(subject: Judge) -> set[str]:
 
 def test_a_ranking_that_the_product_forgets_is_still_compared() -> None:
     subject = judge(Shape((WIDE,)))
-    with Change("domain.members:open_rankings", returns(())).made():
+    with Change("domain.members:open_rankings", always(())).made():
         subject.compare(MILLISECONDS)
 
     assert missed(subject) == IN_ALL | IN_DAYS | IN_TWO_DAYS
@@ -54,7 +54,7 @@ def test_a_ranking_that_the_product_forgets_is_still_compared() -> None:
 
 def test_a_ranking_that_the_record_forgets_is_a_difference() -> None:
     subject = judge(Shape((WIDE,)))
-    with Change("domain.boards:Coverage.holds", returns(value=False)).made():
+    with Change("domain.boards:Coverage.holds", always(False)).made():
         subject.compare(MILLISECONDS)
 
     matches = [re.match(r"league#...(\w+): is not complete", difference) for difference in subject.differences]

@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.harness.results_file import Output
-from tests.faults.safeguards import SAFEGUARDS
+from tests.faults.safeguards import SAFEGUARDS, on_a_rig
 from tests.faults.safeguards.__main__ import read
 from tests.faults.test_schedules import OTHERS
 from tests.faults.world import run
@@ -27,9 +27,9 @@ def test_a_random_schedule_fails_without_it(name: str) -> None:
 @pytest.mark.parametrize("name", WRITTEN)
 def test_the_schedule_written_for_it_fails_without_it(name: str) -> None:
     with SAFEGUARDS[name].removed(), pytest.raises(AssertionError):
-        WRITTEN[name]()
+        on_a_rig(WRITTEN[name])
     # A removed safeguard is back afterwards.
-    WRITTEN[name]()
+    on_a_rig(WRITTEN[name])
 
 
 def test_some_schedule_fails_without_every_safeguard() -> None:

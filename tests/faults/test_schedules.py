@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -117,22 +116,16 @@ def test_every_note_is_that_of_its_score_and_every_total_that_was_set(block: int
     assert totals >= 10 * BLOCK
 
 
-def _without_ids(original: Callable[..., str]) -> Callable[..., str]:
-    def tie_key(metric: Any, at: int, event_id: str) -> str:
-        return original(metric, at, event_id) if metric.aggregate == "last" else encode_sortable(at)
-
-    return tie_key
+def _without_ids(original: Any, metric: Any, at: int, event_id: str) -> Any:
+    return original(metric, at, event_id) if metric.aggregate == "last" else encode_sortable(at)
 
 
-def _the_first_that_came(original: Callable[..., Any]) -> Callable[..., Any]:
-    def merge(metric: Any, one: Any, other: Any) -> Any:
-        return one if metric.notes and one.value == other.value else original(metric, one, other)
-
-    return merge
+def _the_first_that_came(original: Any, metric: Any, one: Any, other: Any) -> Any:
+    return one if metric.notes and one.value == other.value else original(metric, one, other)
 
 
-def _forgotten(original: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *arguments, **named: replace(original(*arguments, **named), notes={})
+def _forgotten(original: Any, *arguments: Any, **named: Any) -> Any:
+    return replace(original(*arguments, **named), notes={})
 
 
 @pytest.mark.parametrize(

@@ -9,16 +9,8 @@ disables each safeguard, or each one named, and runs schedules until some come o
 safeguards. Those have schedules written by hand, which take each step on a rig.
 """
 
-from typing import Final
+from . import boards, outages, project, rolling, write
+from .replacing import SAFEGUARDS, Change, Safeguard
+from .rig import on_a_rig
 
-from .boards import BOARDS, REBUILDING
-from .outages import OUTAGES
-from .project import PROJECTING, PRUNING, REPLAYING
-from .replacing import Change, Safeguard
-from .rolling import LOGS, ROLLING
-from .write import WRITING
-
-__all__ = ["SAFEGUARDS", "Change", "Safeguard"]
-
-_STAGES: Final = (WRITING, PROJECTING, ROLLING, LOGS, PRUNING, REPLAYING, REBUILDING, BOARDS, OUTAGES)
-SAFEGUARDS: Final = {name: safeguard for stage in _STAGES for name, safeguard in stage.items()}
+__all__ = ["SAFEGUARDS", "Change", "Safeguard", "boards", "on_a_rig", "outages", "project", "rolling", "write"]

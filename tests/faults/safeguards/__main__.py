@@ -57,12 +57,12 @@ def write(findings: Mapping[str, Found], out: Output) -> None:
 
 def noticed(findings: Mapping[str, Found]) -> Iterator[str]:
     """Yield the table of the page. What it says in the first two columns stays."""
-    rows = (line.split(" | ") for line in (REPOSITORY / PAGE).read_text("utf-8").splitlines() if line.startswith("| "))
-    without = {row[0].removeprefix("| "): row[1] for row in rows}
+    lines = (REPOSITORY / PAGE).read_text("utf-8").splitlines()
+    without = dict(line.removeprefix("| ").split(" | ")[:2] for line in lines if line.startswith("| "))
     yield "| safeguard | without it | first schedule that fails | schedules that fail | written for it | replaced |"
     yield "|---|---|---|---|---|---|"
-    for name, each in SAFEGUARDS.items():
-        found = findings.get(name, Found())
+    for name in sorted(SAFEGUARDS, key=[*without].index):
+        each, found = SAFEGUARDS[name], findings.get(name, Found())
         first = "–" if found.first is None else found.first + 1
         schedule = f"`{each.written.__name__}`" if each.written else ""
         replaced = ", ".join(f"`{change.where}`" for change in each.changes)

@@ -14,18 +14,15 @@ from tests.support.awslambda import settings
 from tests.support.awslambda.failure_records import failure_key, failure_record
 from tests.support.awslambda.pollers import Context, Killed, Queue, SqsPoller, StreamPoller
 
-from .replacing import Change, Safeguard, Setting, returns
-from .rig import NOW, on_a_rig
+from .replacing import Change, Safeguard, Setting, always
+from .rig import NOW
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from standings.stores import Entry
     from tests.support.aws.stack import Stack
 
     from .rig import Rig
-
-# ---- schedules that need them
 
 MEMBERS: Final = [f"m{number}" for number in range(10)]
 ALL: Final = {member: number + 1 for number, member in enumerate(MEMBERS)}
@@ -90,7 +87,10 @@ def bodies() -> Iterator[str]:
         yield json.dumps({**event, "at": "2026-11-21T10:00:00Z"})
 
 
-@on_a_rig
+@Safeguard(
+    "the queue delivers a message 300 times",
+    Setting("template.yaml:maxReceiveCount", "QUEUE", {"max_receive_count": 10}),
+)
 def a_day_without_dynamodb(pipeline: Rig) -> None:
     """DynamoDB throttles or fails for 24 hours. SQS delivers each message again after its visibility timeout."""
     stack = pipeline.functions()
@@ -111,7 +111,14 @@ def a_day_without_dynamodb(pipeline: Rig) -> None:
     assert pipeline.scores(stack) == ALL
 
 
-@on_a_rig
+@Safeguard(
+    "Lambda tries a batch of the stream any number of times",
+    Setting("template.yaml:MaximumRetryAttempts", "STREAM", {"max_retries": 20}),
+)
+@Safeguard(
+    "Lambda reads in the projector's answer which records failed",
+    Setting("template.yaml:FunctionResponseTypes", "STREAM", {"reports": False}),
+)
 def hours_without_rankings(pipeline: Rig) -> None:
     """Rankings fails for eleven hours. Lambda delivers the batch again and again."""
     stack = pipeline.functions()
@@ -126,7 +133,10 @@ def hours_without_rankings(pipeline: Rig) -> None:
     assert pipeline.scores(stack) == ALL
 
 
-@on_a_rig
+@Safeguard(
+    "Lambda splits a batch that fails as a whole",
+    Setting("template.yaml:BisectBatchOnFunctionError", "STREAM", {"bisects": False}),
+)
 def a_batch_that_is_too_much(pipeline: Rig) -> None:
     """The function reaches its timeout with every batch of more than a few records."""
     stack = pipeline.functions()
@@ -139,7 +149,20 @@ def a_batch_that_is_too_much(pipeline: Rig) -> None:
     assert pipeline.scores(stack) == ALL
 
 
-@on_a_rig
+Safeguard(
+    "records that Lambda gives up go to the failure bucket",
+    Setting("template.yaml:DestinationConfig", "STREAM", {"keeps_failures": False}),
+)
+
+
+def _none_of_lambda(original: Any, key: str, content: Any) -> Any:
+    return ("by Lambda", []) if key.startswith(LAMBDA_PREFIX) else original(key, content)
+
+
+Safeguard("a replay also reads what Lambda has parked", Change("maintain.failures:_records", _none_of_lambda))
+
+
+@Safeguard("an audit looks for the entries of every member", Change("maintain.audit:BoardAudit._members", always(None)))
 def disabled_for_longer_than_a_day(pipeline: Rig) -> None:
     """The mapping is disabled for 25 hours. The stream has dropped a record: an audit names its member."""
     stack = pipeline.functions()
@@ -167,66 +190,16 @@ def _drifted(stack: Stack) -> set[str]:
     return named - {None}
 
 
-@on_a_rig
-def an_index_minutes_behind(pipeline: Rig) -> None:
-    """The sorted index shows changes ten minutes late. Ranks do not use it, and pages wait for it."""
-    stack = pipeline.functions()
-    index = pipeline.engine._tables["Rankings"].indexes["places"]
-    send_all(pipeline, stack, MEMBERS)
-    pipeline.project(stack, *pipeline.records())
-    before = pipeline.scores(stack)
-    index.behind = 600.0
-    pipeline.count(stack, "m0", 100)
-    pipeline.clock.milliseconds += 2 * MINUTE
-    rank = stack.get("/boards/b/points/all/rank", member="m0")[1]
-    assert (rank["rank"], rank["score"], rank["total"]) == (1, 101, 10)
-    assert stack.get("/boards/b/points/all/rank", member="m9")[1]["rank"] == 2
-    assert pipeline.scores(stack) == before
-    pipeline.clock.milliseconds += 9 * MINUTE
-    assert pipeline.scores(stack) == {**ALL, "m0": 101}
+def _from_the_index(_: Any, self: Any, wanted: Any) -> dict[Any, Entry]:
+    listed = {
+        (ranking, entry.member): entry
+        for ranking, _ in wanted
+        for entry in self._span(ranking, Span(Partition(ranking.key, 0), None, 1000))
+    }
+    return {key: listed[key] for key in wanted if key in listed}
 
 
-# ---- how each is taken away
-
-
-def _from_the_index(_: Callable[..., Any]) -> Callable[..., Any]:
-    def entries(self: Any, wanted: Any) -> dict[Any, Entry]:
-        listed = {
-            (ranking, entry.member): entry
-            for ranking, _ in wanted
-            for entry in self._span(ranking, Span(Partition(ranking.key, 0), None, 1000))
-        }
-        return {key: listed[key] for key in wanted if key in listed}
-
-    return entries
-
-
-def _none_of_lambda(original: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda key, content: ("by Lambda", []) if key.startswith(LAMBDA_PREFIX) else original(key, content)
-
-
-OUTAGES: Final = {
-    "the queue delivers a message 300 times": Safeguard(
-        Setting("template.yaml:maxReceiveCount", "QUEUE", {"max_receive_count": 10}), written=a_day_without_dynamodb
-    ),
-    "Lambda tries a batch of the stream any number of times": Safeguard(
-        Setting("template.yaml:MaximumRetryAttempts", "STREAM", {"max_retries": 20}), written=hours_without_rankings
-    ),
-    "Lambda reads in the projector's answer which records failed": Safeguard(
-        Setting("template.yaml:FunctionResponseTypes", "STREAM", {"reports": False}), written=hours_without_rankings
-    ),
-    "Lambda splits a batch that fails as a whole": Safeguard(
-        Setting("template.yaml:BisectBatchOnFunctionError", "STREAM", {"bisects": False}),
-        written=a_batch_that_is_too_much,
-    ),
-    "records that Lambda gives up go to the failure bucket": Safeguard(
-        Setting("template.yaml:DestinationConfig", "STREAM", {"keeps_failures": False})
-    ),
-    "a replay also reads what Lambda has parked": Safeguard(Change("maintain.failures:_records", _none_of_lambda)),
-    "an audit looks for the entries of every member": Safeguard(
-        Change("maintain.audit:BoardAudit._members", returns(None)), written=disabled_for_longer_than_a_day
-    ),
-    "the entry of a member is read from the table": Safeguard(
-        Change("aws.dynamodb.ranking_reads:QueryReads._entries", _from_the_index), written=an_index_minutes_behind
-    ),
-}
+Safeguard(
+    "the entry of a member is read from the table",
+    Change("aws.dynamodb.ranking_reads:QueryReads._entries", _from_the_index),
+)

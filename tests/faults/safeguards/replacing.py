@@ -8,7 +8,7 @@ import sys
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import _lru_cache_wrapper
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from unittest import mock
 
 from tests.support.awslambda import settings
@@ -16,6 +16,10 @@ from tests.support.awslambda import settings
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from types import ModuleType
+
+    from .rig import Rig
+
+    Schedule = Callable[[Rig], None]
 
 PRODUCT = "standings"
 
@@ -26,8 +30,8 @@ class Change:
 
     where: str
     """Module and name, such as `project.commits:_start_from` or `project.projector:_Batch._report`."""
-    make: Callable[[Any], Any]
-    """Takes the original and returns its replacement."""
+    instead: Callable[..., Any]
+    """Takes the original, and the arguments if it is a function, and returns what the product gets in its place."""
 
     @contextmanager
     def made(self) -> Iterator[None]:
@@ -41,7 +45,7 @@ class Change:
         for part in owners:
             owner = _own(owner, part, self.where)
         before = _own(owner, name, self.where)
-        after = self.make(before)
+        after = self._called(before) if callable(before) else self.instead(before)
         # Other names may hold an equal constant, so a constant is replaced only in its own module.
         holders = list(_holders(before)) if callable(before) and owner is module else [(owner, name)]
         with ExitStack() as patches:
@@ -50,6 +54,9 @@ class Change:
                 patches.enter_context(mock.patch.object(holder, attribute, after))
             _forget(module)
             yield
+
+    def _called(self, before: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *arguments, **named: self.instead(before, *arguments, **named)
 
 
 @dataclass(frozen=True)
@@ -89,11 +96,16 @@ def _forget(module: ModuleType) -> None:
 
 
 class Safeguard:
-    """The changes that disable a rule of the product, and perhaps a schedule written for it, which fails without it."""
+    """A rule of the product, with the changes that disable it. It decorates a schedule that was written for it."""
 
-    def __init__(self, *changes: Change | Setting, written: Callable[[], None] | None = None) -> None:
+    def __init__(self, name: str, *changes: Change | Setting) -> None:
         self.changes = changes
-        self.written = written
+        self.written: Schedule | None = None
+        SAFEGUARDS[name] = self
+
+    def __call__(self, schedule: Schedule) -> Schedule:
+        self.written = schedule
+        return schedule
 
     @contextmanager
     def removed(self) -> Iterator[None]:
@@ -103,18 +115,18 @@ class Safeguard:
             yield
 
 
-def becomes(value: Any) -> Callable[[Any], Any]:
-    return lambda _: value
+SAFEGUARDS: Final[dict[str, Safeguard]] = {}
+"""Each safeguard by its name. Modules that define some add them."""
 
 
-def returns(value: Any) -> Callable[[Any], Callable[..., Any]]:
-    """Replace a function by one that always returns the same value."""
-    return lambda _: lambda *_, **__: value
+def always(value: Any) -> Callable[..., Any]:
+    """Put a value in the place of a constant, or of whatever a function returns."""
+    return lambda *_, **__: value
 
 
-def unconditionally(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Replace a function that returns an action by one that returns the action without its condition."""
-    return lambda *arguments: unconditional(original(*arguments))
+def unconditionally(original: Callable[..., Any], *arguments: Any) -> Any:
+    """Return the action that a function returns, without its condition."""
+    return unconditional(original(*arguments))
 
 
 def unconditional(action: dict[str, Any]) -> dict[str, Any]:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
-from functools import wraps
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 from unittest import mock
@@ -20,7 +18,7 @@ from tests.support.dynamodb.tables import create_tables
 from tests.support.faults.faulty_client import Faulty, error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from standings.project.commits import Outcome
 
@@ -28,7 +26,6 @@ NOW: Final = 1_795_256_100_000
 """2026-11-21T10:15:00Z."""
 POINTS: Final = '[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all", "day"] }\n'
 BEST: Final = '[boards."*"]\nmetrics.points = { aggregate = "max", windows = ["all"] }\n'
-SHARDED: Final = POINTS.replace("\n", "\nshards = 9\n", 1)
 LATE: Final = POINTS.replace("\n", '\nlate = "1 day"\nkeep = "1 day"\n', 1)
 WINDOW: Final = "last-3-days"
 ROLLING_POINTS: Final = LATE.replace('"all", "day"', f'"{WINDOW}"')
@@ -59,21 +56,17 @@ def to_the_end(jobs: Sequence[Callable[[], Outcome]]) -> list[Outcome]:
     return outcomes
 
 
-@dataclass
 class Rig:
     """The functions on one engine. Each step is a call; time passes only when something waits."""
 
-    stacks: ExitStack = field(default_factory=ExitStack)
-    clock: ManualClock = field(default_factory=lambda: ManualClock(NOW))
-    engine: Any = field(init=False)
-    client: Faulty = field(init=False)
-    numbers: Iterator[int] = field(default_factory=count)
-    taken: int = 0
-
-    def __post_init__(self) -> None:
-        self.engine = Engine(clock=self._monotonic)
+    def __init__(self, stacks: ExitStack) -> None:
+        self.stacks = stacks
+        self.clock = ManualClock(NOW)
+        self.engine: Any = Engine(clock=self._monotonic)
         create_tables(self.engine)
         self.client = Faulty(self.engine)
+        self._numbers = count()
+        self._taken = 0
         self.stacks.enter_context(mock.patch("time.monotonic", self._monotonic))
         self.stacks.enter_context(mock.patch("time.sleep", self._sleep))
         self.stacks.enter_context(mock.patch.object(projector, "run_parallel", return_value=to_the_end))
@@ -93,7 +86,7 @@ class Rig:
         `more` may hold the event's `id`, its time `at`, and the time `received` at which its message was first
         received, both in milliseconds. With `sets`, the points are the new total.
         """
-        number = next(self.numbers)
+        number = next(self._numbers)
         at = more.get("at", stack.clock())
         event = {"id": more.get("id", f"e{number}"), "board": "b", "member": member, "metrics": {"points": points}}
         attributes = {}
@@ -109,12 +102,29 @@ class Rig:
         self.send(stack, member, points, **more)
         self.project(by or stack, *self.records())
 
+    def spread(self, boards: str = POINTS) -> None:
+        """Count twenty members by functions with the same boards but nine shards."""
+        stack = self.functions(boards.replace("\n", "\nshards = 9\n", 1))
+        for number in range(20):
+            self.send(stack, f"m{number}", number)
+        self.project(stack, *self.records())
+
     def hide(self, stack: Stack, member: str, *, hidden: bool = True) -> None:
         stack.put("/boards/b/member", {"hidden": hidden}, id=member)
 
+    def once(self, do: Callable[[], Any], *words: str) -> None:
+        """Do something before the first request that has all these words in its operation's name or its arguments."""
+
+        def hook(operation: str, request: dict[str, Any]) -> None:
+            if all(word in f"{operation} {request}" for word in words):
+                self.engine.before.remove(hook)
+                do()
+
+        self.engine.before.append(hook)
+
     def records(self) -> list[Any]:
         (shard,) = self.engine.stream("Scores")
-        new, self.taken = shard[self.taken :], len(shard)
+        new, self._taken = shard[self._taken :], len(shard)
         return [record for record in new if not record["dynamodb"]["Keys"]["pk"]["S"].startswith("#")]
 
     def project(self, stack: Stack, *records: Any, down: bool = False) -> None:
@@ -164,19 +174,10 @@ class Rig:
         return {entry["member"]: entry["score"] for entry in stack.entries(f"/boards/b/points/{window}", period=period)}
 
 
-@contextmanager
-def rig() -> Iterator[Rig]:
+def on_a_rig(schedule: Callable[[Rig], None]) -> None:
+    """Run a schedule."""
     with ExitStack() as stacks:
-        yield Rig(stacks)
-
-
-def on_a_rig(schedule: Callable[[Rig], None]) -> Callable[[], None]:
-    @wraps(schedule)
-    def run() -> None:
-        with rig() as pipeline:
-            schedule(pipeline)
-
-    return run
+        schedule(Rig(stacks))
 
 
 HIDE: Final = None
@@ -190,7 +191,7 @@ def delivering(
     expected: dict[str, int],
     boards: str = POINTS,
     window: str = "all",
-) -> Callable[[], None]:
+) -> Callable[[Rig], None]:
     """Return a schedule of one member's changes, of steps with some of their records, and of its scores after them.
 
     A step is a method of the rig, such as `Rig.project`, and the numbers of the records that it gets.
@@ -206,4 +207,4 @@ def delivering(
         assert pipeline.scores(stack, window) == expected
 
     schedule.__name__ = name
-    return on_a_rig(schedule)
+    return schedule
