@@ -129,14 +129,16 @@ def _forgotten(original: Any, *arguments: Any, **named: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("where", "instead", "said"),
     [
-        Change("domain.scoring:tie_key_of_event", _without_ids),
-        Change("domain.scoring:merge", _the_first_that_came),
-        Change("domain.members:rewritten", _forgotten),
+        ("domain.scoring:tie_key_of_event", _without_ids, "to have the note"),
+        ("domain.scoring:merge", _the_first_that_came, "to have the note"),
+        ("domain.members:rewritten", _forgotten, "to have the note"),
+        ("domain.boards:Coverage.holds", lambda *_: False, "is not complete by"),
+        ("aws.dynamodb.scores:BoardRecords.put", lambda *_: True, "has events but no board record"),
     ],
-    ids=["the smallest id", "the earliest", "kept by a hide and a return"],
+    ids=["the smallest id", "the earliest", "kept by a hide and a return", "complete rankings", "records of boards"],
 )
-def test_without_a_rule_of_notes_a_schedule_fails(change: Change) -> None:
-    with change.made(), uncollected():
-        assert any("to have the note" in str(run(seed, NOTES).differences) for seed in range(12))
+def test_without_a_rule_of_notes_or_of_records_a_schedule_fails(where: str, instead: Any, said: str) -> None:
+    with Change(where, instead).made(), uncollected():
+        assert any(said in str(run(seed, NOTES).differences) for seed in range(12))
