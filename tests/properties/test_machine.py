@@ -58,7 +58,6 @@ MINUTES_AGO: Final = (0, 0, 0, -4, 1, 30, 61, 5 * 60, *(24 * 60 * days for days 
 STEPS_IN_MINUTES: Final = (1, 20, 60, 5 * 60, 24 * 60, 25 * 60, 3 * 24 * 60, 7 * 24 * 60, 29 * 24 * 60)
 BEHIND: Final = (0, 0, 1, 60_000, 300_000)
 """Milliseconds by which a writer's clock is behind a reader's."""
-A_THOUSAND: Final = 1000
 SHARDS: Final = (1, 2, 3, 5)
 REMEMBERED: Final = timedelta(days=29)
 """For this long, a repeated event is recognized."""
@@ -438,19 +437,6 @@ def test_many_examples_meet_all_traps(board: str, shared_folder: Path) -> None:
         def set_totals_too(self, data: st.DataObject) -> None:
             """Set totals twice as often: a refusal by `least` or `most` is rare."""
             self.set_totals(data)
-
-        @rule(seed=st.integers(0, 2**32 - 1))
-        @precondition(lambda self: self.made < A_THOUSAND)
-        def a_thousand_happen(self, seed: int) -> None:
-            """Post a thousand events in one batch."""
-            rng = random.Random(seed)
-            events = []
-            for _ in range(A_THOUSAND):
-                name = rng.choice(sorted(self.boards))
-                amounts = ((rng.choice(sorted(self.boards[name].metrics)), rng.choice(UNITS)),)
-                updates = ((name, rng.choice(self.members), amounts, None),)
-                events.append(Sent(self.new_id("k"), self.now - timedelta(minutes=rng.choice(MINUTES_AGO)), updates))
-            self.deliver(events)
 
     run_state_machine_as_test(Chosen, settings=settings(SLOW, max_examples=4 * TIMES, stateful_step_count=15))
     assert_all_met(shared_folder, "machine", board, BOARDS, Chosen.met, [*TRAPS])
