@@ -26,18 +26,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     began = time.process_time()
     with uncollected():
         for seed in range(options.seed, options.seed + options.count):
-            outcome = run(seed, Options(trace=options.count == 1, notes=options.notes))
-            traps.update(outcome.traps.keys())
-            wrong += bool(outcome.differences)
-            for line in outcome.trace:
+            world = run(seed, Options(trace=options.count == 1, notes=options.notes))
+            traps.update(world.traps.keys())
+            wrong += bool(world.differences)
+            for line in world.trace:
                 print(line)
-            faults = sum(outcome.faults.values())
-            if options.count == 1 or outcome.differences:
-                print(f"seed {seed}: {outcome.digest}, {outcome.calls} calls, {faults} faults")
-                for difference in outcome.differences[:12]:
+            faults = sum(world.faults.values())
+            if options.count == 1 or world.differences:
+                print(f"seed {seed}: {world.digest()}, {world.calls} calls, {faults} faults")
+                for difference in world.differences[:12]:
                     print(f"  wrong: {difference}")
             if options.count == 1:
-                print(dict(outcome.faults), dict(outcome.traps), outcome.compared, outcome.workers)
+                print(dict(world.faults), dict(world.traps), world.comparison.compared, world.workers)
     seconds = (time.process_time() - began) / options.count
     print(f"{wrong} of {options.count} schedules wrong, {seconds:.3f} s of processor time each")
     for name, schedules in sorted(traps.items()):

@@ -78,7 +78,7 @@ class Judge:
             self.models[family.name].metrics = {**self.models[family.name].metrics, **family.metrics}
         self.accepted: set[str] = set()
         self.differences: list[str] = []
-        self.noted = 0  # How many notes were compared
+        self.noted = 0  # How many notes were compared with those that the model expects
         self.set = 0  # How many totals were set
 
     def committed(self, call: Call, writes: Sequence[Write], events: Mapping[str, Sent]) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from tests.support.machine.boards import BERLIN, Board
-from tests.support.oracle.model import BoardModel, Calendar, Metric
+from tests.support.oracle.model import Calendar, Metric
 
 from .clockwork import DAY, HOUR, MINUTE, SECOND
 from .judge import EPOCH, Edit, Sent
@@ -36,24 +36,14 @@ HALF_AN_HOUR = timedelta(minutes=30)
 
 
 @dataclass(frozen=True)
-class Family:
+class Family(Board):
     """One family of `boards.toml`, which here is one board."""
 
-    name: str
-    metrics: Mapping[str, Metric]
-    calendar: Calendar = field(default_factory=lambda: Calendar(late=A_DAY, keep=A_DAY))
-    registered: bool = False
+    name: str = LEAGUE
     shards: int = 1
 
     def text(self) -> str:
-        return self._board.toml(self.name, self.shards)
-
-    def model(self) -> BoardModel:
-        return self._board.model()
-
-    @property
-    def _board(self) -> Board:
-        return Board(self.metrics, self.calendar, self.registered)
+        return self.toml(self.name, self.shards)
 
     def with_rolling(self, window: str) -> Family:
         """Return the family with another rolling window in place of `NARROW`."""
@@ -137,14 +127,13 @@ def shape(rng: Random, *, changed: bool) -> Shape:
     keep = HALF_AN_HOUR if hours else rng.choice([A_DAY, timedelta(hours=36)])
     of_a_day = Calendar(zone, late=A_DAY, keep=A_DAY)
     league = Family(
-        LEAGUE,
         metrics,
         Calendar(zone, late=late, keep=keep),
         registered=rng.random() < 0.2,
         shards=rng.choice([1, 1, 1, 2]),
     )
     clans = Family(
-        CLANS, {"points": Metric("sum", windows=("all", "day") if rng.random() < 0.4 else ("all",))}, of_a_day
+        {"points": Metric("sum", windows=("all", "day") if rng.random() < 0.4 else ("all",))}, of_a_day, name=CLANS
     )
     if not changed:
         return Shape((league, clans), width=width)
@@ -161,7 +150,7 @@ def shape(rng: Random, *, changed: bool) -> Shape:
         wider["points"] = replace(wider["points"], windows=tuple(w for w in wider["points"].windows if w != NARROW))
     later = [replace(league, metrics=wider), clans]
     if rng.random() < 0.6:
-        later.append(Family(CUP, {"points": Metric("sum", windows=("all", "day"))}, of_a_day))
+        later.append(Family({"points": Metric("sum", windows=("all", "day"))}, of_a_day, name=CUP))
     return Shape((league, clans), tuple(later), width)
 
 

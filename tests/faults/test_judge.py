@@ -10,13 +10,14 @@ from tests.faults.instances import boards_of
 from tests.faults.judge import EPOCH, Judge
 from tests.faults.safeguards.replacing import Change, always
 from tests.faults.script import LEAGUE, Family, Shape
-from tests.support.oracle.model import Metric
+from tests.support.oracle.model import Calendar, Metric
 
 NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 MILLISECONDS = (NOW - EPOCH) // timedelta(milliseconds=1)
 TODAY = MILLISECONDS // 86_400_000
-WIDE = Family(LEAGUE, {"points": Metric(windows=("all", "day", "last-2-days"))})
-NARROW = Family(LEAGUE, {"points": Metric(windows=("all", "day"))})
+OF_A_DAY = Calendar(late=timedelta(days=1), keep=timedelta(days=1))
+WIDE = Family({"points": Metric(windows=("all", "day", "last-2-days"))}, OF_A_DAY)
+NARROW = Family({"points": Metric(windows=("all", "day"))}, OF_A_DAY)
 PERIODS = {"a", f"d{TODAY - 1}", f"d{TODAY}", f"2d{TODAY - 1}", f"2d{TODAY}", f"2d{TODAY + 1}"}
 
 

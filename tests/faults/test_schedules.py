@@ -18,7 +18,7 @@ from standings.domain.scoring import encode_sortable
 from tests.faults import __main__ as command
 from tests.faults.safeguards import Change
 from tests.faults.traps import FAULTS, TRAPS
-from tests.faults.world import Options, Outcome, run, uncollected
+from tests.faults.world import Options, World, run, uncollected
 from tests.support.thoroughness import TIMES, seeds
 
 SAMPLE = [range(20), range(20, 30)]
@@ -31,16 +31,16 @@ LEAST = 20
 ROOT = Path(__file__).parents[2]
 
 
-def judged(seed: int) -> Outcome:
+def judged(seed: int) -> World:
     """Run a schedule, and check that it came out right and that enough went wrong in it."""
-    outcome = run(seed)
+    world = run(seed)
     again = f"run it again: make faults SEED={seed}"
-    assert outcome.differences == [], f"seed {seed}: {outcome.differences[:20]}\n{again}"
-    assert outcome.events >= 200, f"expected 200 events or more, got {outcome.events}; {again}"
-    assert outcome.workers >= 3, f"expected 3 functions or more at once, got {outcome.workers}; {again}"
-    assert sum(outcome.faults.values()) >= 20, f"expected 20 faults or more, got {dict(outcome.faults)}; {again}"
-    assert outcome.compared >= 1, f"expected at least one comparison of all rankings, got none; {again}"
-    return outcome
+    assert world.differences == [], f"seed {seed}: {world.differences[:20]}\n{again}"
+    assert len(world.sent) >= 200, f"expected 200 events or more, got {len(world.sent)}; {again}"
+    assert world.workers >= 3, f"expected 3 functions or more at once, got {world.workers}; {again}"
+    assert world.faults.total() >= 20, f"expected 20 faults or more, got {dict(world.faults)}; {again}"
+    assert world.comparison.compared >= 1, f"expected at least one comparison of all rankings, got none; {again}"
+    return world
 
 
 def total(folder: Path, blocks: list[range]) -> Counter[str] | None:
@@ -62,8 +62,8 @@ def test_every_ranking_is_right_whatever_goes_wrong(block: range, shared_folder:
     met: Counter[str] = Counter()
     with uncollected():
         for seed in block:
-            outcome = judged(seed)
-            met.update(outcome.faults.keys() | outcome.traps.keys())
+            world = judged(seed)
+            met.update(world.faults.keys() | world.traps.keys())
     file = shared_folder / f"{named(block)}.new"
     file.write_bytes(orjson.dumps(met))
     file.rename(file.with_suffix(".json"))
@@ -75,22 +75,23 @@ def test_every_ranking_is_right_whatever_goes_wrong(block: range, shared_folder:
 
 
 def test_a_seed_gives_the_same_schedule_in_every_process() -> None:
-    here = run(3, Options(trace=True))
-    program = "import tests.conftest; from tests.faults.world import run; print(run(3).digest)"
+    here = run(3, Options(trace=True)).digest()
+    program = "import tests.conftest; from tests.faults.world import run; print(run(3).digest())"
     environment = {**os.environ, "PYTHONHASHSEED": "1", "PYTHONPATH": f"{ROOT / 'layers/standings'}:{ROOT}"}
     printed = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, check=True)
-    assert printed.stdout.decode().strip() == here.digest
+    assert printed.stdout.decode().strip() == here
 
 
 @pytest.mark.parametrize(("arguments", "status"), [(["7"], 0), (["8"], 1), (["7", "3"], 1)])
 def test_make_faults_ends_with_status_1_when_a_schedule_is_wrong(
     arguments: list[str], status: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def outcome(seed: int, _: Options) -> Outcome:
-        differences = ["counters are off"] if seed == 8 else []
-        return Outcome(seed, differences, Counter(), Counter(), events=0, workers=0, calls=0, compared=1, digest="")
+    def ran(seed: int, options: Options) -> World:
+        world = World(seed, options)
+        world.judge.differences += ["counters are off"] if seed == 8 else []
+        return world
 
-    monkeypatch.setattr(command, "run", outcome)
+    monkeypatch.setattr(command, "run", ran)
 
     assert command.main(arguments) == status
     assert ("wrong: counters are off" in capsys.readouterr().out) == bool(status)
@@ -108,10 +109,10 @@ def test_every_note_is_that_of_its_score_and_every_total_that_was_set(block: int
     noted = totals = 0
     for seed in range(block * BLOCK, (block + 1) * BLOCK):
         with uncollected():
-            outcome = run(seed, NOTES)
-        assert outcome.differences == [], f"run it again: make faults SEED={seed} NOTES=1"
-        noted += outcome.noted
-        totals += outcome.set
+            world = run(seed, NOTES)
+        assert world.differences == [], f"run it again: make faults SEED={seed} NOTES=1"
+        noted += world.judge.noted
+        totals += world.judge.set
     assert noted >= 10 * BLOCK
     assert totals >= 10 * BLOCK
 

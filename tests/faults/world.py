@@ -7,7 +7,7 @@ import hashlib
 import json
 from collections import Counter
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
@@ -62,26 +62,6 @@ class Options:
     """The probability that a call meets a fault; None draws it."""
 
 
-@dataclass
-class Outcome:
-    """The result of a schedule. It came out right if there are no differences."""
-
-    seed: int
-    differences: list[str]
-    faults: Counter[str]
-    traps: Counter[str]
-    events: int
-    workers: int
-    calls: int
-    compared: int
-    digest: str
-    trace: list[str] = field(default_factory=list)
-    noted: int = 0
-    """How many notes were compared with those that the model expects."""
-    set: int = 0
-    """How many totals were set."""
-
-
 @contextmanager
 def uncollected() -> Iterator[None]:
     """Collect garbage only once, at the end of the context, because that makes schedules faster.
@@ -101,25 +81,12 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def run(seed: int, options: Options | None = None) -> Outcome:
-    """Run one schedule. The outcome depends only on the seed and the options."""
+def run(seed: int, options: Options | None = None) -> World:
+    """Run one schedule, and return its world. It depends only on the seed and the options."""
     world = World(seed, options or Options())
     with patched(world), checked(CHECKED):
         world.run()
-    return Outcome(
-        seed,
-        world.judge.differences,
-        world.faults,
-        world.traps,
-        len(world.sent),
-        world.workers,
-        world.calls,
-        world.comparison.compared,
-        world.digest(),
-        world.trace,
-        world.judge.noted,
-        world.judge.set,
-    )
+    return world
 
 
 # ---- people
@@ -514,6 +481,7 @@ class World:
         self.faults: Counter[str] = Counter()
         self.calls = 0
         self.workers = 0
+        """The most functions that ran at the same time."""
         self.live: list[Process] = []
         self.sent: dict[str, list[Sent]] = {}
         self.trace: list[str] = []
@@ -567,6 +535,11 @@ class World:
         )
         self.judge = Judge(self.shape, self.store, self.trap)
         self.delays = Delays(self)
+
+    @property
+    def differences(self) -> list[str]:
+        """What is not as it should be: nothing if the schedule came out right."""
+        return self.judge.differences
 
     # ---- traps, faults and the trace
 
