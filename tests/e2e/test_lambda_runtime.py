@@ -7,9 +7,7 @@ containers, with Lambda's Python client. They can import only what Lambda brings
 import json
 import os
 import platform
-import subprocess
-import time
-import urllib.error
+import socket
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -21,14 +19,13 @@ import pytest
 from demo.embedded.stack import LOCAL, PROJECT, Deployment
 from tests.support.aws.deployed_api import count
 from tests.support.aws.embedded_tools import NO_TOOLS
-from tests.support.aws.servers import free_port, stop
+from tests.support.aws.servers import free_port, started
 
 pytestmark = [pytest.mark.e2e, pytest.mark.thorough, pytest.mark.xdist_group("deployment")]
 
 EVENTS: Final = PROJECT / "events"
 PYTHON: Final = LOCAL / "tools" / "lambda" / "bin" / "python"
 PATIENCE_S: Final = 30.0
-ATTEMPTS: Final = 3
 ARM: Final = platform.machine().lower() in {"arm64", "aarch64"}
 
 
@@ -46,28 +43,21 @@ def emulator() -> Path:
 class Runtime:
     """A function that is started and kept warm as on Lambda."""
 
-    def __init__(self, address: str, log: Path) -> None:
-        self._address = address
-        self.log = log
+    def __init__(self, port: int, log: Path) -> None:
+        self._address = f"http://127.0.0.1:{port}/2015-03-31/functions/function/invocations"
+        self._log = log
 
     def invoke(self, event: str) -> dict[str, Any]:
         """Return the answer to a sample event."""
-        body = (EVENTS / f"{event}.json").read_bytes()
-        request = urllib.request.Request(f"{self._address}/2015-03-31/functions/function/invocations", body)  # noqa: S310 - loopback
+        request = urllib.request.Request(self._address, (EVENTS / f"{event}.json").read_bytes())  # noqa: S310 - loopback
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        deadline = time.monotonic() + PATIENCE_S
-        while True:
-            try:
-                with opener.open(request, timeout=PATIENCE_S) as response:
-                    answer: dict[str, Any] = json.load(response)
-                    return answer
-            except (urllib.error.URLError, ConnectionError):
-                assert time.monotonic() < deadline, self.log.read_text(encoding="utf-8")
-                time.sleep(0.05)
+        with opener.open(request, timeout=PATIENCE_S) as response:
+            answer: dict[str, Any] = json.load(response)
+            return answer
 
     def metrics(self) -> set[str]:
         """Return the names of the metrics in the function's log."""
-        lines = self.log.read_text(encoding="utf-8").splitlines()
+        lines = self._log.read_text(encoding="utf-8").splitlines()
         told = [json.loads(line) for line in lines if '"_aws"' in line]
         return {one["Name"] for line in told for each in line["_aws"]["CloudWatchMetrics"] for one in each["Metrics"]}
 
@@ -88,26 +78,21 @@ def running(function: str, build: Path, variables: Mapping[str, str], directory:
         "NO_PROXY": "127.0.0.1",
         **variables,
     }
-    process, address = start(task, environment, log)
-    try:
-        yield Runtime(f"http://{address}", log)
-    finally:
-        stop(process)
 
+    def command(port: int) -> list[str]:
+        own = [str(emulator()), "--runtime-interface-emulator-address", f"127.0.0.1:{port}"]
+        own += ["--runtime-api-address", f"127.0.0.1:{free_port()}"]
+        return [*own, str(PYTHON), "-m", "awslambdaric", "app.handler"]
 
-def start(task: Path, environment: Mapping[str, str], log: Path) -> tuple[subprocess.Popen[bytes], str]:
-    """Start an emulator; it ends at once if another program has one of its ports."""
-    for _ in range(ATTEMPTS):
-        address = f"127.0.0.1:{free_port()}"
-        command: list[str | Path] = [emulator(), "--runtime-interface-emulator-address", address]
-        command += ["--runtime-api-address", f"127.0.0.1:{free_port()}", PYTHON, "-m", "awslambdaric", "app.handler"]
-        with log.open("wb") as output:
-            process = subprocess.Popen(command, env=environment, cwd=task, stdout=output, stderr=subprocess.STDOUT)
-        try:
-            process.wait(0.5)
-        except subprocess.TimeoutExpired:
-            return process, address
-    raise AssertionError(log.read_text(encoding="utf-8"))
+    def answers(port: int, _: int) -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", port)) == 0
+
+    with (
+        log.open("wb") as output,
+        started(command, answers, env=environment, cwd=task, stdout=output, stderr=output) as port,
+    ):
+        yield Runtime(port, log)
 
 
 def test_every_sample_does_its_work(deployment: Deployment, tmp_path: Path) -> None:

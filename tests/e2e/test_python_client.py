@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 
 from demo.embedded.stack import PROJECT, Deployment, target
-from tests.support.aws.deployed_api import answer_of, count, event
+from tests.support.aws.deployed_api import answer_of, count, event, invoked
 from tests.support.aws.examples import deploy
 from tests.support.programs import output
 
@@ -16,7 +16,6 @@ pytestmark = [pytest.mark.e2e, pytest.mark.thorough, pytest.mark.xdist_group("de
 
 OUTPUTS: Final = ("StandingsLayerArn", "ReaderPolicyArn", "ProducerPolicyArn", "ActivityQueueUrl")
 TABLES: Final = ("ScoresTableName", "RankingsTableName", "ProfilesTableName")
-PATIENCE_S: Final = 60
 
 
 def test_a_function_of_another_stack_posts_and_reads(deployment: Deployment) -> None:
@@ -25,11 +24,7 @@ def test_a_function_of_another_stack_posts_and_reads(deployment: Deployment) -> 
     count(deployment, [event("demo-reader", "ahead", 5)])
 
     def run(**said: Any) -> Any:
-        payload = json.dumps({"board": "demo-reader", "member": "me", **said}).encode()
-        answer = deployment.client("lambda").invoke(FunctionName=function, Payload=payload)
-        content = json.loads(answer["Payload"].read())
-        assert "FunctionError" not in answer, content
-        return content
+        return invoked(deployment, function, {"board": "demo-reader", "member": "me", **said})
 
     assert run() == {"rank": None, "around": []}
     for _ in range(2):

@@ -2,7 +2,9 @@
 
 from bisect import bisect_left, insort
 from collections import Counter
+from collections.abc import Callable, Collection
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 from random import Random
 
@@ -95,15 +97,27 @@ def tree_of(listed: list[int]) -> Tree:
     return tree
 
 
-def read_for_distinct(tree: Tree, numbers: list[int]) -> tuple[Tree, int]:
-    """The nodes that tell the distinct ordinals ahead, and in how many rounds they are read after the paths."""
-    nodes = {node: tree.get(node, {}) for number in numbers for node in tiers.nodes_for(number)}
+def read(tree: Tree, nodes: Tree, missing: Callable[[Tree], Collection[Path]]) -> tuple[Tree, int]:
+    """Read what is missing until nothing is: the nodes that are read then, and in how many rounds."""
     rounds = 0
-    while missing := tiers.undivided(max(numbers), nodes):
-        assert not nodes.keys() & missing.keys()
-        nodes |= {node: tree.get(node, {}) for node in missing}
+    while left := missing(nodes):
+        assert not nodes.keys() & set(left)
+        assert len(left) == len(set(left))
+        nodes = nodes | {node: tree.get(node, {}) for node in left}
         rounds += 1
     return nodes, rounds
+
+
+def read_for_distinct(tree: Tree, numbers: list[int]) -> tuple[Tree, int]:
+    """The nodes that tell the distinct ordinals ahead, and in how many rounds they are read after the paths."""
+    paths = {node: tree.get(node, {}) for number in numbers for node in tiers.nodes_for(number)}
+    return read(tree, paths, partial(tiers.undivided, max(numbers)))
+
+
+def of_two_moments(before: Tree, after: Tree, random: Random) -> Tree:
+    """A tree whose nodes were read at different moments; some have counters that no moment has."""
+    trees = [before, after, {node: {1: -1, 3: -2} for node in before}]
+    return {node: random.choice(trees).get(node, {}) for node in {node for tree in trees for node in tree}}
 
 
 many_scores = (
@@ -152,9 +166,7 @@ def test_what_is_undivided_says_how_many_members_it_has(listed: list[int], numbe
 def test_nodes_of_different_moments_end_in_some_dense_rank(
     before: list[int], after: list[int], number: int, random: Random
 ) -> None:
-    trees = [tree_of(before), tree_of(after), {node: {1: -1, 3: -2} for node in tree_of(before)}]
-    mixed = {node: random.choice(trees).get(node, {}) for node in {node for tree in trees for node in tree}}
-    nodes, rounds = read_for_distinct(mixed, [number])
+    nodes, rounds = read_for_distinct(of_two_moments(tree_of(before), tree_of(after), random), [number])
 
     assert rounds <= 8
     most = sum(max(count, 0) for node in tiers.nodes_for(number) for count in nodes[node].values())
@@ -214,13 +226,7 @@ mosts = st.integers(1, 12) | st.sampled_from([50, 100, 127, 128, 129, 256, 1000]
 
 def ask(tree: Tree, most: int, *, descending: bool) -> tuple[list[Bucket], Tree, int]:
     """The histogram, the nodes that were read for it, and in how many rounds."""
-    nodes: Tree = {}
-    rounds = 0
-    while missing := tiers.unread(most, nodes, descending=descending):
-        assert not nodes.keys() & set(missing)
-        assert len(missing) == len(set(missing))
-        nodes |= {node: tree.get(node, {}) for node in missing}
-        rounds += 1
+    nodes, rounds = read(tree, {}, lambda nodes: tiers.unread(most, nodes, descending=descending))
     return tiers.histogram(most, nodes, descending=descending), nodes, rounds
 
 
@@ -272,10 +278,8 @@ def test_every_histogram_is_what_counting_gives(listed: list[int], most: int, de
 def test_nodes_of_different_moments_end_in_some_histogram(
     before: list[int], after: list[int], most: int, descending: bool, random: Random
 ) -> None:
-    trees = [tree_in(listed, descending=descending) for listed in (before, after)]
-    trees.append({node: {1: -1, 3: -2} for node in trees[0]})
-    mixed = {node: random.choice(trees).get(node, {}) for node in {node for tree in trees for node in tree}}
-    buckets, nodes, rounds = ask(mixed, most, descending=descending)
+    earlier, later = (tree_in(listed, descending=descending) for listed in (before, after))
+    buckets, nodes, rounds = ask(of_two_moments(earlier, later, random), most, descending=descending)
 
     assert len(buckets) <= most
     assert rounds <= 10

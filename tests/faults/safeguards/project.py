@@ -14,7 +14,7 @@ from tests.support.builders.checks import assert_tiers_count_the_entries
 from tests.support.builders.stages.cleaners import RANKING, Worker, moved, out_of_reach, tier_conflict
 from tests.support.faults.faulty_client import Faulty
 
-from .replacing import Change, Safeguard, always, unconditional
+from .replacing import Change, Safeguard, always, deleting, unconditional
 from .rig import HIDE, NOW, Rig, delivering
 
 if TYPE_CHECKING:
@@ -152,10 +152,7 @@ def nothing_done_of_two_days(pipeline: Rig) -> None:
 
 def _row_deleted(original: Any, table: str, ranking: Any, move: Move, expiry: int | None) -> Any:
     action = original(table, ranking, move, expiry)
-    if move.new is not None:
-        return action
-    request = {name: value for name, value in action["Put"].items() if name != "Item"}
-    return {"Delete": {**request, "Key": {"pk": action["Put"]["Item"]["pk"]}}}
+    return action if move.new is not None else deleting(action)
 
 
 Safeguard("a member that leaves a ranking keeps its row", Change("aws.dynamodb.rankings:entry_action", _row_deleted))(

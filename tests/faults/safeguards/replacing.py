@@ -137,3 +137,14 @@ def unconditional(action: dict[str, Any]) -> dict[str, Any]:
     rest = {name: value for name, value in request.items() if name != "ExpressionAttributeValues"}
     condition = {"ConditionExpression": "attribute_not_exists(nothing)"}
     return {kind: {**rest, **condition, **({"ExpressionAttributeValues": values} if values else {})}}
+
+
+def deleting(action: dict[str, Any]) -> dict[str, Any]:
+    """Return an action that deletes an item instead of putting it, on the same condition."""
+    request = {name: value for name, value in action["Put"].items() if name != "Item"}
+    return {
+        "Delete": {
+            **request,
+            "Key": {name: action["Put"]["Item"][name] for name in action["Put"]["Item"].keys() & {"pk", "sk"}},
+        }
+    }

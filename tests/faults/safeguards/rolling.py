@@ -16,9 +16,9 @@ from standings.domain.windows import DAY, HOUR, MINUTE, SECOND
 from standings.runtime import clock
 from standings.stores import StoreUnavailableError
 from tests.support.aws.stack import ManualClock
-from tests.support.faults.faulty_client import conflict_at_end
+from tests.support.faults.faulty_client import Faulty, conflict_at_end
 
-from .replacing import Change, Safeguard, always, unconditional, unconditionally
+from .replacing import Change, Safeguard, always, deleting, unconditional, unconditionally
 from .rig import HIDE, NEXT_SLAB, NOW, ROLLING_POINTS, WINDOW, Rig, day, delivering
 
 if TYPE_CHECKING:
@@ -101,10 +101,7 @@ Safeguard(
 
 def _emptied_deleted(original: Any, self: Any, rankings: Any, change: Any) -> Any:
     action = original(self, rankings, change)
-    if change.row.steps.steps:
-        return action
-    request = {name: value for name, value in action["Put"].items() if name != "Item"}
-    return {"Delete": {**request, "Key": {"pk": action["Put"]["Item"]["pk"]}}}
+    return action if change.row.steps.steps else deleting(action)
 
 
 _LATE: Final = ((Rig.project, 0), (Rig.project, 1), (Rig.project, 0))
@@ -313,27 +310,17 @@ def _gives_up(original: Any, *arguments: Any) -> None:
 Safeguard("a log is cut only when every node has its entries", Change(f"{FOLD}.advance", _gives_up))
 
 
-class _Updates:
-    """A client that changes the requests of updates. Nothing is updated where it makes them None."""
-
-    def __init__(self, client: Any, change: Callable[[dict[str, Any]], dict[str, Any] | None]) -> None:
-        self._client = client
-        self._change = change
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._client, name)
-
-    def update_item(self, **request: Any) -> Any:
-        changed = self._change(request)
-        return self._client.update_item(**changed) if changed is not None else {}
-
-
 def _with_updates(change: Callable[[dict[str, Any]], dict[str, Any] | None]) -> Callable[..., Any]:
-    """Let a method use such a client."""
+    """Let a method change the requests of its updates. Nothing is updated where they become None."""
+
+    class Updates(Faulty):
+        def update_item(self, **request: Any) -> Any:
+            changed = change(request)
+            return self.client.update_item(**changed) if changed is not None else {}
 
     def method(original: Any, self: Any, *arguments: Any) -> Any:
         other = copy(self)
-        other._client = _Updates(self._client, change)
+        other._client = Updates(self._client)
         return original(other, *arguments)
 
     return method

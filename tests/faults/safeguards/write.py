@@ -6,11 +6,10 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from standings.aws.dynamodb.tables import member_item_key
 from standings.domain.windows import DAY, SECOND
 from tests.support.aws.stack import ManualClock
 
-from .replacing import Change, Safeguard, always, unconditional, unconditionally
+from .replacing import Change, Safeguard, always, deleting, unconditional, unconditionally
 from .rig import BEST, LATE, NOT_LATE, NOW, WINDOW
 
 if TYPE_CHECKING:
@@ -160,10 +159,7 @@ Safeguard(
 
 def _deletes_removed(original: Any, self: Any, change: Any) -> Any:
     action = original(self, change)
-    if "Put" not in action or not change.image.removed:
-        return action
-    request = {name: value for name, value in action["Put"].items() if name != "Item"}
-    return {"Delete": {**request, "Key": member_item_key(change.image.board, change.image.member)}}
+    return deleting(action) if "Put" in action and change.image.removed else action
 
 
 Safeguard(

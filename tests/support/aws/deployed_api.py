@@ -51,3 +51,11 @@ def scores_of(deployment: Deployment, board: str, metric: str = "points") -> Map
     """The scores of a board's first members by their names, in their order."""
     entries = answer_of(deployment, "GET", f"/boards/{board}/{metric}/all")[1]["entries"]
     return {entry["member"]: entry["score"] for entry in entries}
+
+
+def invoked(deployment: Deployment, function: str, said: dict[str, Any]) -> Any:
+    """The answer of a function."""
+    answer = deployment.client("lambda").invoke(FunctionName=function, Payload=json.dumps(said).encode())
+    content = json.loads(answer["Payload"].read())
+    assert "FunctionError" not in answer, content
+    return content

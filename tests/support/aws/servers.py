@@ -51,8 +51,8 @@ def started(command: Callable[[int], list[str]], answers: Callable[[int, int], b
     """
     for _ in range(_ATTEMPTS):
         port = free_port()
-        nothing = subprocess.DEVNULL
-        process = subprocess.Popen(command(port), stdin=nothing, stdout=nothing, stderr=nothing, **options)
+        quiet = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
+        process = subprocess.Popen(command(port), **{**quiet, **options})
         try:
             deadline = time.monotonic() + _PATIENCE
             while process.poll() is None and not answers(port, process.pid):
