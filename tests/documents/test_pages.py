@@ -1,6 +1,5 @@
 """README and docs name only make targets, `standings` commands and events that exist. `make docs` checks links."""
 
-import argparse
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,10 +11,12 @@ from standings.domain.boards_toml import parse_boards
 from standings.domain.events import RefusedEvent, parse_event
 from standings.runtime.environment import BOARDS_FILE
 from standings_cli.__main__ import parser
+from tests.documents.test_reference import levels
 from tests.support.documents.pages import DECISIONS, NEEDS_ACCOUNT, PAGES, PROJECT, blocks, in_text, programs
 
 MAKEFILE: Final = (PROJECT / "Makefile").read_text(encoding="utf-8")
 TARGETS: Final = set(re.findall(r"^([a-z.-]+):", MAKEFILE, re.MULTILINE))
+COMMANDS: Final = dict(levels(parser()))
 NOW: Final = 1_795_256_100_000
 
 
@@ -41,20 +42,12 @@ def test_every_command_exists(page: Path) -> None:
 
 def _known(words: list[str]) -> bool:
     """Return whether `standings` has this command with all of its options."""
-    level: argparse.ArgumentParser = parser()
-    options = set(level._option_string_actions)
+    way: tuple[str, ...] = ()
     for word in words:
-        if word.startswith("--"):
-            if word.partition("=")[0] not in options:
-                return False
-            continue
-        subcommands = next(
-            (action for action in level._actions if isinstance(action, argparse._SubParsersAction)), None
-        )
-        if subcommands is not None and not word.startswith(("'", '"', "$")) and word in subcommands.choices:
-            level = subcommands.choices[word]
-            options |= set(level._option_string_actions)
-    return level.get_default("do") is not None or len(words) == 1
+        way = (*way, word) if (*way, word) in COMMANDS else way
+    options = {option for end in range(len(way) + 1) for option in COMMANDS[way[:end]]._option_string_actions}
+    given = {word.partition("=")[0] for word in words if word.startswith("--")}
+    return given <= options and (COMMANDS[way].get_default("do") is not None or len(words) == 1)
 
 
 def test_blocks_that_need_an_aws_account_are_marked() -> None:

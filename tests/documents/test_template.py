@@ -19,7 +19,7 @@ from tests.template.expansion import expanded, source
 from tests.template.rules import emitted
 
 PROJECT: Final = Path(__file__).parents[2]
-TEMPLATE: Final[dict[str, Any]] = yaml_parse((PROJECT / "template.yaml").read_text(encoding="utf-8"))
+TEMPLATE: Final = source()
 DOCS: Final = PROJECT / "docs"
 PARAMETERS: Final = (DOCS / "reference" / "parameters.md").read_text(encoding="utf-8")
 METRICS: Final = (DOCS / "reference" / "metrics.md").read_text(encoding="utf-8")
@@ -172,13 +172,12 @@ def test_the_cdn_keeps_what_the_api_allows_and_nothing_else() -> None:
     distribution = parts["Distribution"]["DistributionConfig"]
     (cached,) = distribution["CacheBehaviors"]
     policy = parts["RankingsPolicy"]["CachePolicyConfig"]
-    parameters = yaml_parse((PROJECT / "template.yaml").read_text(encoding="utf-8"))["Parameters"]
 
     assert distribution["DefaultCacheBehavior"]["CachePolicyId"] == CACHING_DISABLED
     assert (cached["PathPattern"], cached["CachedMethods"]) == ("/boards/*", ["GET", "HEAD"])
     # Above 0, CloudFront keeps answers that are marked as no-cache.
     assert (policy["MinTTL"], policy["DefaultTTL"]) == (0, 0)
-    allowed = parameters["ReadsMaxAge"]["AllowedPattern"]
+    allowed = TEMPLATE["Parameters"]["ReadsMaxAge"]["AllowedPattern"]
     longest = policy["MaxTTL"]
     assert [bool(re.search(allowed, str(seconds))) for seconds in (longest, longest + 1)] == [True, False]
 
@@ -270,8 +269,8 @@ def test_the_plan_of_a_launch_names_each_service_and_the_writers_concurrency() -
     text = (PROJECT / "docs" / "how-to" / "deploy.md").read_text(encoding="utf-8")
     needed = " ".join(text.partition("- **Permissions**")[2].partition("- **Room")[0].split())
 
-    used = {resource["Type"].split("::")[1] for resource in source()["Resources"].values()}
+    used = {resource["Type"].split("::")[1] for resource in TEMPLATE["Resources"].values()}
     assert used == SERVICES.keys()
     assert [service for service in SERVICES.values() if service not in needed] == []
-    writers = source()["Parameters"]["WriterMaximumConcurrency"]["Default"]
+    writers = TEMPLATE["Parameters"]["WriterMaximumConcurrency"]["Default"]
     assert f"the writer alone takes up to {writers} (`WriterMaximumConcurrency`)" in text

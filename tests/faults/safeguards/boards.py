@@ -184,8 +184,7 @@ Safeguard(
 
 
 @Safeguard(
-    "a period is complete only if its first bucket is complete",
-    Change("domain.boards:Coverage._first", always(None)),
+    "a period is complete only if its first bucket is complete", Change("domain.boards:Coverage._first", always(None))
 )
 @Safeguard(
     "a ranking is no longer complete once a definition without it is in use",

@@ -38,10 +38,9 @@ parked_and_hidden: Final = delivering("parked_and_hidden", (10, HIDE), _PARKED, 
 
 # ---- the projector
 
-Safeguard(
-    "a row accepts only newer versions",
-    Change("aws.dynamodb.rankings:_OLDER", always("(v < :v OR v >= :v)")),
-)(late_on_newer)
+Safeguard("a row accepts only newer versions", Change("aws.dynamodb.rankings:_OLDER", always("(v < :v OR v >= :v)")))(
+    late_on_newer
+)
 Safeguard(
     "a row is moved only from the place where it was counted",
     Change("aws.dynamodb.rankings:_UNRANKED", always("attribute_not_exists(nothing)")),

@@ -40,14 +40,8 @@ def _rows_first(original: Any, self: Any, rankings: Any, rows: Any, entry: LogEn
     return conflicts if conflicts or not entry.changes else original(self, rankings, [], entry)
 
 
-Safeguard(
-    "rows and the log entry with their counts are in one transaction",
-    Change(f"{WINDOWS}.commit", _rows_first),
-)
-Safeguard(
-    "a row with steps is written only over the version that was read",
-    Change(f"{WINDOWS}._row", unconditionally),
-)
+Safeguard("rows and the log entry with their counts are in one transaction", Change(f"{WINDOWS}.commit", _rows_first))
+Safeguard("a row with steps is written only over the version that was read", Change(f"{WINDOWS}._row", unconditionally))
 Safeguard(
     "counts change from the steps in the row, not from the steps in the record",
     Change(
@@ -79,10 +73,7 @@ def _puts_unconditionally(_: Any, self: Any, item: Any) -> Any:
     return put_if(self._client, self._table, item, "attribute_not_exists(nothing)")
 
 
-Safeguard(
-    "a list item is written only over an older one",
-    Change(f"{WINDOWS}._put", _puts_unconditionally),
-)
+Safeguard("a list item is written only over an older one", Change(f"{WINDOWS}._put", _puts_unconditionally))
 
 
 def _gone_deleted(original: Any, self: Any, item: Any) -> None:
@@ -93,10 +84,7 @@ def _gone_deleted(original: Any, self: Any, item: Any) -> None:
     transact(self._client, [{"Delete": {**condition, "Key": {"pk": item["pk"]}}}])
 
 
-Safeguard(
-    "a list item whose step is gone keeps its version",
-    Change(f"{WINDOWS}._put", _gone_deleted),
-)
+Safeguard("a list item whose step is gone keeps its version", Change(f"{WINDOWS}._put", _gone_deleted))
 
 
 def _emptied_deleted(original: Any, self: Any, rankings: Any, change: Any) -> Any:
@@ -105,10 +93,9 @@ def _emptied_deleted(original: Any, self: Any, rankings: Any, change: Any) -> An
 
 
 _LATE: Final = ((Rig.project, 0), (Rig.project, 1), (Rig.project, 0))
-Safeguard(
-    "a row whose steps are gone stays",
-    Change(f"{WINDOWS}._row", _emptied_deleted),
-)(_rolling("hidden_in_a_window_and_late", (10, HIDE), {}, *_LATE))
+Safeguard("a row whose steps are gone stays", Change(f"{WINDOWS}._row", _emptied_deleted))(
+    _rolling("hidden_in_a_window_and_late", (10, HIDE), {}, *_LATE)
+)
 
 
 @Safeguard(
@@ -261,8 +248,7 @@ def _there_and_back_left_out(original: Any, *arguments: Any) -> Any:
 
 _ONE_BATCH_LATE: Final = ((Rig.project, 0), (Rig.project, 1, 2), (Rig.project, 1))
 Safeguard(
-    "steps that change and change back still make a shift",
-    Change("domain.rolling:shifts", _there_and_back_left_out),
+    "steps that change and change back still make a shift", Change("domain.rolling:shifts", _there_and_back_left_out)
 )(_rolling("steps_there_and_back", (10, 2, -2), {"a": 10}, *_ONE_BATCH_LATE))
 
 # ---- logs and folds
@@ -327,8 +313,7 @@ def _with_updates(change: Callable[[dict[str, Any]], dict[str, Any] | None]) -> 
 
 
 Safeguard(
-    "a log is cut only if it still begins where the fold read it",
-    Change(f"{FOLD}.cut", _with_updates(_unconditional)),
+    "a log is cut only if it still begins where the fold read it", Change(f"{FOLD}.cut", _with_updates(_unconditional))
 )
 Safeguard(
     "a fold also updates nodes whose changes cancel out",
@@ -370,10 +355,7 @@ def rolling_shards_of_another_definition(pipeline: Rig) -> None:
     assert len(pipeline.scores(pipeline.functions(ROLLING_POINTS), WINDOW)) == 20
 
 
-@Safeguard(
-    "log 0 names a log before it is used",
-    Change(f"{WINDOWS}._change_log", _with_updates(always(None))),
-)
+@Safeguard("log 0 names a log before it is used", Change(f"{WINDOWS}._change_log", _with_updates(always(None))))
 def counted_in_another_log(pipeline: Rig) -> None:
     """A projector meets other projectors at log 0, and goes on with log 1."""
     chance = SimpleNamespace(random=lambda: 0.9)

@@ -163,8 +163,7 @@ def _deletes_removed(original: Any, self: Any, change: Any) -> Any:
 
 
 Safeguard(
-    "the item of a removed member keeps its version",
-    Change("aws.dynamodb.scores:Scores._rewrite", _deletes_removed),
+    "the item of a removed member keeps its version", Change("aws.dynamodb.scores:Scores._rewrite", _deletes_removed)
 )
 Safeguard(
     "the first version of an item is the clock time",
