@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks import __main__ as bench
 from benchmarks.harness.results_file import REPOSITORY, Output
-from benchmarks.measure import hot_key, lanes, reads, tabs
+from benchmarks.measure import lanes, reads, tabs
 from benchmarks.measure.speed import speed
 from benchmarks.models import assumed
 from benchmarks.models.cost import cost_page, league, provisioned, spending
@@ -145,13 +145,6 @@ def test_other_ways_to_rank_name_the_commit_of_their_code_and_ours_is_exact() ->
     assert [share for (method, _), share in wrong.items() if method == "Standings"] == [0] * 4
     assert wrong["fixed tiers, the rule as published", "uniform"] > 0.9
     assert OTHERS["staleness"]["error_most"]["Standings"] == 0
-
-
-def test_the_hottest_key_takes_more_events_with_more_shards() -> None:
-    events = {(row["batch"], row["shards"]): row["events_per_second"] for row in RESULTS["hot_key"]["ceilings"]}
-
-    for shards in hot_key.SHARDS:
-        assert events[100, shards] >= 0.85 * shards * events[100, 1]
 
 
 def test_the_code_is_small_and_commands_start_soon() -> None:

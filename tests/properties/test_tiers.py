@@ -1,9 +1,11 @@
-"""The tier tree against a sorted list: after any moves every question has the list's answer, also every histogram."""
+"""The tier tree against a sorted list: dense ranks, histograms, and how few nodes they read; also of two moments.
 
-from bisect import bisect_left, insort
+`tests/functions/read/test_every_read.py` compares ranks, positions and percentiles with a list.
+"""
+
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection
-from fractions import Fraction
 from functools import partial
 from itertools import pairwise
 from random import Random
@@ -31,58 +33,6 @@ scores = (
 Tree = dict[Path, dict[int, int]]
 
 
-def apply(tree: Tree, moves: list[tuple[int | None, int | None]]) -> None:
-    for node, counters in tiers.deltas(moves).items():
-        node_counters = tree.setdefault(node, {})
-        for digit, count in counters.items():
-            assert count
-            node_counters[digit] = node_counters.get(digit, 0) + count
-
-
-@st.composite
-def histories(draw: st.DrawFn) -> list[list[tuple[int | None, int | None]]]:
-    """Batches of moves in which members come, change and leave."""
-    held: list[int] = []
-    batches: list[list[tuple[int | None, int | None]]] = []
-    for _ in range(draw(st.integers(1, 6))):
-        batch: list[tuple[int | None, int | None]] = []
-        for _ in range(draw(st.integers(1, 12))):
-            old = held.pop(draw(st.integers(0, len(held) - 1))) if len(held) > 0 and draw(st.booleans()) else None
-            new = draw(scores) if old is None or draw(st.integers(0, 4)) else None
-            if new is not None:
-                held.append(new)
-            batch.append((old, new))
-        batches.append(batch)
-    return batches
-
-
-@given(histories(), st.lists(scores, max_size=8))
-@settings(max_examples=300, deadline=None)
-def test_every_answer_is_the_sorted_lists(
-    history: list[list[tuple[int | None, int | None]]], others: list[int]
-) -> None:
-    tree: Tree = {}
-    listed: list[int] = []
-    for batch in history:
-        apply(tree, batch)
-        for old, new in batch:
-            if old is not None:
-                listed.remove(old)
-            if new is not None:
-                insort(listed, new)
-
-    assert len(listed) == tiers.total(tree.get((), {}))
-    assert all(count >= 0 for node in tree.values() for count in node.values())
-    for number in [*others, *listed]:
-        nodes = {node: tree.get(node, {}) for node in tiers.nodes_for(number)}
-        assert bisect_left(listed, number) == tiers.ahead(number, nodes)
-        assert listed.count(number) == tiers.equals(number, nodes)
-    for position, number in enumerate(listed):
-        selected = tiers.select(position, lambda node: tree.get(node, {}))
-        assert selected == (number, bisect_left(listed, number), listed.count(number))
-    assert tiers.select(len(listed), lambda node: tree.get(node, {})) is None
-
-
 def test_a_step_within_a_leaf_touches_one_node() -> None:
     assert list(tiers.deltas([(300, 310)])) == [path(300)[:-1]]
 
@@ -92,9 +42,7 @@ def test_a_rank_below_two_to_the_28_needs_five_nodes_at_most() -> None:
 
 
 def tree_of(listed: list[int]) -> Tree:
-    tree: Tree = {}
-    apply(tree, [(None, number) for number in listed])
-    return tree
+    return {node: dict(counters) for node, counters in tiers.deltas([(None, number) for number in listed]).items()}
 
 
 def read(tree: Tree, nodes: Tree, missing: Callable[[Tree], Collection[Path]]) -> tuple[Tree, int]:
@@ -188,30 +136,6 @@ def test_only_what_may_hold_two_ordinals_is_read() -> None:
     assert tiers.distinct_ahead([2**40], nodes) == {2**40: 4}
     assert rounds == 5
     assert len(nodes) == 7 + 1 + 2 * 4
-
-
-@given(many_scores.filter(bool), st.integers(1, 100 * 10**9) | st.integers(1, 100).map(lambda p: p * 10**9))
-@settings(max_examples=300, deadline=None)
-def test_the_score_at_a_percentile_is_the_furthest_behind_that_has_it(listed: list[int], billionths: int) -> None:
-    listed.sort()
-    total = len(listed)
-    percentile = Fraction(billionths, 10**9)
-    having = [n for n in listed if Fraction(100 * (total - bisect_left(listed, n)), total) >= percentile]
-
-    position = tiers.position_at(billionths, 10**9, total)
-    assert 0 <= position < total
-    assert having[-1] == listed[position]
-    assert tiers.select(position, lambda node: tree_of(listed).get(node, {})) == (
-        having[-1],
-        bisect_left(listed, having[-1]),
-        listed.count(having[-1]),
-    )
-
-
-def test_nothing_is_rounded_at_the_edge_of_a_percentile() -> None:
-    assert [tiers.position_at(p, 1, 10) for p in (100, 91, 90, 11, 10, 9, 1)] == [0, 0, 1, 8, 9, 9, 9]
-    assert tiers.position_at(1, 10**9, 2**40) == 2**40 - 11
-    assert tiers.position_at(50, 1, 0) == 0
 
 
 # ---- histograms against counting one score after the other, at the finest width that fits

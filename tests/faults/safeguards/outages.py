@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import cycle
 from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import ClientError
@@ -71,11 +72,11 @@ def send_all(pipeline: Rig, stack: Stack, members: list[str]) -> None:
 
 def break_down(pipeline: Rig, table: str) -> None:
     """Let every call fail that writes a table or many items, until the hooks are cleared."""
-    number = iter(range(10**9))
+    codes = cycle(CODES)
 
     def fail(operation: str, request: dict[str, Any]) -> None:
         if table in json.dumps(request, default=repr):
-            raise ClientError({"Error": {"Code": CODES[next(number) % 3], "Message": "an outage"}}, operation)
+            raise ClientError({"Error": {"Code": next(codes), "Message": "an outage"}}, operation)
 
     pipeline.engine.before.append(fail)
 
