@@ -214,14 +214,6 @@ class Machine(RuleBasedStateMachine):
             ]
         )
 
-    @rule(data=st.data())
-    def use_an_id_twice(self, data: st.DataObject) -> None:
-        """Post another event with the id of an accepted one: it is refused."""
-        known = [sent for sent, first in self.accepted.values() if self.now - first < REMEMBERED]
-        if known:
-            sent = data.draw(st.sampled_from(known), label="whose id")
-            self.deliver([Sent(sent.id, self.now, draw_updates(data, self.boards, self.members))])
-
     @rule(data=st.data(), hidden=st.sampled_from([None, True, True, False]))
     def hide_or_register(self, data: st.DataObject, hidden: bool | None) -> None:
         board = data.draw(st.sampled_from(sorted(self.boards)), label="board")
@@ -365,9 +357,7 @@ class Machine(RuleBasedStateMachine):
             )
             refuses = refuses or not self._allows(sent)
             if sent.id in self.accepted:
-                if self.accepted[sent.id][0] != sent:
-                    must.add(sent.id)
-                elif refuses:
+                if refuses:
                     # It counted, and its member was removed since. Recognized or refused, it does not count again.
                     may.add(sent.id)
             elif refuses:

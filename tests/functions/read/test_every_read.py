@@ -28,7 +28,7 @@ def live(stack: Stack, model: BoardModel, name: str, board: Board, rng: random.R
     for number in range(120):
         member, metric = f"m{number % 35:02}", rng.choice(sorted(board.metrics))
         amount, note = rng.choice(units), rng.choice((None, 1, 2)) if board.metrics[metric].notes else None
-        at = NOW - timedelta(days=rng.choice(DAYS_AGO), minutes=rng.randrange(90))
+        at = NOW - timedelta(days=rng.choice(DAYS_AGO), minutes=rng.randrange(4))
         events.append(Sent(f"e{number}", at, ((name, member, ((metric, amount),), note),)).body({name: board}))
         if model.registered:
             stack.put(f"/boards/{name}/member", id=member)
