@@ -1,12 +1,15 @@
-"""The functions write the items and make the requests that docs/architecture.md shows."""
+"""The functions write the items and make the requests that docs/architecture.md shows, in few files (decision 24)."""
 
 import json
 import re
+import sys
+import threading
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import FrameType
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
@@ -15,12 +18,13 @@ import pytest
 from standings.aws.dynamodb.rolling import fold_log, one_after_another
 from standings.domain.boards_toml import parse_boards
 from standings.domain.rolling import rolling_windows
-from tests.support.aws.stack import ManualClock, Stack, apply, running
+from tests.support.aws.stack import ManualClock, Stack, apply, deliver, project, running
 from tests.support.builders.checks import rows
 from tests.support.dynamodb.requests import Requests
 from tests.support.faults import faulty_client
 
-TEXT: Final = (Path(__file__).parents[2] / "docs" / "architecture.md").read_text(encoding="utf-8")
+PROJECT: Final = Path(__file__).parents[2]
+TEXT: Final = (PROJECT / "docs" / "architecture.md").read_text(encoding="utf-8")
 NOW: Final = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 EVENTS: Final = [
     {"id": "0197f2c4", "board": "berlin-2026", "member": "u123", "at": NOW.isoformat(), "metrics": {"points": 300}},
@@ -126,3 +130,38 @@ def _requests(stack: Stack, requests: Requests, caption: str) -> int:
         named = re.findall(r"(?:(\d+) × )?`([^`]+)`", listed)
         assert made == Counter(request for count, request in named for _ in range(int(count or 1))), address
     return len(shown)
+
+
+def files_of(do: Callable[[], object]) -> int:
+    """How many files of the layer and the functions have a function that ran in a call."""
+    seen: set[str] = set()
+
+    def note(frame: FrameType, kind: str, _: Any) -> None:
+        path = frame.f_code.co_filename
+        if kind == "call" and path.startswith((f"{PROJECT}/layers/", f"{PROJECT}/functions/")):
+            seen.add(path)
+
+    threading.setprofile(note)
+    sys.setprofile(note)
+    try:
+        do()
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+    return len(seen)
+
+
+@pytest.mark.parametrize(
+    ("boards", "window", "of_event", "of_record", "of_read"),
+    [(BOARDS, "all", 12, 16, 13), (ROLLING.replace('["last', '["all", "last'), "last-7-days", 12, 21, 17)],
+)
+def test_one_thing_is_followed_through_few_files(
+    engine: Any, clock: ManualClock, boards: str, window: str, of_event: int, of_record: int, of_read: int
+) -> None:
+    path = f"/boards/berlin-2026/points/{window}"
+    with running(engine, clock, boards) as stack:
+        assert files_of(lambda: deliver(stack, EVENTS[:1])) <= of_event
+        assert files_of(lambda: project(stack)) <= of_record
+        assert files_of(lambda: stack.get(f"{path}/rank", member="u123")) <= of_read
+        assert files_of(lambda: stack.get(path)) <= of_read
+        assert stack.get(path)[1]["total"] == 1

@@ -1,5 +1,5 @@
 """What AWS documents: requests, batches, what Lambda gives up, cancelled transactions. The emulators of the tests send
-the same, and the functions take it."""
+the same, and the functions take it. So they take the samples in `events/`."""
 
 import re
 from collections.abc import Iterator
@@ -15,6 +15,7 @@ from botocore.session import get_session
 
 from standings.aws.dynamodb.tables import Cancellation, transact
 from standings.stores import CancelReason, StoreUnavailableError
+from tests.e2e.test_lambda_runtime import EVENTS, invoke_all
 from tests.support.aws.documented import FOLDER, documented, page, shape
 from tests.support.aws.fakes import delivered
 from tests.support.aws.stack import ManualClock, Stack, http_event, project, running
@@ -42,6 +43,21 @@ def test_each_file_names_the_page_that_shows_it() -> None:
     names = [path.stem for path in FOLDER.glob("*.json")]
     assert len(names) == 6
     assert all(page(name).startswith(("AWS ", "Amazon ")) and "//" not in page(name) for name in names)
+
+
+def test_each_sample_does_what_its_name_says(stack: Stack) -> None:
+    """`sam local invoke` sends them."""
+
+    def catch_up() -> None:
+        stack.writer({"Records": stack.activity.records()}, Context())
+        project(stack)
+
+    def run(function: str, sample: str) -> dict[str, Any]:
+        event = orjson.loads((EVENTS / f"{sample}.json").read_bytes())
+        answer: dict[str, Any] = getattr(stack, function.removesuffix("Function").lower())(event, Context(seconds=900))
+        return answer
+
+    invoke_all(catch_up, run)
 
 
 @pytest.mark.parametrize("name", ["http-iam", "http-jwt"])

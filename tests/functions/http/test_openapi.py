@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterator
-from datetime import timedelta
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
@@ -11,43 +10,22 @@ import orjson
 import pytest
 import schemathesis
 
-from tests.support.aws.stack import Stack, apply, http_event
-from tests.support.builders.querying import DAY, MEMBER, NOW, deployed
+from tests.support.aws.stack import Stack, http_event
+from tests.support.builders.querying import DAY, MEMBER, deployed, post
 from tests.support.documents.openapi import DESCRIPTION, OPERATIONS, assert_valid, described, resolved
 
 BOARDS = """
 [boards."*"]
-metrics.points = { aggregate = "sum", windows = ["all", "day", "hour", "last-7-days"] }
-metrics.runs = { aggregate = "sum" }
-[boards."golf-*"]
-timezone = "Europe/Berlin"
-metrics.strokes = { aggregate = "sum", order = "ascending", precision = 2, windows = ["all", "day"] }
+metrics.points = { aggregate = "sum", windows = ["all", "day"] }
 [boards."cup"]
-metrics.best = { aggregate = "max", notes = true, least = 0, most = 9.5, precision = 1, windows = ["all", "day"] }
+metrics.best = { aggregate = "max", notes = true, windows = ["all"] }
 """
-CUP, CUP_MEMBER, GOLF = "/boards/cup/best/all", "/boards/cup/member", "/boards/golf-1/strokes"
-MEMBERS = ["a", "b", "images/1.jpg", "用户", "a,b"]
-
-
-def events() -> Iterator[dict[str, Any]]:
-    for number, member in enumerate(MEMBERS):
-        amounts: dict[str, dict[str, float]] = {
-            "b": {"points": number % 3 - 1, "runs": 1},
-            "golf-1": {"strokes": number + 0.25},
-            "cup": {"best": 7.5},
-        }
-        for board, metrics in amounts.items():
-            for days_ago in (0, 1):
-                at = (NOW - timedelta(days=days_ago)).isoformat()
-                note = {"note": {"video": "v1"}} if board == "cup" and member == "a" else {}
-                event_id = f"{board}-{member}-{days_ago}"
-                yield {"id": event_id, "board": board, "member": member, "at": at, "metrics": metrics, **note}
 
 
 @pytest.fixture(scope="module")
 def stack() -> Iterator[Stack]:
     with deployed(BOARDS) as stack:
-        apply(stack, list(events()))
+        post(stack, {"a": 1})
         yield stack
 
 
@@ -96,83 +74,39 @@ def test_it_is_served_as_it_is(stack: Stack) -> None:
 
 EVENT: Final = {"id": "1", "board": "b", "member": "a", "metrics": {"points": 1}}
 NOTED: Final = {"id": "9", "board": "cup", "member": "a", "metrics": {"best": 9.5}, "note": {"seed": 7}}
-READS: Final[list[tuple[str, str, dict[str, Any]]]] = [
-    ("listBoards", "/boards", {"prefix": "golf-", "limit": 1}),
-    ("getBoard", "/boards/golf-nobody", {}),
-    ("getBoard", "/boards/cup", {}),
-    ("listRanking", DAY, {}),
-    ("listRanking", f"{GOLF}/day", {"period": "2026-11-20", "limit": 2}),
-    ("listRanking", "/boards/nobody/points/all", {}),
-    ("listRanking", "/boards/b/points/hour", {"period": "2026-11-21T10", "method": "ordinal"}),
-    ("listRanking", DAY, {"method": "dense", "rank": 2, "limit": 3}),
-    ("listRanking", DAY, {"rank": 1000}),
-    ("listRanking", DAY, {"around": "a,b", "radius": 1}),
-    ("listRanking", DAY, {"score": 2, "limit": 1}),
-    ("listRanking", DAY, {"rank": -1, "limit": 1}),
-    ("listRanking", DAY, {"me": "用户", "rank": 3, "method": "dense"}),
-    ("listRanking", DAY, {"me": "nobody", "profiles": "true"}),
-    ("listRanking", CUP, {"notes": "true", "me": "b", "profiles": "true"}),
-    ("listRanking", CUP, {"notes": "false", "around": "b"}),
-    ("getRank", f"{DAY}/rank", {"member": "a", "previous": "true", "period": "2026-11-21", "method": "dense"}),
-    ("getRank", f"{DAY}/rank", {"member": "images/1.jpg", "previous": "false", "profiles": "true"}),
-    ("getRank", f"{GOLF}/all/rank", {"score": "1.25"}),
-    ("getRank", f"{CUP}/rank", {"member": "a", "notes": "true"}),
-    ("getHistory", f"{DAY}/history", {"member": "a", "periods": 2, "period": "2026-11-20", "method": "dense"}),
-    ("getHistory", "/boards/b/points/last-7-days/history", {"member": "a,b"}),
-    ("getHistory", f"{GOLF}/all/history", {"member": "a"}),
-    ("getPercentile", f"{DAY}/percentile", {"p": "0.5", "period": "2026-11-20", "method": "dense"}),
-    ("getPercentile", "/boards/nobody/points/all/percentile", {"p": 100}),
-    ("getDistribution", f"{DAY}/distribution", {"buckets": 2, "period": "2026-11-20", "method": "dense"}),
-    ("getDistribution", "/boards/nobody/points/all/distribution", {}),
-    ("getMember", MEMBER, {"id": "用户"}),
-    ("getMember", MEMBER, {"id": "a,b", "ranks": "true", "method": "ordinal", "profiles": "true"}),
-    ("getMember", CUP_MEMBER, {"id": "a", "notes": "true"}),
-    ("getMember", CUP_MEMBER, {"id": "b", "notes": "true", "ranks": "true"}),
-    ("getProfile", "/members", {"id": "b"}),
-    ("getProfile", "/members", {"name": "ad", "board": "b", "limit": 1}),
-    ("getDescription", "/openapi.json", {}),
-    ("getEvent", "/events", {"id": "cup-a-0"}),
-]
-WITH_BODIES: Final[list[tuple[str, str, dict[str, Any], Any]]] = [
+CALLS: Final[list[tuple[str, str, dict[str, Any], Any]]] = [
     ("putProfile", "/members", {"id": "b"}, {"name": "Ada", "picture": "https://a.example/1", "data": {"x": [1.5]}}),
-    ("rankGroup", f"{DAY}/ranks", {"profiles": "true"}, {"members": ["a", "nobody", "b"]}),
-    (
-        "rankGroup",
-        f"{DAY}/ranks",
-        {"previous": "true", "period": "2026-11-21", "method": "ordinal"},
-        {"members": ["b"]},
-    ),
-    ("rankGroup", f"{CUP}/ranks", {"notes": "true"}, {"members": ["b", "nobody", "a"]}),
     ("putMember", MEMBER, {"id": "new"}, None),
     ("putMember", MEMBER, {"id": "new"}, {"hidden": True}),
-    ("getMember", MEMBER, {"id": "new", "ranks": "true"}, None),
+    (
+        "getMember",
+        MEMBER,
+        {"id": "new", "ranks": "true", "method": "dense", "profiles": "true", "notes": "false"},
+        None,
+    ),
     ("deleteMember", MEMBER, {"id": "new"}, None),
     ("postEvents", "/events", {}, NOTED),
     ("postEvents", "/events", {}, [{**EVENT, "board": ["b", "c"]}, {}, 7]),
+    ("deleteProfile", "/members", {"id": "b"}, None),
 ]
-LAST: Final[list[tuple[str, str, dict[str, Any], Any]]] = [("deleteProfile", "/members", {"id": "b"}, None)]
+"""What changes something. The client's tests compare its reads with the description."""
 SUCCESS: Final = {"postEvents": 202, "deleteMember": 204, "deleteProfile": 204}
 
 
 def test_what_is_described_is_accepted_and_answered_as_described(stack: Stack) -> None:
-    tried: dict[str, set[str]] = {name: set() for name in OPERATIONS}
-    reads = [*READS]
-    for name, path in (("listRanking", DAY), ("listBoards", "/boards")):
-        cursor = call(stack, "GET", path, {"limit": 1})[2]["next"]
-        reads.append((name, path, {"limit": 1, "cursor": cursor}))
-    for name, path, arguments, body in [*WITH_BODIES, *((*read, None) for read in reads), *LAST]:
+    for name, path, arguments, body in CALLS:
         operation = OPERATIONS[name]
-        tried[name] |= arguments.keys()
         status, kind, answer = call(stack, operation.method, path, arguments, body)
         what = f"{operation.method} {path} {arguments}: {answer}"
 
+        assert arguments.keys() == operation.arguments.keys()
         assert status == SUCCESS.get(name, 200), what
         response = operation.definition["responses"][str(status)]
         if "content" in response:
             assert_valid(response["content"][kind]["schema"], answer, what)
         else:
             assert answer is None, what
-    assert tried == {name: set(operation.arguments) for name, operation in OPERATIONS.items()}
+    assert {name for name, *_ in CALLS} >= {name for name in OPERATIONS if not name.startswith(("get", "list", "rank"))}
 
 
 NEEDED: Final[dict[str, dict[str, Any]]] = {
