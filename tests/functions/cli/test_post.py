@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.exceptions import ClientError
 
-from standings.aws.sqs import size
 from standings_cli.post import outbox
 from standings_cli.terminal import DIFFERS, INTERRUPTED, OK, UNREACHABLE, WRONG
 from tests.support.aws.fakes import check_batch
@@ -137,17 +136,6 @@ def test_standard_input(run: Run, queue: Queue, monkeypatch: pytest.MonkeyPatch)
     assert len(first) == 2
     assert given("--source x") == first
     assert list(Path().iterdir()) == []
-
-
-def test_batches_stay_within_what_a_queue_takes(run: Run, queue: Queue) -> None:
-    updates = [{"board": f"{'b' * 100}{n}", "member": "用" * 80, "metrics": {"points": 1}} for n in range(20)]
-    line = json.dumps({"updates": updates}, ensure_ascii=False)
-    padded = line[:-1] + " " * (300_000 - len(line.encode())) + "}"
-    Path("rows.jsonl").write_text("\n".join([padded] * 7), encoding="utf-8")
-    assert run("post --jsonl rows.jsonl").status == OK
-    assert queue.requests == 3
-    assert len({json.loads(entry["MessageBody"])["id"] for entry in queue.entries}) == 7
-    assert size(queue.entries[0]["MessageBody"], {}) > 300_000
 
 
 def test_what_the_queue_never_takes_is_named_and_passed(run: Run, queue: Queue) -> None:

@@ -1,6 +1,7 @@
 """What people type and see, in `sessions/*.txt`: members, posted files, tasks and mistakes, over the real functions.
 
-Beside them, what needs more than a session: `member erase` and `profiles load` where something goes wrong.
+Beside them, what needs more than a session: `member erase` and `profiles load` where something goes wrong, and two runs
+at once.
 """
 
 import gzip
@@ -16,7 +17,8 @@ from standings.client.errors import ApiError
 from standings.maintain import erase as erasing
 from standings.maintain.rebuild import RewriteMembers
 from standings_cli.commands import profiles
-from standings_cli.terminal import DIFFERS, OK, UNREACHABLE
+from standings_cli.files import Record
+from standings_cli.terminal import DIFFERS, OK, UNREACHABLE, WRONG
 from tests.support.aws.stack import Stack
 from tests.support.builders.querying import post
 from tests.support.cli.command_line import Run
@@ -96,12 +98,13 @@ def test_profiles_of_json_lines_are_written_in_order_each_by_itself(stack: Stack
     rows: list[dict[str, object]] = [{"member": "u1", "name": "Ada", "country": "DE"}, {"member": "u2", "name": "Bo"}]
     rows += [{"member": "u1", "country": None}, {"member": "u1", "name": 7}, {"member": "u1", "data": {"n": 1}}]
     path = tmp_path / "people.jsonl.gz"
-    path.write_bytes(gzip.compress("\n\n".join(map(json.dumps, rows)).encode()))
+    path.write_bytes(gzip.compress("\n\n".join([*map(json.dumps, rows), "[" * 100_000]).encode()))
     ran = run("profiles load --json", str(path))
 
     assert ran.status == DIFFERS
-    assert json.loads(ran.out) == {"source": str(path), "written": 4, "wrong": 1}
+    assert json.loads(ran.out) == {"source": str(path), "written": 4, "wrong": 2}
     assert f"{path}:7: name: expected text or null, got a number" in ran.err
+    assert f"{path}:11: expected JSON: " in ran.err
     assert profile(stack, "u1") == {"name": "Ada", "data": {"n": 1}}
 
 
@@ -126,7 +129,29 @@ def test_a_load_of_profiles_goes_on_where_it_ended(
     assert [asked.count(f"u{n}") for n in range(2)] == [1, 1]
     assert [profile(stack, f"u{n}") for n in range(6)] == [{"name": f"Name {n}"} for n in range(6)]
 
-    path.write_text(path.read_text(encoding="utf-8") + "u6,Name 6\n", encoding="utf-8")
     asked.clear()
-    assert run("profiles load", str(path)).status == OK
-    assert asked == ["u6"]
+    # A line that may be half-written waits.
+    for more, status in (("u6,Name 6\nu7,Na", DIFFERS), ("me 7\n", OK)):
+        with path.open("a", encoding="utf-8") as file:
+            file.write(more)
+        assert run("profiles load", str(path)).status == status
+    assert asked == ["u6", "u7"]
+    assert profile(stack, "u7") == {"name": "Name 7"}
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ("profiles load p.csv", "loaded"),
+        ("post --csv p.csv --board b points=1", "posted"),
+        ("export b --metric points --window all --output p.csv", "exporting"),
+    ],
+)
+def test_one_run_at_a_time(run: Run, command: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("p.csv").write_text("member\nu1\n")
+    with Record(Path(f"p.csv.{name}"), "rows", "").locked():
+        busy = f"standings: p.csv.{name}: another run is at work on it: wait until it ends\n"
+        assert run(command) == (WRONG, "", busy)
+    with Record(Path(f"p.csv.{name}"), "rows", "").locked():
+        pass

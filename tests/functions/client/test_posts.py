@@ -166,15 +166,6 @@ def test_a_batch_sends_ten_at_a_time_in_order(stack: Stack, connected: Connect) 
     assert len(counted(stack)) == 25
 
 
-def test_a_message_batch_has_at_most_a_mebibyte(stack: Stack, connected: Connect, without_definitions: None) -> None:
-    del without_definitions
-    queue = Failing(stack.activity)
-    with connected(sqs=queue, boards=None).batch() as batch:
-        for _ in range(5):
-            batch.post("b", "u", points=1, note={"x": "y" * 500_000})
-    assert queue.sizes == [2, 2, 1]
-
-
 def test_what_the_queue_does_not_take_yet_is_sent_again_with_the_same_id(stack: Stack, connected: Connect) -> None:
     failed = [("ThrottlingException", True), ("OverLimit", True), ("ServiceUnavailable", False)]
     lost = [error("ThrottlingException"), error("x", 429), error("x", 503), EndpointConnectionError(endpoint_url="x")]

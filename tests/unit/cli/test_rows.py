@@ -1,4 +1,4 @@
-"""Rows of CSV and JSON lines as events, and what a row's id and mark are made from.
+"""Rows of CSV and JSON lines as events, what a row's id and mark are made from, and which lines are a record of CSV.
 
 What other rows become is in `tests/functions/cli/sessions/rows.txt`.
 """
@@ -12,6 +12,7 @@ import pytest
 
 from standings.domain.boards_toml import parse_boards
 from standings.domain.events import parse_event
+from standings_cli.files import HalfLineError, Lines
 from standings_cli.post.post_file import Row, RowReader
 from standings_cli.stack.errors import InputError
 
@@ -128,3 +129,33 @@ def test_marks_know_what_was_read_and_how() -> None:
     assert (changed[0] == first, changed[1] == second) == (True, False)
     for options in ({"metrics": {"runs": "1"}}, {"source": "g"}, {"ignored": frozenset({"at"})}, {"at": AT_NOW}):
         assert marks("1,b,m,,1\n", **options) != [first]
+
+
+def records(text: str, *, may_grow: bool = True) -> list[Any]:
+    lines = Lines(iter(text.encode().splitlines(keepends=True)), "", may_grow=may_grow)
+    return [
+        (number, cells if isinstance(cells, list) else "half" if isinstance(cells, HalfLineError) else "wrong")
+        for number, cells in lines.records()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('a,b\n1,"2\n3"\n4,5\n', [(1, ["a", "b"]), (2, ["1", "2\n3"]), (4, ["4", "5"])]),
+        # A quote that is never closed, or closed by a later one, costs its own line alone.
+        ('a,b\n1,"2\n3,4\n5,6\n', [(1, ["a", "b"]), (2, "wrong"), (3, ["3", "4"]), (4, ["5", "6"])]),
+        ('a,b\n1,"2\n3,4\n5,"6"\n', [(1, ["a", "b"]), (2, "wrong"), (3, ["3", "4"]), (4, ["5", "6"])]),
+        ('a,b\n1,"2\n3,4\n5', [(1, ["a", "b"]), (2, "wrong"), (3, ["3", "4"]), (4, "half")]),
+        ('a,b\n1,"2\n3"', [(1, ["a", "b"]), (2, "half")]),
+        ('a,b\n1,"2', [(1, ["a", "b"]), (2, "half")]),
+        ("a,b\n1\n2,3,4\n5,6\n", [(1, ["a", "b"]), (2, ["1"]), (3, ["2", "3", "4"]), (4, ["5", "6"])]),
+        ("a,b", [(1, "half")]),
+    ],
+)
+def test_a_wrong_quote_swallows_no_other_row(text: str, expected: list[Any]) -> None:
+    assert records(text) == expected
+
+
+def test_what_cannot_grow_ends_without_a_line_end() -> None:
+    assert records("a,b\n1,2", may_grow=False) == [(1, ["a", "b"]), (2, ["1", "2"])]
