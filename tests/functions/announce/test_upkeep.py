@@ -103,18 +103,6 @@ def numbers(stack: Stack, window: str) -> list[int]:
     return [one["seq"] for one in stack.bus.events if one["window"] == window]
 
 
-def test_a_deletion_announces_the_empty_top_and_the_numbers_go_on(stack: Stack) -> None:
-    delete(stack)
-    assert leaders(stack, "all") == leaders(stack, "day") == []
-    assert stored_members(stack) == []
-
-    stack.clock.milliseconds += 2_000
-    apply(stack, [event("eve", 5)])
-    announce(stack)
-    assert leaders(stack, "all") == ["eve"]
-    assert numbers(stack, "all") == list(range(1, len(numbers(stack, "all")) + 1))
-
-
 def test_a_deleted_board_is_announced_empty_however_late(stack: Stack) -> None:
     """EventBridge takes nothing until the deletion is over, and one number was already written down."""
     apply(stack, [event("dan", 9)])
