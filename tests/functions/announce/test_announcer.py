@@ -17,6 +17,7 @@ from standings.aws.dynamodb.versioned_items import AnnouncedTops
 from standings.domain.boards import Ranking
 from standings.domain.boards_toml import parse_boards
 from standings.stores import AnnouncedTop, Standing
+from standings.wiring import building_blocks
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.stack import ManualClock, Stack, announce, apply, event, running, write
 from tests.support.awslambda.pollers import Context
@@ -127,6 +128,21 @@ def test_a_season_is_announced_by_name_until_nobody_names_it_any_more(stack: Sta
     gone["ranking"][3] += 1
     assert stack.announcer({"Records": [{**look, "body": orjson.dumps(gone)}]}, Context()) == {"batchItemFailures": []}
     assert len(stack.bus.events) == 1
+
+
+def test_the_batch_comes_again_if_the_announcer_cannot_be_told(stack: Stack, engine: Any) -> None:
+    stack.looks.refuses = True
+    write(stack, events(stack, ann=1))
+    (shard,) = engine.stream("Scores")
+    records = [orjson.loads(orjson.dumps(record)) for record in shard]
+    seconds = building_blocks.REPORTING_RESERVE + 1
+    answer = stack.projector({"Records": records}, Context(seconds=seconds))
+    assert answer == {"batchItemFailures": [{"itemIdentifier": records[0]["dynamodb"]["SequenceNumber"]}]}
+    assert stack.entries("/boards/b/points/all") != []
+
+    stack.looks.refuses = False
+    assert stack.projector({"Records": records}, Context()) == {"batchItemFailures": []}
+    assert len(of(announce(stack), "all")) == 1
 
 
 def test_a_look_comes_again_if_the_next_one_is_not_queued(stack: Stack) -> None:
