@@ -22,9 +22,10 @@ from standings.domain.events import Rule
 from standings.project.commits import Pruning
 from standings.runtime.environment import required
 from standings.runtime.logs import logger, metrics
-from standings.wiring import building_blocks, projector
+from standings.wiring import projector
 from tests.support.aws.stack import Stack, http_event, project
 from tests.support.awslambda.pollers import Context
+from tests.support.builders.maintenance import before, throttle
 from tests.support.faults.faulty_client import cancelled
 
 NOW: Final = int(datetime(2026, 11, 21, 10, 15, tzinfo=UTC).timestamp() * 1000)
@@ -57,32 +58,8 @@ def ranked(stack: Stack) -> set[str]:
     return {entry["member"] for entry in stack.entries(ALL)}
 
 
-def failing(stack: Stack, error: Callable[[str, dict[str, Any]], Exception], only: str = "") -> Any:
-    """Let calls of the database fail, those of one operation only if it is named."""
-
-    def fail(operation: str, request: dict[str, Any]) -> None:
-        if only in operation:
-            raise error(operation, request)
-
-    return mock.patch.object(stack.dynamodb, "before", [fail])
-
-
 def refusal(code: str) -> Callable[[str, Any], ClientError]:
     return lambda operation, _: ClientError({"Error": {"Code": code, "Message": "no"}}, operation)
-
-
-SHORT: Final = Context(seconds=building_blocks.REPORTING_RESERVE + 1)
-
-
-def test_what_could_not_be_written_is_reported_by_message(stack: Stack) -> None:
-    def busy(_: str, request: dict[str, Any]) -> Exception:
-        return cancelled(["TransactionConflict"] * len(request["TransactItems"]))
-
-    with failing(stack, busy, "TransactWriteItems"):
-        answer = stack.writer(messages(event("1"), "{"), SHORT)
-
-    assert answer == {"batchItemFailures": [{"itemIdentifier": "id-0"}]}
-    assert len(stack.dead_letters.messages) == 1
 
 
 def test_a_refused_message_that_cannot_be_put_aside_comes_again(stack: Stack) -> None:
@@ -121,19 +98,8 @@ def test_an_unreadable_record_is_parked_whole_and_is_no_bug(stack: Stack, log: "
     assert [(line["message"], "exception" in line) for line in log()] == [("record parked", False)] * 4
 
 
-def test_a_failed_batch_of_the_stream_names_where_to_begin_again(stack: Stack) -> None:
-    stack.writer(messages(event("1")), Context())
-    with failing(stack, refusal("InternalServerError"), "TransactWriteItems"):
-        answer = stack.projector({"Records": records(stack)}, SHORT)
-
-    member = next(record for record in records(stack) if record["dynamodb"]["Keys"]["sk"]["S"] == "m")
-    assert answer == {"batchItemFailures": [{"itemIdentifier": member["dynamodb"]["SequenceNumber"]}]}
-    project(stack)
-    assert ranked(stack) == {"m"}
-
-
 def test_a_store_that_does_not_answer_is_a_503_that_says_so(stack: Stack) -> None:
-    with failing(stack, refusal("ThrottlingException")):
+    with before(stack.dynamodb, throttle):
         refused = stack.query(http_event(ALL), None)
 
     assert (refused["statusCode"], refused["headers"]["Retry-After"]) == (503, "5")

@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
 from unittest import mock
@@ -34,19 +34,12 @@ TRAPS: Final = [
 PATIENCE: Final = 1_000  # Calls after which everything that waits must be done
 
 
-class _State:
-    """The items of Rankings at an instant."""
-
-    def __init__(self, items: list[dict[str, Any]]) -> None:
-        self._items = items
-
-    @cached_property
-    def engine(self) -> Any:
-        """An engine that has them. Many reads may see one state, and reads alone do."""
-        engine = engine_with_tables()
-        for item in self._items:
-            engine.put_item(TableName="Rankings", Item=item)
-        return engine
+def _state(items: list[dict[str, Any]]) -> Any:
+    """An engine that has the items of Rankings at an instant. Many reads may see one state, and reads alone do."""
+    engine = engine_with_tables()
+    for item in items:
+        engine.put_item(TableName="Rankings", Item=item)
+    return engine
 
 
 class Trouble:
@@ -59,7 +52,7 @@ class Trouble:
         self.engine, self.rng = engine, rng
         self.chance = 0.0
         self.beside: Callable[[], None] = lambda: None
-        self._states: list[_State] = []
+        self._states: list[Callable[[], Any]] = []
         self._is_beside = False
 
     def __getattr__(self, name: str) -> Any:
@@ -83,13 +76,13 @@ class Trouble:
         if not self.chance:
             return self.engine
         if "write" in name or "put" in name:
-            self._states = [*self._states, _State(rows(self.engine, "Rankings"))][-STATES:]
+            self._states = [*self._states, cache(partial(_state, rows(self.engine, "Rankings")))][-STATES:]
         if "get" in name and ("'ConsistentRead': True" in str(request) or "'Rankings'" not in str(request)):
             return self.engine
         if name not in READS or request.get("TableName", "Rankings") != "Rankings":
             return self.engine
-        state = self.rng.choice([*self._states, None])
-        return self.engine if state is None else state.engine
+        state: Callable[[], Any] = self.rng.choice([*self._states, lambda: self.engine])
+        return state()
 
     def _perhaps(self, name: str) -> None:
         if self._is_beside or self.rng.random() >= self.chance:

@@ -175,6 +175,22 @@ def test_on_a_moving_board_nobody_stands_twice_and_who_rests_stands_once(
     assert (f"{missing} member" in ran.err) == (missing > 0), seed
 
 
+def test_who_moves_down_between_two_pages_is_written_once(
+    run: Run, session: Session, stack: Stack, board: Board
+) -> None:
+    first = board.lines()[0][1]
+    requests = count()
+
+    def before() -> None:
+        if next(requests) == 2:
+            apply(stack, [event(first, -10_000)])
+
+    session.before = before
+    listed = [member for _, member, _ in read_csv(run("export b --window all").out)]
+    assert (listed[0], listed.count(first), len(listed)) == (first, 1, 49)
+    assert board.lines()[-1][1] == first
+
+
 def test_a_day_that_was_begun_goes_on_after_midnight(
     run: Run, session: Session, board: Board, clock: ManualClock, file: Path
 ) -> None:

@@ -193,7 +193,7 @@ def test_what_was_never_there_is_asked_for_ever_less_and_need_not_stay_away(
     expect(tab.page.locator("#rows tr[data-rank]" if query else "#boards-there li").first).to_be_visible()
 
 
-def test_what_was_there_stays_while_the_api_is_away(opened: Opener) -> None:
+def test_what_was_there_stays_while_the_api_is_away_and_nobody_hurries_it(opened: Opener) -> None:
     tab = opened("board=b", missing="503")
     before = tab.members()
     tab.instead[LIST] = {"status": 503, "json": {}}
@@ -202,6 +202,16 @@ def test_what_was_there_stays_while_the_api_is_away(opened: Opener) -> None:
     assert 4 <= len(tab.lists) <= 7
     expect(tab.page.locator("#note")).to_contain_text("These are the standings of ")
     assert tab.members() == before
+    tab.lists.clear()
+    for _ in range(30):
+        tab.page.mouse.wheel(0, 100)
+        tab.page.keyboard.press("Shift")
+        tab.pass_seconds(1)
+    assert len(tab.lists) <= 3
+    # A clock that is put back makes nothing live.
+    tab.page.evaluate("Date.now = () => 0")
+    tab.pass_seconds(10)
+    expect(tab.page.locator("#state")).to_have_attribute("data-is", "offline")
 
 
 def test_boards_that_cannot_be_read_just_now_are_asked_for_ever_less(open_page: Opener) -> None:
@@ -283,9 +293,6 @@ def test_a_bug_of_the_page_is_no_outage_and_the_console_hears_of_it(opened: Open
     expect(tab.page.locator("#note")).to_be_hidden()
 
 
-BUSY: dict[str, Any] = {"status": 503, "json": {}}
-
-
 def test_a_tour_comes_back_when_the_api_says(opened: Opener) -> None:
     tab = opened("kiosk&every=5&boards=b,b:points:day,b:points:week", missing="429")
     tab.instead["/boards/"] = {"status": 429, "headers": {"Retry-After": "30"}, "json": {}}
@@ -296,27 +303,6 @@ def test_a_tour_comes_back_when_the_api_says(opened: Opener) -> None:
     tab.instead.clear()
     tab.pass_seconds(30)
     expect(tab.page.locator("#state")).to_have_attribute("data-is", "live")
-
-
-def test_nobody_hurries_an_api_that_is_away(opened: Opener) -> None:
-    tab = opened("board=b", missing="503")
-    tab.instead[LIST] = BUSY
-    tab.pass_seconds(60)
-    tab.lists.clear()
-    for _ in range(30):
-        tab.page.mouse.wheel(0, 100)
-        tab.page.keyboard.press("Shift")
-        tab.pass_seconds(1)
-    assert len(tab.lists) <= 3
-
-
-def test_a_clock_that_is_put_back_makes_nothing_live(opened: Opener) -> None:
-    tab = opened("board=b", missing="503")
-    tab.instead[LIST] = BUSY
-    tab.pass_seconds(10)
-    tab.page.evaluate("Date.now = () => 0")
-    tab.pass_seconds(10)
-    expect(tab.page.locator("#state")).to_have_attribute("data-is", "offline")
 
 
 def test_a_picture_that_failed_is_asked_for_again_some_minutes_later(opened: Opener) -> None:
