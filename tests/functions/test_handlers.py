@@ -25,7 +25,7 @@ from standings.runtime.logs import logger, metrics
 from standings.wiring import projector
 from tests.support.aws.stack import Stack, http_event, project
 from tests.support.awslambda.pollers import Context
-from tests.support.builders.maintenance import before, throttle
+from tests.support.builders.maintenance import before, park, throttle, unprojected
 from tests.support.faults.faulty_client import cancelled
 
 NOW: Final = int(datetime(2026, 11, 21, 10, 15, tzinfo=UTC).timestamp() * 1000)
@@ -46,12 +46,6 @@ def event(event_id: str, member: str = "m", points: Any = 1, **other: Any) -> di
 
 def messages(*bodies: Any) -> dict[str, Any]:
     return {"Records": [message(number, body) for number, body in enumerate(bodies)]}
-
-
-def records(stack: Stack) -> list[Any]:
-    """What the stream has of the table of scores, as JSON."""
-    (shard,) = stack.dynamodb.stream("Scores")
-    return [orjson.loads(orjson.dumps(record)) for record in shard]
 
 
 def ranked(stack: Stack) -> set[str]:
@@ -83,7 +77,7 @@ def test_a_refused_message_that_cannot_be_put_aside_comes_again(stack: Stack) ->
 
 def test_an_unreadable_record_is_parked_whole_and_is_no_bug(stack: Stack, log: "Lines") -> None:
     stack.writer(messages(event("1"), event("2", "n")), Context())
-    found = records(stack)
+    found = unprojected(stack)
     bad = next(record for record in found if record["dynamodb"]["Keys"]["sk"]["S"] == "m")
     bad["dynamodb"]["NewImage"]["v"] = {"N": "not a number"}
 
@@ -198,9 +192,7 @@ def test_a_bug_of_the_projector_parks_the_record(stack: Stack, log: Lines, funct
 
 def test_a_bug_of_a_replay_leaves_the_record(stack: Stack, log: Lines) -> None:
     stack.writer(messages(*EVENTS), Context())
-    for number, record in enumerate(records(stack)):
-        body = orjson.dumps({"reason": "as a test says", "record": record})
-        stack.bucket.put_object("failures", f"parked/2026-11-21/{number}.json", body, "application/json")
+    park(stack, *unprojected(stack))
     with has_a_bug("standings.aws.dynamodb.scores.member_key"):
         answer = stack.maintenance({"parked": {"replay": {}}}, Context(seconds=900))
 
@@ -341,7 +333,7 @@ def test_a_batch_that_counted_nothing_tells_no_lag(stack: Stack, emitted: Emitte
 def test_the_projector_tells_moves_what_it_parked_and_the_lag(stack: Stack, emitted: Emitted) -> None:
     stack.writer({"Records": [message(0, event("1")), message(1, event("2", "n"))]}, Context())
     emitted()
-    found = records(stack)
+    found = unprojected(stack)
     bad = next(record for record in found if record["dynamodb"]["Keys"]["sk"]["S"] == "m")
     bad["dynamodb"]["NewImage"]["v"] = {"N": "not a number"}
     stack.clock.milliseconds += 700

@@ -21,8 +21,8 @@ from standings.wiring import building_blocks
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.stack import ManualClock, Stack, announce, apply, event, running, write
 from tests.support.awslambda.pollers import Context
-from tests.support.builders.maintenance import before, throttle
-from tests.support.dynamodb.engine import Engine
+from tests.support.builders.checks import rows
+from tests.support.builders.maintenance import before, throttle, unprojected
 from tests.support.dynamodb.tables import engine_with_tables
 
 BOARDS = """
@@ -130,11 +130,10 @@ def test_a_season_is_announced_by_name_until_nobody_names_it_any_more(stack: Sta
     assert len(stack.bus.events) == 1
 
 
-def test_the_batch_comes_again_if_the_announcer_cannot_be_told(stack: Stack, engine: Any) -> None:
+def test_the_batch_comes_again_if_the_announcer_cannot_be_told(stack: Stack) -> None:
     stack.looks.refuses = True
     write(stack, events(stack, ann=1))
-    (shard,) = engine.stream("Scores")
-    records = [orjson.loads(orjson.dumps(record)) for record in shard]
+    records = unprojected(stack)
     seconds = building_blocks.REPORTING_RESERVE + 1
     answer = stack.projector({"Records": records}, Context(seconds=seconds))
     assert answer == {"batchItemFailures": [{"itemIdentifier": records[0]["dynamodb"]["SequenceNumber"]}]}
@@ -164,8 +163,7 @@ def test_a_ranking_whose_members_stand_in_two_parts_of_a_batch_is_announced_afte
     monkeypatch.setattr("standings.project.projector.MAX_MOVES", 3)
     for board, member in (("b", "ann"), ("wide", "cem"), ("b", "ben")):
         write(stack, events(stack, board, **{member: 1}))
-    (shard,) = engine.stream("Scores")
-    records = [orjson.loads(orjson.dumps(record)) for record in shard]
+    records = unprojected(stack)
     told = []
     for refused in ("#ben", "nothing"):
         with before(engine, throttle, "TransactWriteItems", refused):
@@ -360,12 +358,8 @@ def cost(boards: str, environment: Mapping[str, str]) -> tuple[dict[str, Units],
         for member in ("m1", "m49"):
             apply(stack, [event(member, 500)])
         stack.get("/boards/b/points/all", limit=10)
-        return dict(meter.snapshot().operations), len(stack.looks.messages), [one["pk"]["S"] for one in _tops(engine)]
-
-
-def _tops(engine: Engine) -> list[dict[str, dict[str, str]]]:
-    items: list[dict[str, dict[str, str]]] = engine.scan(TableName="Rankings")["Items"]
-    return [item for item in items if item["pk"]["S"].endswith("/top")]
+        tops = [row["pk"]["S"] for row in rows(engine, "Rankings") if row["pk"]["S"].endswith("/top")]
+        return dict(meter.snapshot().operations), len(stack.looks.messages), tops
 
 
 def test_announcements_cost_no_units(monkeypatch: pytest.MonkeyPatch) -> None:
