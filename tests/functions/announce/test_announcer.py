@@ -297,17 +297,8 @@ def test_a_top_of_the_longest_ids_is_announced_within_the_limits(stack: Stack, c
     """The simulated DynamoDB and EventBridge refuse what the real ones would: 400 KB and 256 KiB."""
     count = 253 // len(character.encode())
     ids = [f"{character * count}{number:03}" for number in range(200)]
-    at = datetime.fromtimestamp(stack.clock() / 1000, UTC).isoformat()
     for first in (0, 100):
-        one_hundred = range(first, first + 100)
-        for half in (one_hundred[:50], one_hundred[50:]):
-            apply(
-                stack,
-                [
-                    {"id": str(n), "board": "wide", "member": ids[n], "at": at, "metrics": {"points": n + 1}}
-                    for n in half
-                ],
-            )
+        apply(stack, [{**event(ids[n], n + 1), "id": str(n), "board": "wide"} for n in range(first, first + 100)])
         (announced,) = announce(stack)
         expected = {
             "top": [{"rank": 1 + n, "member": ids[first + 99 - n], "score": first + 100 - n} for n in range(100)],

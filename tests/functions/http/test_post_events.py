@@ -114,8 +114,9 @@ def test_amounts_and_characters_reach_the_queue_as_they_were_written(stack: Stac
 def test_batches_are_no_larger_than_the_queue_takes_them(stack: Stack) -> None:
     large = raw(1, f'"metrics":{{"points":1}}{" " * 400_000}')
 
-    assert set(statuses(results(stack, "[" + ",".join([large] * 5 + [raw(2)] * 20) + "]"))) == {"queued"}
-    assert len(stack.activity.messages) == 25
+    with mock.patch.object(stack.activity, "send_message_batch", wraps=stack.activity.send_message_batch) as sends:
+        assert set(statuses(results(stack, "[" + ",".join([large] * 5 + [raw(2)] * 20) + "]"))) == {"queued"}
+    assert [len(call.kwargs["Entries"]) for call in sends.call_args_list] == [2, 2, 10, 10, 1]
 
 
 def test_what_the_queue_refuses_is_never_called_queued(stack: Stack) -> None:
