@@ -37,6 +37,7 @@ class Aws:
 
     def __init__(self) -> None:
         self.says: Any = tomllib.loads(HEALTHY.read_text(encoding="utf-8"))
+        self.asked: set[str] = set()
         self.maintenance = Maintenance(self.client("lambda"), "maintenance")
 
     @property
@@ -49,16 +50,15 @@ class Aws:
             raise status
         return int(status)
 
-    def client(self, _: str) -> Any:
+    def client(self, service: str) -> Any:
         """All services in one."""
         says = self.says
         resources = [{"LogicalResourceId": name, "PhysicalResourceId": own} for name, own in says["resources"].items()]
-        pages = {
-            "list_stack_resources": [{"StackResourceSummaries": [one]} for one in resources],
-            "describe_alarms": [{"MetricAlarms": [{"AlarmName": name, **one}]} for name, one in says["alarms"].items()],
-        }
+        alarms = [{"AlarmName": name, **one} for name, one in says["alarms"].items()]
         given = [{"ParameterKey": name, "ParameterValue": value} for name, value in says["parameters"].items()]
         answers: dict[str, Callable[[str], Any]] = {
+            "list_stack_resources": lambda _: [{"StackResourceSummaries": [one]} for one in resources],
+            "describe_alarms": lambda _: [{"MetricAlarms": [one]} for one in alarms],
             "describe_stacks": lambda _: {"Stacks": [{"Parameters": given}]},
             "get_queue_attributes": lambda queue: {"Attributes": {"QueueArn": f"arn:{queue}", **says["queued"]}},
             "get_function_recursion_config": lambda _: {"RecursiveLoop": says["recursion"]},
@@ -78,16 +78,18 @@ class Aws:
         }
 
         def call(operation: str, **request: Any) -> Any:
+            self.asked.add(f"{service}:{operation}")
             if operation in says.get("denied", ()):
                 _refuse("AccessDenied")
             return answers[operation](next(iter(request.values()), ""))
 
         client = SimpleNamespace(**{operation: partial(call, operation) for operation in answers}, invoke=self._invoke)
-        client.get_paginator = lambda operation: SimpleNamespace(paginate=lambda **_: pages[operation])
+        client.get_paginator = lambda operation: SimpleNamespace(paginate=partial(call, operation))
         return client
 
     def _invoke(self, FunctionName: str, Payload: bytes) -> Any:  # noqa: N803
         assert FunctionName == "maintenance"
+        self.asked.add("lambda:invoke")
         ((task, action),) = json.loads(Payload).items()
         listed = {"list": {"limit": 1}}
         assert action == {"runtime": {}, "dead_letters": listed, "parked": listed}.get(task, {"show": {}})
@@ -124,29 +126,10 @@ def found(run: Run) -> dict[str, tuple[str, str]]:
 
 def test_the_page_names_the_permissions_that_it_needs(run: Run, connection: Aws) -> None:
     """An action has its operation's name, but for the layer's."""
-    asked: set[str] = set()
-    real = connection.client
-
-    def client(service: str) -> Any:
-        class Asked:
-            def __getattr__(self, operation: str) -> Any:
-                if operation == "get_paginator":
-                    return self.paginator
-                asked.add(f"{service}:{operation}")
-                return getattr(real(service), operation)
-
-            def paginator(self, operation: str) -> Any:
-                asked.add(f"{service}:{operation}")
-                return real(service).get_paginator(operation)
-
-        return Asked()
-
-    connection.client = client  # type: ignore[method-assign,assignment]
-    connection.maintenance = Maintenance(client("lambda"), "maintenance")
     assert run("doctor").status == OK
     page = (PROJECT / "docs/reference/command-line.md").read_text(encoding="utf-8")
     named = json.loads(page.partition("It needs these permissions")[2].partition("```json\n")[2].partition("```")[0])
-    actions = {one.title().replace("_", "") for one in asked}
+    actions = {one.title().replace("_", "") for one in connection.asked}
     others = {"Lambda:Invoke": "lambda:InvokeFunction", "Lambda:GetLayerVersionByArn": "lambda:GetLayerVersion"}
     assert {others.get(one, one[0].lower() + one[1:]) for one in actions} == set(named)
 

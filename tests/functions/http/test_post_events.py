@@ -48,14 +48,6 @@ def statuses(found: list[dict[str, Any]]) -> list[str]:
     return [result["status"] for result in found]
 
 
-def test_a_list_of_events_is_answered_in_its_order(stack: Stack) -> None:
-    events = [{**EVENT, "id": f"e{n}", "member": f"用户{n}"} for n in range(100)]
-
-    assert [result["id"] for result in results(stack, orjson.dumps(events))] == [event["id"] for event in events]
-    assert [orjson.loads(message["MessageBody"]) for message in stack.activity.messages] == events
-    assert len(count_them(stack)) == 100
-
-
 def test_a_list_without_at_counts_in_its_order(stack: Stack) -> None:
     timeless = [{**TIMELESS, "id": f"z{9 - n}", "metrics": {"points": n}} for n in range(3)]
 
