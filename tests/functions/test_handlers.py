@@ -1,12 +1,15 @@
 """The handlers: their answers to Lambda, tasks, where failures go, what the log has of a bug of ours, and metrics.
 
-A bug does not stop other events. The log has its stack in one line, without the producer's data. Metrics are in lines
-that CloudWatch accepts, without unbounded dimensions.
+A bug does not stop other events. The log has its stack in one line, without the producer's data, and nothing of an
+answer that went well. Metrics are in lines that CloudWatch accepts, without unbounded dimensions.
 """
 
 import io
 import json
+import os
 import platform
+import re
+import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import partial
@@ -18,15 +21,19 @@ import orjson
 import pytest
 from botocore.exceptions import ClientError
 
+from benchmarks.models import assumed
 from standings.domain.events import Rule
 from standings.project.commits import Pruning
 from standings.runtime.environment import required
 from standings.runtime.logs import logger, metrics
 from standings.wiring import projector
-from tests.support.aws.stack import Stack, http_event, project
+from tests.support.aws.stack import Stack, apply, http_event, project
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.maintenance import before, park, throttle, unprojected
 from tests.support.faults.faulty_client import cancelled
+from tests.support.programs import ended
+from tests.template import exercise, rules
+from tests.template.expansion import deployed
 
 NOW: Final = int(datetime(2026, 11, 21, 10, 15, tzinfo=UTC).timestamp() * 1000)
 ALL: Final = "/boards/b/points/all"
@@ -263,13 +270,20 @@ Emitted = Callable[[], tuple[dict[str, float], dict[str, dict[str, float]]]]
 
 
 @pytest.fixture
-def emitted(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Emitted:
-    """Return what was emitted since the last call: the service's metrics, and those of each rule."""
+def printed(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
+    """Return the lines that were printed since the last call, metrics among them."""
     monkeypatch.setenv("POWERTOOLS_METRICS_DISABLED", "false")
     metrics.clear_metrics()  # Other tests have metrics disabled, so theirs are still here.
+    capfd.readouterr()
+    return lambda: "".join(capfd.readouterr()).splitlines()
+
+
+@pytest.fixture
+def emitted(printed: Callable[[], list[str]]) -> Emitted:
+    """Return what was emitted since the last call: the service's metrics, and those of each rule."""
 
     def read() -> tuple[dict[str, float], dict[str, dict[str, float]]]:
-        found = [metrics_of(line) for line in capsys.readouterr().out.splitlines() if '"_aws"' in line]
+        found = [metrics_of(line) for line in printed() if '"_aws"' in line]
         service = [values for dimensions, values in found if dimensions == {"service": "standings"}]
         by_rule = {dimensions["rule"]: values for dimensions, values in found if "rule" in dimensions}
         assert all(dimensions.keys() <= {"service", "rule"} for dimensions, _ in found)
@@ -356,12 +370,12 @@ def cleaning(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("cleaning")
 def test_tiers_removed_on_several_boards_all_count(
-    stack: Stack, capsys: pytest.CaptureFixture[str], emitted: Emitted
+    stack: Stack, printed: Callable[[], list[str]], emitted: Emitted
 ) -> None:
     for points in (300, 20_000):
         bodies = [event(f"{points} {board}", points=points, board=board) for board in ("a", "b", "c")]
         stack.writer({"Records": [message(number, body) for number, body in enumerate(bodies)]}, Context())
-        capsys.readouterr()
+        printed()
         project(stack)
 
     found, _ = emitted()
@@ -382,3 +396,93 @@ def test_the_largest_batch_is_told_in_few_lines(stack: Stack, emitted: Emitted) 
     assert found["EventsRefused"] == sum(values["EventsRefused"] for values in by_rule.values()) == 1000
     assert len(by_rule) == len(broken)
     assert by_rule.keys() <= set(get_args(Rule))
+
+
+# ---- what is printed, and what it costs
+
+
+def test_an_answer_that_went_well_writes_nothing(
+    stack: Stack, printed: Callable[[], list[str]], caplog: pytest.LogCaptureFixture
+) -> None:
+    apply(stack, [event(str(number), f"m{number}", number) for number in range(1, 10)])
+    stack.put("/members", {"name": "Ada"}, id="m6")
+    caplog.clear()
+    printed()
+
+    for path, arguments in exercise.READS:
+        if not path.startswith("/events"):  # the command function answers those
+            assert stack.get(path, **arguments)[0] == 200, path
+    assert stack.post(f"{exercise.RANKING}/ranks", {"members": ["m6", "m7"]})[0] == 200
+
+    assert caplog.records == []
+    assert printed() == []
+
+
+@pytest.mark.parametrize("run", ["writer", "projector"])
+def test_a_batch_writes_one_line_of_metrics_as_long_as_the_cost_model_says(
+    stack: Stack, printed: Callable[[], list[str]], run: str
+) -> None:
+    """Lambda passes on a line that is a JSON object, and CloudWatch takes metrics from it."""
+    assert stack.writer({"Records": [message(0, event("1", points=300), waited=700)]}, Context()) == DONE
+    lines = {"writer": printed()}
+    project(stack)
+    lines["projector"] = printed()
+
+    (line,) = lines[run]
+    (declared,) = orjson.loads(line)["_aws"]["CloudWatchMetrics"]
+    assert {one["Name"] for one in declared["Metrics"]} <= rules.emitted()[run]
+    assert len(line) + assumed.LOG_EVENT == pytest.approx(assumed.METRICS_LOGGED[run], rel=0.05)
+
+
+def test_a_request_is_logged_in_as_many_bytes_as_the_cost_model_says() -> None:
+    """The values are those of AWS's documentation where it has some; `-` stands for what a request has not."""
+    typical = {
+        "requestTime": "21/Nov/2026:10:15:00 +0000",
+        "requestId": "JKJaXmPLvHcESHA=",
+        "identity.sourceIp": "203.0.113.123",
+        "identity.userArn": "arn:aws:sts::123456789012:assumed-role/backend/i-0123456789abcdef0",
+        "httpMethod": "GET",
+        "path": "/boards/berlin-2026/points/all/rank",
+        "routeKey": "$default",
+        "status": "200",
+        "responseLength": "180",
+        "responseLatency": "18",
+    }
+    (form,) = deployed().values("ApiStage/AccessLogSettings.Format")
+    line = re.sub(r"\$context\.([\w.]+)", lambda name: typical.get(name[1], "-"), form)
+
+    assert orjson.loads(line)["status"] == "200"
+    assert len(line) + assumed.LOG_EVENT == pytest.approx(assumed.ACCESS_LOGGED, rel=0.05)
+
+
+PROGRAM: Final = """
+from standings.runtime.logs import logger
+for level in ("debug", "info", "warning", "error"):
+    getattr(logger, level)(level)
+"""
+
+
+@pytest.mark.parametrize(
+    ("level", "logged"),
+    [
+        ("DEBUG", ["debug", "info", "warning", "error"]),
+        ("INFO", ["info", "warning", "error"]),
+        ("WARNING", ["warning", "error"]),
+        ("ERROR", ["error"]),
+    ],
+)
+def test_lambda_and_the_functions_agree_on_the_level(level: str, logged: list[str]) -> None:
+    """Lambda sets the first two variables from LoggingConfig. Its level must let lines without one pass: metrics."""
+    stack = deployed(LogLevel=level)
+    (config,) = stack.values("QueryFunction/LoggingConfig")
+    (variables,) = stack.values("QueryFunction/Environment.Variables")
+    environment: dict[str, Any] = {
+        "AWS_LAMBDA_LOG_FORMAT": config["LogFormat"],
+        "AWS_LAMBDA_LOG_LEVEL": config["ApplicationLogLevel"],
+        **{name: value for name, value in variables.items() if name.startswith("POWERTOOLS_")},
+    }
+    ran = ended([sys.executable, "-c", PROGRAM], env={**os.environ, **environment})
+
+    assert config["ApplicationLogLevel"] in {"DEBUG", "INFO"}
+    assert [orjson.loads(line)["message"] for line in ran.stdout.splitlines()] == logged
+    assert ran.stderr == ""
