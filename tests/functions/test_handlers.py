@@ -26,7 +26,7 @@ from standings.domain.events import Rule
 from standings.project.commits import Pruning
 from standings.runtime.environment import required
 from standings.runtime.logs import logger, metrics
-from standings.wiring import projector
+from standings.wiring import building_blocks, projector
 from tests.support.aws.stack import Stack, apply, http_event, project
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.maintenance import before, park, throttle, unprojected
@@ -61,6 +61,14 @@ def ranked(stack: Stack) -> set[str]:
 
 def refusal(code: str) -> Callable[[str, Any], ClientError]:
     return lambda operation, _: ClientError({"Error": {"Code": code, "Message": "no"}}, operation)
+
+
+def test_what_could_not_be_written_is_reported_by_message(stack: Stack) -> None:
+    with before(stack.dynamodb, throttle, "TransactWriteItems"):
+        answer = stack.writer(messages(event("1"), "{"), Context(seconds=building_blocks.REPORTING_RESERVE + 1))
+
+    assert answer == {"batchItemFailures": [{"itemIdentifier": "id-0"}]}
+    assert len(stack.dead_letters.messages) == 1
 
 
 def test_a_refused_message_that_cannot_be_put_aside_comes_again(stack: Stack) -> None:
