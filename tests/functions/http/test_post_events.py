@@ -80,16 +80,6 @@ def test_at_is_filled_in_where_it_is_absent(stack: Stack) -> None:
     assert results(stack, {**EVENT, "at": None})[0]["detail"] == "at: expected text, got null"
 
 
-def test_another_event_under_the_id_is_refused_whoever_filled_in_at(stack: Stack) -> None:
-    results(stack, TIMELESS)
-    count_them(stack)
-    for other in ({**TIMELESS, "metrics": {"points": 4}}, EVENT):
-        results(stack, other)
-        assert count_them(stack) == [{"rank": 1, "member": "m", "score": 3}]
-
-    assert ["was used before" in reason for reason in stack.dead_letters.reasons()] == [True, True]
-
-
 def test_amounts_and_characters_reach_the_queue_as_they_were_written(stack: Stack) -> None:
     amounts = {"1.10": 1.1, "1e2": 100, "-0.0": 0, "123456789012.345": 123456789012.345, "7": 7}
     texts = [raw(n, f'"metrics":{{"points":{amount}}}', f"m{n}") for n, amount in enumerate(amounts)]
