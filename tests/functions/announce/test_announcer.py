@@ -95,6 +95,13 @@ def test_a_moving_top_is_announced(stack: Stack) -> None:
     assert second["left"] == [{"was": 2, "member": "ben"}]
     assert second["moved"] == [{"rank": 1, "was": 3, "member": "cem"}]
 
+    # What leaves the top as it is is not announced, and a board that does not announce asks for no look.
+    stack.clock.milliseconds += 2_000
+    post(stack, eve=1)
+    assert of(announce(stack), "all") == []
+    post(stack, board="quiet", ann=3)
+    assert stack.looks.messages == []
+
 
 def test_a_new_period_is_announced_when_its_top_first_changes(stack: Stack) -> None:
     post(stack, ann=3)
@@ -106,16 +113,6 @@ def test_a_new_period_is_announced_when_its_top_first_changes(stack: Stack) -> N
     assert (first["seq"], second["seq"]) == (1, 1)
     assert first["period"]["end"] == second["period"]["start"]
     assert first["id"] != second["id"]
-
-
-def test_what_leaves_the_top_as_it_is_is_not_announced(stack: Stack) -> None:
-    post(stack, ann=5, ben=4, cem=3)
-    announce(stack)
-    stack.clock.milliseconds += 2_000
-    post(stack, dan=1)
-    assert of(announce(stack), "all") == []
-    post(stack, board="quiet", ann=3)
-    assert stack.looks.messages == [], "a board that does not announce asks for no look"
 
 
 def test_a_season_is_announced_by_name_until_nobody_names_it_any_more(stack: Stack) -> None:

@@ -3,7 +3,6 @@
 import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
@@ -13,10 +12,10 @@ import pytest
 from botocore.exceptions import ClientError
 
 from standings.wiring.building_blocks import REPORTING_RESERVE
-from tests.support.aws.stack import ManualClock, Stack, running, write
+from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.awslambda.pollers import Context, Killed
 from tests.support.builders.checks import rows
-from tests.support.builders.maintenance import finish
+from tests.support.builders.maintenance import finish, write
 from tests.support.dynamodb.tables import engine_with_tables
 from tests.support.thoroughness import assert_all_met, seeds, thorough_seeds
 
@@ -121,9 +120,7 @@ class Announced:
         with self.trouble.untroubled():
             if points is not None:
                 self._events += 1
-                at = datetime.fromtimestamp(self.stack.clock() / 1000, UTC).isoformat()
-                event = {"id": f"e{self._events}", "board": "b", "member": member, "metrics": {"points": points}}
-                write(self.stack, [{**event, "at": at}])
+                write(self.stack, f"e{self._events}", member, points)
             elif self.rng.random() < 0.5:
                 self.stack.put("/boards/b/member", {"hidden": self.rng.random() < 0.6}, id=member)
             else:
@@ -144,14 +141,9 @@ class Announced:
         """Apply some records from the beginning of the stream. They stay there if anything fails."""
         done = self.stack.projected.get(0, 0)
         batch = self.stack.dynamodb.stream("Scores")[0][done : done + self.rng.randint(1, 8)]
+        context = Context(seconds=REPORTING_RESERVE + 5, clock=self.stack.clock.monotonic)
         try:
-            answer = (
-                self.stack.projector(
-                    {"Records": batch}, Context(seconds=REPORTING_RESERVE + 5, clock=self.stack.clock.monotonic)
-                )
-                if batch
-                else {}
-            )
+            answer = self.stack.projector({"Records": batch}, context) if batch else {}
         except Killed:
             return
         if answer == {"batchItemFailures": []} and self.stack.projected.get(0, 0) == done:
