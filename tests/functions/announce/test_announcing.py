@@ -75,7 +75,8 @@ class Trouble:
         if not self.chance:
             return self.engine
         if "write" in name or "put" in name:
-            self._states = [*self._states, cache(partial(_state, rows(self.engine, "Rankings")))][-STATES:]
+            now: Callable[[], Any] = cache(partial(_state, rows(self.engine, "Rankings")))
+            self._states = [*self._states, now][-STATES:]
         if "get" in name and ("'ConsistentRead': True" in str(request) or "'Rankings'" not in str(request)):
             return self.engine
         if name not in READS or request.get("TableName", "Rankings") != "Rankings":
