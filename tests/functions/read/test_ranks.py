@@ -1,6 +1,6 @@
 """Ranks of members and scores, histories, cards and boards over HTTP: exact up to a bound on reads, also in motion."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from random import Random
 from typing import Any, Final
 
@@ -14,7 +14,10 @@ from standings.read import member_ranks
 from standings.read.reader import PRIVATE_LIMITS, PUBLIC_LIMITS, Limits, Reader
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.stack import ManualClock, Stack, project, running
+from tests.support.builders.maintenance import before
 from tests.support.builders.querying import ALL, BOARDS, DAY, MEMBER, post
+from tests.support.dynamodb.requests import Requests
+from tests.support.faults.faulty_client import ItemByItem
 from tests.support.thoroughness import seeds
 
 ANOTHER: Final = "ask for another method"
@@ -57,27 +60,6 @@ def test_the_list_of_boards_and_a_definition(stack: Stack) -> None:
         "notes": False,
         "windows": [{"window": "all", "period": {"start": None, "end": None}}, {"window": "day", "period": day}],
     }
-
-
-def test_a_definition_has_the_prizes_of_a_window(engine: Any, clock: ManualClock) -> None:
-    family = """[boards."b"]
-    settle = ["week"]
-    prizes.week = [
-        { ranks = "1", name = "gold" },
-        { ranks = "2-3", name = "podium", method = "ordinal" },
-        { percent = 10, name = "tenth" },
-    ]
-    metrics.points = { aggregate = "sum", windows = ["all", "week"] }
-    """
-    with running(engine, clock, family) as stack:
-        total, week = stack.get("/boards/b")[1]["metrics"][0]["windows"]
-
-    assert "prizes" not in total
-    assert week["prizes"] == [
-        {"name": "gold", "method": "competition", "ranks": "1"},
-        {"name": "podium", "method": "ordinal", "ranks": "2-3"},
-        {"name": "tenth", "method": "competition", "percent": 10},
-    ]
 
 
 class Placed:
@@ -229,114 +211,65 @@ def test_too_many_different_scores_are_too_far(
     assert ranks[last - 1] == (200, 101)
 
 
-class Between:
-    """A client that counts queries and their entries. Something may happen after some reads, even within a batch."""
-
-    def __init__(self, client: Any) -> None:
-        self._client = client
-        self._meanwhile: dict[int, Callable[[], Any]] = {}
-        self.reads = self.queries = self.entries = 0
-
-    def after(self, reads: int, meanwhile: Callable[[], Any]) -> None:
-        """Call `meanwhile` after that many reads of items or pages."""
-        self._meanwhile[self.reads + reads] = meanwhile
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._client, name)
-
-    def query(self, **request: Any) -> Any:
-        answer = self._read("query", request)
-        self.queries, self.entries = self.queries + 1, self.entries + answer["Count"]
-        return answer
-
-    def get_item(self, **request: Any) -> Any:
-        return self._read("get_item", request)
-
-    def batch_get_item(self, RequestItems: Mapping[str, Any]) -> Any:  # noqa: N803 - as in boto3
-        ((table, batch),) = RequestItems.items()
-        parts = [
-            self._read("batch_get_item", {"RequestItems": {table: {**batch, "Keys": [key]}}}) for key in batch["Keys"]
-        ]
-        return {"Responses": {table: [item for part in parts for item in part["Responses"].get(table, [])]}}
-
-    def _read(self, name: str, request: dict[str, Any]) -> Any:
-        answer = getattr(self._client, name)(**request)
-        self.reads += 1
-        self._meanwhile.pop(self.reads, lambda: None)()
-        return answer
-
-
-@pytest.fixture
-def between(engine: Any) -> Between:
-    return Between(engine)
-
-
-@pytest.fixture
-def moving(between: Between) -> Iterator[Stack]:
-    """The functions over a board whose members move while they are read."""
-    with running(between, ManualClock(population.NOW), BOARDS) as stack:
-        yield stack
-
-
-def test_ordinal_ranks_of_a_group_of_equals_read_each_of_them_once(between: Between) -> None:
+def test_ordinal_ranks_of_a_group_of_equals_read_each_of_them_once(engine: Any) -> None:
     """If each member counted all equals ahead of it, 100 of 10,000 would read a million entries."""
-    with running(between, ManualClock(population.NOW), population.BOARDS) as stack:
+    requests = Requests(engine)
+    with running(requests, ManualClock(population.NOW), population.BOARDS) as stack:
         board = Placed(stack)
         names = board.place(dict.fromkeys((f"m{number:03}" for number in range(300)), 7))
         status, answer = stack.post(f"{board.path}/ranks", {"members": names[200:]}, method="ordinal")
 
     assert (status, [entry["rank"] for entry in answer["entries"]]) == (200, list(range(201, 301)))
-    assert between.entries <= 300 + 2 * 100
-    assert between.queries <= 120
+    assert requests.listed.total() <= 300 + 2 * 100
+    assert requests.spans <= 120
 
 
-def test_a_dense_rank_reads_no_more_entries_than_stand_ahead(between: Between) -> None:
+def test_a_dense_rank_reads_no_more_entries_than_stand_ahead(engine: Any) -> None:
     """The tiers give the number of entries to read."""
-    with running(between, ManualClock(population.NOW), population.BOARDS) as stack:
+    requests = Requests(engine)
+    with running(requests, ManualClock(population.NOW), population.BOARDS) as stack:
         board = Placed(stack)
         board.place({f"m{number:04}": 1_000 * number for number in range(1_000)})
         status, page = stack.get(board.path, limit=100, method="dense")
         assert status == 200
-        between.entries = 0
+        requests.take()
         status, page = stack.get(board.path, limit=100, cursor=page["next"])
 
     assert (status, page["entries"][0]["rank"]) == (200, 101)
-    assert between.entries <= 101 + 200
+    assert requests.listed.total() <= 101 + 200
 
 
-def test_the_count_behind_a_score_is_never_negative(moving: Stack, between: Between) -> None:
+def test_the_count_behind_a_score_is_never_negative(stack: Stack, engine: Any, clock: ManualClock) -> None:
     """Items of a batch are read at different moments: the leaf may count a member that the root does not."""
-    post(moving, {"a": 5})
-    assert moving.get(f"{ALL}/rank", score=5)[1]["below"] == 0
-    between.after(1, lambda: post(moving, {"b": 5}))
-    status, answer = moving.get(f"{ALL}/rank", score=5)
+    post(stack, {"a": 5})
+    client = ItemByItem(engine, lambda place: post(stack, {"b": 5}) if place == (1, 1) else None, is_consistent=False)
+    with running(client, clock, BOARDS) as reading:
+        status, answer = reading.get(f"{ALL}/rank", score=5)
 
     assert (status, answer["below"] >= 0) == (200, True)
     assert answer["above"] + answer["at"] + answer["below"] == answer["total"]
 
 
-def test_a_percentile_has_a_score_if_anyone_is_ranked(moving: Stack, between: Between) -> None:
+def test_a_percentile_has_a_score_if_anyone_is_ranked(stack: Stack, engine: Any) -> None:
     """A member leaves after the total was read, so the position is beyond the end."""
 
     def hide() -> None:
-        moving.put(MEMBER, {"hidden": True}, id="a")
-        project(moving)
+        stack.put(MEMBER, {"hidden": True}, id="a")
+        project(stack)
 
-    post(moving, {"a": 5, "b": 5_000})
-    assert moving.get(f"{ALL}/percentile", p=50)[1]["score"] == 5
-    between.after(1, hide)
-    status, answer = moving.get(f"{ALL}/percentile", p=50)
+    post(stack, {"a": 5, "b": 5_000})
+    with before(engine, hide, "GetItem", "Rankings", "#G0Pa/3"):
+        status, answer = stack.get(f"{ALL}/percentile", p=50)
 
     assert (status, answer["total"] > 0) == (200, True)
     assert answer["score"] is not None
 
 
-def test_a_member_that_moves_is_not_its_own_neighbour(moving: Stack, between: Between) -> None:
+def test_a_member_that_moves_is_not_its_own_neighbour(stack: Stack, engine: Any) -> None:
     """Its entry is read before its neighbours, and by then it may be one of them."""
-    post(moving, {"a": 5, "b": 3, "c": 1})
-    assert moving.get(ALL, around="a")[0] == 200
-    between.after(1, lambda: post(moving, {"a": -3}))
-    status, page = moving.get(ALL, around="a")
+    post(stack, {"a": 5, "b": 3, "c": 1})
+    with before(engine, lambda: post(stack, {"a": -3}), "Query", "places"):
+        status, page = stack.get(ALL, around="a")
 
     assert status == 200
     assert sorted(entry["member"] for entry in page["entries"]) == ["a", "b", "c"]

@@ -108,12 +108,14 @@ class ItemByItem:
 
     client: Any
     before: Callable[[Place], None] = lambda _: None
+    is_consistent: bool = True
+    """Whether each batch has to be read consistently."""
     batches: list[list[str]] = field(default_factory=list)
     """The partition keys of each batch so far."""
 
     def batch_get_item(self, RequestItems: Mapping[str, Any]) -> Any:  # noqa: N803 - as in boto3
         ((table, request),) = RequestItems.items()
-        assert request["ConsistentRead"]
+        assert request.get("ConsistentRead") or not self.is_consistent
         batch = len(self.batches)
         self.batches.append([key["pk"]["S"] for key in request["Keys"]])
         items = []
