@@ -19,6 +19,7 @@ import pytest
 from benchmarks.harness.meter import Meter
 from benchmarks.models.cost import league
 from demo.embedded.stack import PROJECT
+from tests.support.awslambda.context import Killed
 from tests.support.dynamodb.engine import Engine
 from tests.support.thoroughness import seeds
 
@@ -41,10 +42,6 @@ ENVIRONMENT: Final = {
     "PROFILES_TABLE": "Profiles",
 }
 Scores = dict[str, int]
-
-
-class Killed(BaseException):
-    """The function dies."""
 
 
 class Mortal:

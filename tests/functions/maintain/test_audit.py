@@ -16,6 +16,7 @@ from standings.domain.tiers import ROOT
 from standings.maintain import audited_rankings
 from standings.maintain.audit import GRACE
 from tests.support.aws.stack import ManualClock, running
+from tests.support.awslambda.context import Killed
 from tests.support.builders.auditing import (
     BOARD,
     FAMILY,
@@ -171,10 +172,6 @@ def test_a_node_beyond_the_end_of_the_log_names_the_log() -> None:
     assert [finding[:2] for finding in findings(answers)] == [("log", window.key)]
 
 
-class Died(BaseException):
-    """A projector ends in the middle."""
-
-
 def happen(audited: Audited) -> None:
     for number in range(10):
         audited.happen(f"m{number}")
@@ -184,7 +181,7 @@ def die(audited: Audited) -> None:
     """Let members change, project until list items are written, and die before the rows are."""
     happen(audited)
     audited.clock.milliseconds += 500
-    with mock.patch.object(RollingWindows, "commit", side_effect=Died), pytest.raises(Died):
+    with mock.patch.object(RollingWindows, "commit", side_effect=Killed), pytest.raises(Killed):
         audited.project()
 
 

@@ -14,6 +14,7 @@ from standings.domain.windows import SECOND, instant
 from standings.maintain.rebuild import PROPAGATION_WAIT
 from standings.stores import StoreUnavailableError
 from tests.support.aws.stack import ManualClock, Stack, deliver, project, running
+from tests.support.awslambda.context import Killed
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries
 from tests.support.builders.maintenance import apart, call, finish
 from tests.support.builders.settling.leagues import (
@@ -37,10 +38,6 @@ WHOLE: Final = [f"a whole job within {other}" for other in TASKS]
 TRAPS: Final = [*(f"{one} within {other}" for one, other in product(TASKS, TASKS)), *WHOLE, KILLED]
 LAMBDA: Final = 900 * SECOND
 """Milliseconds after which Lambda ends a call of maintenance."""
-
-
-class Killed(BaseException):
-    """Lambda has ended the call: no code of the call runs any more."""
 
 
 class Together:

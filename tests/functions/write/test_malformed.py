@@ -172,6 +172,11 @@ def test_thousands_of_records(engine: Any) -> None:
             for path in ("points/all", "points/day", "best/all"):
                 assert stack.get(f"/boards/{board}/{path}")[0] == 200
     assert_tiers_count_the_entries(engine)
+    # Nothing else leaves the decoders, so that any other error is known for a bug of ours.
+    for record in bad:
+        with suppress(KeyError, TypeError, ValueError):
+            decode_change(record["dynamodb"])
+            decode_parked(record)
 
 
 def test_a_record_without_a_number_has_the_whole_batch_delivered_again(engine: Any) -> None:
@@ -183,21 +188,3 @@ def test_a_record_without_a_number_has_the_whole_batch_delivered_again(engine: A
         assert answer == {"batchItemFailures": [{"itemIdentifier": ""}]}
         assert stack.projector({"Records": batch}, Context()) == {"batchItemFailures": []}
         assert parked(stack) == batch
-
-
-def test_a_decoder_of_records_raises_nothing_but_what_it_says(engine: Any) -> None:
-    """So that any other error is known for a bug of ours."""
-    rng = random.Random(15)
-    with quiet_stack(engine) as stack:
-        for part in range(2):
-            deliver(stack, [event(f"{part}-{n}", f"m{n}") for n in range(20)])
-    samples = records(engine)
-    refused = 0
-    for n in range(3_000):
-        record = damaged(rng, rng.choice(samples), n)
-        try:
-            decode_change(record["dynamodb"])
-            decode_parked(record)
-        except (KeyError, TypeError, ValueError):
-            refused += 1
-    assert refused > 1_000

@@ -306,15 +306,19 @@ def test_a_log_that_is_gone_is_made_again_above_all_earlier_positions(
     assert counts(reader, -5, -6, -7, -300) == deltas([(None, -7), (None, -300)])
 
 
-@pytest.mark.parametrize("entry", [{"S": "x"}, {"S": "[1,2]"}, {"N": "5"}], ids=str)
+@pytest.mark.parametrize(
+    "damage",
+    [*({"l": {"L": [entry]}} for entry in ({"S": "x"}, {"S": "[1,2]"}, {"N": "5"})), {"b": {"S": "x"}}],
+    ids=str,
+)
 def test_a_damaged_log_is_neither_read_nor_folded(
-    client: Any, windows: RollingWindows, reader: QueryReads, entry: dict[str, str]
+    client: Any, windows: RollingWindows, reader: QueryReads, damage: dict[str, Any]
 ) -> None:
     two_members(windows)
-    damaged = {**stored_log(client, "Rankings"), "l": {"L": [entry]}}
+    damaged = {**stored_log(client, "Rankings"), **damage}
     client.put_item(TableName="Rankings", Item=damaged)
 
-    with pytest.raises(StoreRefusedError, match="is damaged"):
+    with pytest.raises(StoreRefusedError, match=r"the log 'b#.*/log' is damaged .* rebuild"):
         windows.fold(WINDOW, 0)
     for read in (lambda: reader.nodes([(WINDOW.at(TODAY), ROOT)]), lambda: reader.entries([(WINDOW.at(TODAY), "m")])):
         with pytest.raises(StoreRefusedError, match="is damaged"):

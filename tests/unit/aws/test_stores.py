@@ -13,7 +13,6 @@ from standings.aws.dynamodb.rankings import Rankings
 from standings.aws.dynamodb.scores import BoardRecords, Scores
 from standings.aws.dynamodb.tables import MAX_KEYS
 from standings.domain.boards import BoardRecord, BucketCoverage, Job, Ranking, coverage_of
-from standings.domain.boards_toml import parse_boards
 from standings.domain.members import Image, Move
 from standings.domain.scoring import Place
 from standings.stores import Addition, Partition, Rewrite, Span
@@ -122,9 +121,6 @@ def test_entries_of_a_period_expire_after_it_can_no_longer_be_read(client: Any) 
     assert expiring[f"{everything.key}#left"] == NOW // 1000 + 60 * 86_400
 
 
-BOARDS = parse_boards('[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all"] }')
-
-
 class BusyThread(OneThread):
     """In place of a pool with one thread. A call must not give another one."""
 
@@ -139,28 +135,14 @@ class BusyThread(OneThread):
         return done
 
 
-class Empty:
-    """Tables without items."""
-
-    def query(self, **_: Any) -> Any:
-        return {"Items": [], "Count": 0}
-
-    def batch_get_item(self, RequestItems: dict[str, Any]) -> Any:  # noqa: N803
-        return {"Responses": {table: [] for table in RequestItems}}
-
-
-def test_nodes_of_several_batches_beside_spans_do_not_wait_on_the_pool(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nodes_of_several_batches_beside_spans_do_not_wait_on_the_pool(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(ranking_reads, "ThreadPoolExecutor", BusyThread)
-    client: Any = Empty()
-    reader = ranking_reads.QueryReads(client, "Rankings", "Scores", Time(0).clock())
-    family = BOARDS.family("b")
-    assert family is not None
-    metric = family.metrics["points"]
+    reader = QueryReads(client, "Rankings", "Scores", Time(0).clock())
+    metric = family("b").metrics["points"]
     ranking = Ranking("b", metric, metric.windows[0], 0)
-    spans, paths = (
-        [Span(Partition(ranking.key, shard), None, 10) for shard in (0, 1)],
-        [(60, digit) for digit in range(MAX_KEYS + 1)],
-    )
+    spans = [Span(Partition(ranking.key, shard), None, 10) for shard in (0, 1)]
 
-    assert reader.spans(ranking, spans, paths) == ([[], []], {})
+    assert reader.spans(ranking, spans, [(60, digit) for digit in range(MAX_KEYS + 1)]) == ([[], []], {})
     assert reader.spans(ranking, spans, []) == ([[], []], {})
