@@ -39,7 +39,7 @@ SOME = 6
 
 
 @contextmanager
-def board(seed: int, members: int = 25) -> Iterator[Audited]:
+def board(seed: int) -> Iterator[Audited]:
     """A board of 1 or 3 shards, with ties of either kind, that has come to rest.
 
     Answers have all examples. The seed decides everything: calls run one after the other, on the stack's clock.
@@ -57,7 +57,7 @@ def board(seed: int, members: int = 25) -> Iterator[Audited]:
         running(engine, clock, text) as stack,
     ):
         audited = Audited(stack, rng, parse_boards(text))
-        populate(audited, members, events=80)
+        populate(audited, 25, events=80)
         yield audited
 
 

@@ -35,7 +35,7 @@ def replay(stack: Stack, **chosen: Any) -> dict[str, Any]:
     return call(stack, "parked", "replay", **chosen)
 
 
-def scores(stack: Stack, board: str = "b", generation: int = 0) -> dict[str, dict[str, int]]:
+def scores(stack: Stack, board: str = "b") -> dict[str, dict[str, int]]:
     """The scores in every open ranking of a board, by window and day; checks that the tiers count them."""
     assert_tiers_count_the_entries(stack.dynamodb)
     family = parse_boards(BOARDS).family(board)
@@ -43,7 +43,7 @@ def scores(stack: Stack, board: str = "b", generation: int = 0) -> dict[str, dic
     found = entries(stack.dynamodb)
     said = {}
     for ranking in open_rankings(family, board, stack.clock()):
-        placed = found.get(ranking._replace(generation=generation).key)
+        placed = found.get(ranking.key)
         if placed:
             said[f"{ranking.window.name} {_day(ranking)}"] = {m: -sort_value for m, sort_value in placed.items()}
     return said

@@ -50,8 +50,8 @@ class Upkeep:
             self.event(f"m{self.rng.randrange(40)}", self.rng.choice([-3, 0, 1, 5, 127, 300]))
         project(self.stack)
 
-    def page(self, window: str = "all", period: str | None = None) -> tuple[int, dict[str, int]]:
-        status, page = self.stack.get(f"/boards/b/points/{window}", limit=1000, period=period)
+    def page(self, window: str = "all") -> tuple[int, dict[str, int]]:
+        status, page = self.stack.get(f"/boards/b/points/{window}", limit=1000)
         return status, {entry["member"]: entry["score"] for entry in page.get("entries", [])}
 
 

@@ -52,11 +52,6 @@ def play_until_final(stack: Stack, seed: int, board: str = BOARD) -> dict[str, f
     return scores
 
 
-def hide(stack: Stack, member: str) -> None:
-    stack.put(f"/boards/{BOARD}/member", {"hidden": True}, id=member)
-    project(stack)
-
-
 @pytest.mark.parametrize("task", ["audit", "settle"])
 def test_a_call_that_a_whole_rebuild_overtakes_reports_no_difference(stack: Stack, task: str) -> None:
     """The generation that the call reads is purged before it reads the rows."""

@@ -10,7 +10,6 @@ from standings.aws.dynamodb.rankings import Rankings
 from standings.domain.boards_toml import parse_boards
 from standings.domain.members import Change, Image
 from standings.project.projector import Projector, ProjectResult, Record
-from standings.stores import StoreUnavailableError
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries, rows
 from tests.support.builders.stages.writers import catalog
 from tests.support.faults import faulty_client
@@ -24,18 +23,6 @@ metrics.points = { aggregate = "sum", windows = ["all", "day", "last-3-days"] }
 """)
 
 
-class Parking:
-    def __init__(self) -> None:
-        self.parked: list[tuple[str, str]] = []
-        self.broken = False
-
-    def park(self, sequence: str, reason: str, bug: Exception | None) -> None:
-        del bug
-        if self.broken:
-            raise StoreUnavailableError("no bucket")
-        self.parked.append((sequence, reason))
-
-
 class Subject:
     def __init__(self, engine: Any) -> None:
         self.client = faulty_client.Faulty(engine)
@@ -43,10 +30,13 @@ class Subject:
         clock = self.time.clock()
         rankings = Rankings(self.client, "Rankings", clock)  # type: ignore[arg-type]
         self.projector = Projector(catalog(BOARDS, engine, clock), rankings, clock)
-        self.parking = Parking()
+        self.parked: list[tuple[str, str]] = []
 
     def project(self, *records: Record, patience: float = 30.0) -> ProjectResult:
-        return self.projector.project(records, self.parking.park, self.time.monotonic() + patience)
+        def park(sequence: str, reason: str, _: Exception | None) -> None:
+            self.parked.append((sequence, reason))
+
+        return self.projector.project(records, park, self.time.monotonic() + patience)
 
     def scores(self, board: str = "b") -> dict[str, int]:
         """What `all` says of a board; its tiers are checked on the way."""
@@ -61,27 +51,23 @@ class Subject:
         return {int(row["v"]["N"]) for row in rows(self.client, "Rankings") if "/" not in row["pk"]["S"]}
 
 
-def image(member: str, version: int, points: int | None, *, board: str = "b", hidden: bool = False) -> Image:
+def image(member: str, version: int, points: int | None, board: str) -> Image:
     family = BOARDS.family(board)
     assert family is not None
     metric = family.metrics["points"]
     values = {metric.total(): points} if points is not None else {}
     if points is not None and "d" in metric.bucket_codes:
         values[metric.bucket("d", family.timetable.index("d", NOW))] = points
-    return Image(board, member, version, NOW + version, 0, hidden, values)
+    return Image(board, member, version, NOW + version, 0, hidden=False, values=values)
 
 
 _sequence = iter(range(10**9))
 
 
-def record(old: Image | None, new: Image) -> Record:
-    return Record(str(next(_sequence)), Change(old, new))
-
-
 def history(member: str, *points: int | None, board: str = "b") -> list[Record]:
     """Records of one item that took these values one after the other, from version 1."""
-    images = [image(member, version, value, board=board) for version, value in enumerate(points, start=1)]
-    return [record(old, new) for old, new in zip([None, *images], images, strict=False)]
+    images = [image(member, version, value, board) for version, value in enumerate(points, start=1)]
+    return [Record(str(next(_sequence)), Change(*both)) for both in zip([None, *images], images, strict=False)]
 
 
 @pytest.fixture
@@ -163,7 +149,7 @@ def test_a_member_whose_row_is_damaged_is_parked_and_holds_up_nobody(subject: Su
     projected = subject.project(second, *history("n", 7))
 
     assert (projected.failed, projected.parked) == (None, 1)
-    assert "damaged" in subject.parking.parked[0][1]
+    assert "damaged" in subject.parked[0][1]
     assert any(row["pk"]["S"].endswith("#n") for row in rows(subject.client, "Rankings"))
 
 
@@ -180,7 +166,7 @@ def test_what_the_store_refuses_is_parked_alone(subject: Subject, board: str) ->
     projected = subject.project(*batch)
 
     assert projected.failed is None
-    assert [sequence for sequence, _ in subject.parking.parked] == [batch[14].sequence, batch[15].sequence]
+    assert [sequence for sequence, _ in subject.parked] == [batch[14].sequence, batch[15].sequence]
     others = {f"m{n}": n + 1 for n in range(20) if n != 7}
     if board == "b":
         assert subject.scores() == others

@@ -36,9 +36,9 @@ def send(stack: Stack, *events: dict[str, Any]) -> list[str]:
     return stack.dead_letters.reasons()
 
 
-def noted(stack: Stack, place: str = "best/all") -> Any:
-    """The score and the note of the member in a metric and a window."""
-    answer = stack.get(f"/boards/b/{place}/rank", member="m", notes="true")[1]
+def noted(stack: Stack) -> Any:
+    """The score and the note of the member."""
+    answer = stack.get("/boards/b/best/all/rank", member="m", notes="true")[1]
     return answer["score"], answer["note"]
 
 

@@ -6,7 +6,6 @@ import pytest
 
 from standings.domain.boards_toml import parse_boards
 from standings.domain.members import Image
-from standings.stores import MemberKey
 from tests.support.builders.stages.writers import Subject
 from tests.support.faults import faulty_client
 
@@ -32,20 +31,15 @@ def subject(engine: Any) -> Subject:
     return Subject(engine, BOARDS)
 
 
-def event(event_id: str, second: int = 0, board: str = "b", **metrics: int) -> dict[str, Any]:
-    return {"id": event_id, "board": board, "member": "m", "at": f"2026-11-21T10:14:{second:02}Z", "metrics": metrics}
+def event(event_id: str, board: str = "b", **metrics: int) -> dict[str, Any]:
+    return {"id": event_id, "board": board, "member": "m", "at": "2026-11-21T10:14:00Z", "metrics": metrics}
 
 
-def member(subject: Subject, board: str = "b") -> Image:
+def member(subject: Subject) -> Image:
     """The item of the member, which is there."""
-    image = subject.image(board=board)
+    image = subject.image()
     assert image is not None
     return image
-
-
-def keep_reading(subject: Subject, images: dict[MemberKey, Image], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the first look at items see what was there before."""
-    monkeypatch.setattr(subject.scores, "images", lambda _: images)
 
 
 def test_a_best_improves_and_what_does_not_changes_nothing_but_is_known(subject: Subject) -> None:
@@ -73,7 +67,7 @@ def test_whoever_is_just_registered_is_not_refused_by_an_old_look(
     subject: Subject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     subject.admin.put("club-1", "m", None)
-    keep_reading(subject, {}, monkeypatch)
+    monkeypatch.setattr(subject.scores, "images", lambda _: {})
 
     assert subject.write(event("1", board="club-1", best=1)).applied == 1
 

@@ -30,10 +30,10 @@ def event(event_id: str, points: float, board: Any = "b", at: str = NOW, **more:
     return {"id": event_id, "board": board, "member": "m", "at": at, "metrics": {"points": points}, **more}
 
 
-def scores(stack: Stack, board: str = "b", metric: str = "points") -> dict[str, float]:
+def scores(stack: Stack, board: str = "b") -> dict[str, float]:
     """The member's score in each window."""
     _, card = stack.get(f"/boards/{board}/member", id="m")
-    (windows,) = (one["windows"] for one in card["metrics"] if one["metric"] == metric)
+    (windows,) = (one["windows"] for one in card["metrics"] if one["metric"] == "points")
     return {one["window"]: one["score"] for one in windows}
 
 

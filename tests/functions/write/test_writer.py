@@ -8,6 +8,8 @@ import pytest
 
 from standings.aws.dynamodb.tables import member_key
 from standings.domain.boards import MAX_UNITS, coverage_of
+from standings.domain.events import Event, Update
+from standings.write.writer import items_of, transactions
 from tests.support.builders.checks import rows
 from tests.support.builders.stages.writers import AT, BOARDS, NOW, Subject, event
 from tests.support.faults import faulty_client
@@ -33,6 +35,13 @@ def test_events_of_one_member_cost_one_write_and_a_receipt_each(subject: Subject
     assert (subject.total("m"), subject.total("n")) == (5, 5)
     assert subject.receipts() == {"1", "2", "3", "4"}
     assert [len(actions) for actions in subject.client.transactions] == [6]
+
+
+def test_events_of_one_member_are_in_as_few_transactions_as_can_be() -> None:
+    cut = transactions(Event(f"e{n}", 0, (Update("b", f"m{n % 25}", {"points": 1}),), b"") for n in range(1000))
+
+    assert sum(len({items_of(event)[0] for event in events}) for events in cut) == 25
+    assert len(cut) == 13
 
 
 @pytest.mark.parametrize(

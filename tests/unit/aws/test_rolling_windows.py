@@ -26,7 +26,6 @@ from standings.domain.rolling import (
     Block,
     CountChange,
     LogEntry,
-    RollingRankings,
     Step,
     Steps,
     count_changes,
@@ -45,7 +44,6 @@ from standings.stores import (
     Span,
     StoreRefusedError,
 )
-from standings.stores import Entry as Listed
 from tests.support.builders.points import NOW
 from tests.support.builders.rolling.random_items import rolling_window
 from tests.support.dynamodb.tables import engine_with_tables
@@ -93,11 +91,9 @@ def steps(*places: tuple[int, int, int]) -> Steps:
     return Steps(TODAY - 5, tuple(Step(TODAY + first, TODAY + until, Place(value)) for first, until, value in places))
 
 
-def commit(
-    windows: RollingWindows, members: Mapping[str, Steps], version: int = 1, rankings: RollingRankings = WINDOW
-) -> Sequence[RowConflict]:
+def commit(windows: RollingWindows, members: Mapping[str, Steps], version: int = 1) -> Sequence[RowConflict]:
     """Read the rows of members, and commit their new steps."""
-    rows = windows.rows(rankings, list(members))
+    rows = windows.rows(WINDOW, list(members))
     changes = []
     entry = LogEntry(NOW, [])
     for member, after in members.items():
@@ -106,41 +102,31 @@ def commit(
         before, seen = (row.steps, row.version) if row is not None else (None, None)
         changes.append(RowChange(member, RollingRow(version, after), NOW, seen))
         entry = LogEntry(NOW, [*entry.changes, *count_changes(before, after)])
-    return windows.commit(rankings, changes, entry)
+    return windows.commit(WINDOW, changes, entry)
 
 
-def list_items(
-    windows: RollingWindows, members: Mapping[str, Steps], version: int = 1, rankings: RollingRankings = WINDOW
-) -> None:
+def list_items(windows: RollingWindows, members: Mapping[str, Steps], version: int = 1) -> None:
     """Write the items of all blocks."""
     items = [
         ListItem(member, block, place, version, NOW)
         for member, of in members.items()
-        for block, place in of.by_block(rankings.window, of.low).items()
+        for block, place in of.by_block(WINDOW.window, of.low).items()
     ]
-    windows.list(rankings, items)
+    windows.list(WINDOW, items)
 
 
-def counts(reader: QueryReads, *sort_values: int, period: int = TODAY) -> dict[Path, dict[int, int]]:
+def counts(reader: QueryReads, *sort_values: int) -> dict[Path, dict[int, int]]:
     """The counters of the nodes of some sort values that are not 0."""
     paths = dict.fromkeys([ROOT, *(path for value in sort_values for path in nodes_for(value))])
-    nodes = reader.for_request().nodes([(WINDOW.at(period), path) for path in paths])
+    nodes = reader.for_request().nodes([(WINDOW.at(TODAY), path) for path in paths])
     found = {path: {digit: n for digit, n in node.counters.items() if n} for (_, path), node in nodes.items()}
     return {path: counters for path, counters in found.items() if counters}
 
 
-def log(client: Any, table: str, number: int = 0) -> dict[str, Any] | None:
-    """A log as it is stored."""
-    key = {"pk": {"S": log_key(WINDOW.key, number)}}
-    item: dict[str, Any] | None = client.get_item(TableName=table, Key=key, ConsistentRead=True).get("Item")
-    return item
-
-
-def stored_log(client: Any, table: str, number: int = 0) -> dict[str, Any]:
-    """A log that there is."""
-    item = log(client, table, number)
-    assert item is not None
-    return item
+def log(client: Any, number: int = 0) -> dict[str, Any]:
+    """A log as it is stored; empty if there is none."""
+    item: dict[str, Any] = client.get_item(TableName="Rankings", Key={"pk": {"S": log_key(WINDOW.key, number)}})
+    return item.get("Item", {})
 
 
 def two_members(windows: RollingWindows) -> None:
@@ -149,25 +135,13 @@ def two_members(windows: RollingWindows) -> None:
     assert commit(windows, {"n": steps((0, 7, -300))}) == []
 
 
-MEMBERS = {"m": steps((0, 3, -300), (3, 7, -100)), "n": steps((-2, 5, -10)), "gone": steps()}
-
-
-def parts(reader: QueryReads, period: int, shards: int = 1, **more: Any) -> list[list[Listed]]:
-    """The entries of a period, in the parts that its lists and shards have of them."""
-    partitions = [Partition(key, shard) for key in lists_of(WINDOW.at(period)) for shard in range(shards)]
-    spans = [Span(partition, **{"beyond": None, "limit": 100, **more}) for partition in partitions]
-    return reader.for_request().spans(WINDOW.at(period), spans, [])[0]
-
-
-def listed(reader: QueryReads, period: int) -> list[str]:
-    return [entry.member for entry in sorted(chain(*parts(reader, period)))]
-
-
 def test_a_member_is_in_its_new_list_before_it_leaves_the_old_one(client: Any, time: Time, reader: QueryReads) -> None:
     seen = []
+    spans = [Span(Partition(key, 0), None, 100) for key in lists_of(WINDOW.at(TODAY))]
 
     def look_then_write(writes: Sequence[Callable[[], None]]) -> Iterable[None]:
-        seen.append(listed(reader, TODAY))
+        entries, _ = reader.for_request().spans(WINDOW.at(TODAY), spans, [])
+        seen.append([entry.member for entry in chain(*entries)])
         return one_after_another(writes)
 
     windows = RollingWindows(client, "Rankings", time.clock(), run_all=look_then_write)
@@ -222,7 +196,7 @@ def test_a_purge_finds_the_nodes_of_a_fold_that_died(client: Any, windows: Rolli
 def test_a_purge_gets_past_empty_lists_however_short_its_calls_are(
     client: Any, windows: RollingWindows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    members = {name: MEMBERS[name] for name in ("m", "n")}
+    members = {"m": steps((0, 3, -300), (3, 7, -100)), "n": steps((-2, 5, -10))}
     list_items(windows, members)
     assert commit(windows, members) == []
     purging = Purging(client, "Rankings", Time(NOW).clock())
@@ -245,11 +219,11 @@ def test_a_purge_gets_past_empty_lists_however_short_its_calls_are(
 
 def test_a_purge_leaves_nodes_of_a_damaged_log_to_time(client: Any, windows: RollingWindows) -> None:
     two_members(windows)
-    client.put_item(TableName="Rankings", Item={**stored_log(client, "Rankings"), "l": {"L": [{"S": "x"}]}})
+    client.put_item(TableName="Rankings", Item={**log(client), "l": {"L": [{"S": "x"}]}})
     code = WINDOW.metric.ranking_code(WINDOW.window)
 
     assert Purging(client, "Rankings", Time(NOW).clock()).purge("b", [code], 0, lambda: False)
-    assert log(client, "Rankings") is None
+    assert log(client) == {}
 
 
 def test_a_fold_takes_so_many_entries_at_once(client: Any, windows: RollingWindows, reader: QueryReads) -> None:
@@ -257,7 +231,7 @@ def test_a_fold_takes_so_many_entries_at_once(client: Any, windows: RollingWindo
     two_members(windows)
     texts = [encode_entry(SHORT)] * (most + 3)
     item = {
-        **stored_log(client, "Rankings"),
+        **log(client),
         "l": {"L": [{"S": text} for text in texts]},
         "z": {"N": str(sum(map(len, texts)))},
     }
@@ -265,7 +239,7 @@ def test_a_fold_takes_so_many_entries_at_once(client: Any, windows: RollingWindo
     windows.rows(WINDOW, ["m"])
     windows.fold(WINDOW, 0)
 
-    after = stored_log(client, "Rankings")
+    after = log(client)
     assert after["l"]["L"] == item["l"]["L"][most:]
     assert int(after["z"]["N"]) == 3 * len(texts[0])
     assert counts(reader, -5) == deltas([(None, -5)] * (most + 3))
@@ -276,7 +250,7 @@ def test_a_long_log_is_folded_first_and_a_full_one_takes_no_more(
 ) -> None:
     two_members(windows)
     assert commit(other, {"o": steps((0, 7, -5))}) == []
-    client.put_item(TableName="Rankings", Item={**stored_log(client, "Rankings"), "z": {"N": str(MAX_LOG)}})
+    client.put_item(TableName="Rankings", Item={**log(client), "z": {"N": str(MAX_LOG)}})
     # This process has read a short log.
     row = RowChange("p", RollingRow(1, steps((0, 7, -5))), NOW, None)
     (cancelled,) = windows.commit(WINDOW, [row], SHORT)
@@ -284,7 +258,7 @@ def test_a_long_log_is_folded_first_and_a_full_one_takes_no_more(
     assert windows.rows(WINDOW, ["p"]) == {}
     assert windows.commit(WINDOW, [row], SHORT) == []
 
-    assert log_of(stored_log(client, "Rankings")).entries == (SHORT,)
+    assert log_of(log(client)).entries == (SHORT,)
     assert counts(reader, -5, -300) == deltas([*TWO, (None, -5), (None, -5)])
 
 
@@ -293,7 +267,7 @@ def test_a_log_that_is_gone_is_made_again_above_all_earlier_positions(
 ) -> None:
     two_members(windows)
     windows.fold(WINDOW, 0)
-    before = stored_log(client, "Rankings")
+    before = log(client)
     client.delete_item(TableName="Rankings", Key={"pk": before["pk"]})
     (cancelled,) = commit(windows, {"m": steps((0, 7, -6))}, version=2)
     assert (cancelled.position, cancelled.reason) == (None, CancelReason.CONDITION)
@@ -301,7 +275,7 @@ def test_a_log_that_is_gone_is_made_again_above_all_earlier_positions(
     later = RollingWindows(client, "Rankings", Time(NOW + 60_000).clock())
     assert commit(later, {"m": steps((0, 7, -6))}, version=2) == []
 
-    assert int(stored_log(client, "Rankings")["b"]["N"]) > int(before["b"]["N"]) + 2
+    assert int(log(client)["b"]["N"]) > int(before["b"]["N"]) + 2
     assert commit(windows, {"m": steps((0, 7, -7))}, version=3) == []
     assert counts(reader, -5, -6, -7, -300) == deltas([(None, -7), (None, -300)])
 
@@ -315,7 +289,7 @@ def test_a_damaged_log_is_neither_read_nor_folded(
     client: Any, windows: RollingWindows, reader: QueryReads, damage: dict[str, Any]
 ) -> None:
     two_members(windows)
-    damaged = {**stored_log(client, "Rankings"), **damage}
+    damaged = {**log(client), **damage}
     client.put_item(TableName="Rankings", Item=damaged)
 
     with pytest.raises(StoreRefusedError, match=r"the log 'b#.*/log' is damaged .* rebuild"):
@@ -323,7 +297,7 @@ def test_a_damaged_log_is_neither_read_nor_folded(
     for read in (lambda: reader.nodes([(WINDOW.at(TODAY), ROOT)]), lambda: reader.entries([(WINDOW.at(TODAY), "m")])):
         with pytest.raises(StoreRefusedError, match="is damaged"):
             read()
-    assert stored_log(client, "Rankings") == damaged
+    assert log(client) == damaged
 
 
 def test_there_are_so_many_logs_and_no_more(
@@ -336,8 +310,8 @@ def test_there_are_so_many_logs_and_no_more(
             assert commit(other, {"m": steps((0, 7, -version))}, version) != []
         assert commit(other, {"m": steps((0, 7, -version))}, version) == []
         assert counts(reader, *range(-8, 0)) == deltas([(None, -version)])
-    assert stored_log(client, "Rankings")["c"] == {"N": str(MAX_LOGS)}
-    assert log(client, "Rankings", MAX_LOGS) is None
+    assert log(client)["c"] == {"N": str(MAX_LOGS)}
+    assert log(client, MAX_LOGS) == {}
     # Another process learns the number when it has conflicts.
     late = RollingWindows(faulty, "Rankings", Time(NOW).clock())  # type: ignore[arg-type]
     late._log(WINDOW).conflicts = CONFLICTS
@@ -352,7 +326,7 @@ def test_conflicts_on_rows_are_no_reason_for_another_log(client: Any, other: Rol
         (cancelled,) = commit(other, {"m": steps((0, 7, -5))})
         assert (cancelled.position, cancelled.reason) == (0, CancelReason.BUSY)
     assert commit(other, {"m": steps((0, 7, -5))}) == []
-    assert "c" not in stored_log(client, "Rankings")
+    assert "c" not in log(client)
 
 
 def test_a_process_with_conflicts_uses_no_other_log_of_a_window_that_was_purged(
@@ -363,10 +337,10 @@ def test_a_process_with_conflicts_uses_no_other_log_of_a_window_that_was_purged(
     faulty.steps = deque([conflict_at_end] * CONFLICTS)
     for _ in range(CONFLICTS):
         commit(other, {"m": steps((0, 7, -6))}, 2)
-    client.delete_item(TableName="Rankings", Key={"pk": stored_log(client, "Rankings")["pk"]})
+    client.delete_item(TableName="Rankings", Key={"pk": log(client)["pk"]})
     time.milliseconds += 60_000
     tries = islice(iter(lambda: commit(other, {"m": steps((0, 7, -6))}, 2), []), 5)
     assert len(list(tries)) == 1
 
-    assert log_of(stored_log(client, "Rankings")).entries
+    assert log_of(log(client)).entries
     assert counts(reader, -5, -6) == deltas([(None, -6)])

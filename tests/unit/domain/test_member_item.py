@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from standings.domain.boards import MAX_UNITS, Family, Ranking
+from standings.domain.boards import MAX_UNITS, Family
 from standings.domain.boards_toml import parse_boards
-from standings.domain.members import EventPart, Image, additions, affected_rankings, beyond_bounds, expired, place
+from standings.domain.members import EventPart, Image, additions, affected_rankings, beyond_bounds, expired
 from standings.domain.windows import DAY, HOUR, MAX_SLAB, Unit
 from standings.runtime.environment import BOARDS_FILE
 
@@ -19,20 +19,13 @@ def family_of(text: str) -> Family:
     return family
 
 
-def image(
-    family: Family, values: dict[str, int], written_at_ms: int, *, version: int = 2, hidden: bool = False
-) -> Image:
+def image(family: Family, values: dict[str, int], written_at_ms: int, version: int = 2) -> Image:
     assert all(family.accumulator(name) for name in values)
-    return Image("b", "m", version, written_at_ms, 0, hidden, values)
+    return Image("b", "m", version, written_at_ms, 0, hidden=False, values=values)
 
 
 def moved(family: Family, old: Image | None, new: Image) -> set[tuple[str, int]]:
     return {(ranking.window.name, ranking.period) for ranking in affected_rankings(family, old, new)}
-
-
-def score(image_: Image, ranking: Ranking) -> int | None:
-    placed = place(image_, ranking)
-    return None if placed is None else -placed.sort_value
 
 
 @pytest.fixture(scope="module")
