@@ -132,15 +132,6 @@ def test_some_are_replayed_by_id_by_reason_and_by_board(stack: Stack) -> None:
     assert [one["event"] for one in letters(stack)] == ["1"]
 
 
-def test_an_event_is_chosen_by_its_own_id_as_well(stack: Stack) -> None:
-    post(stack, '{"id": "e"}', '{"id": "e", "x": 1}', '{"id": "f"}')
-
-    deleted = call(stack, "dead_letters", "delete", ids=["e", "g"])
-    assert (deleted["deleted"], deleted["missing"]) == (2, ["g"])
-    assert [one["event"] for one in letters(stack)] == ["f"]
-    assert replay(stack, ids=["f"])["replayed"] == 1
-
-
 def test_what_a_replay_has_refused_again_is_not_replayed_by_the_same(stack: Stack) -> None:
     """After a fix that does not work, calling until `done` comes to an end."""
     post(stack, *[event(str(n), x=1) for n in range(25)])

@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError
 from standings.aws.dynamodb.scores import RECEIPT_LIFETIME, REFUSAL_LIFETIME
 from standings.domain.boards_toml import parse_boards
 from standings.domain.windows import DAY, SECOND, instant
-from tests.support.aws.stack import ManualClock, Stack, http_event
+from tests.support.aws.stack import ManualClock, Stack, deliver, http_event
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import rows
 from tests.support.builders.maintenance import call
@@ -36,13 +36,6 @@ def event(event_id: str, board: str = "b", points: Any = 1, **more: Any) -> dict
     return {"id": event_id, "board": board, "member": "m", "at": AT, "metrics": {"points": points}, **more}
 
 
-def post(stack: Stack, *bodies: dict[str, Any]) -> dict[str, Any]:
-    """Deliver messages to the writer in one batch. Return its answer."""
-    for body in bodies:
-        stack.activity.messages.append({"Id": "0", "MessageBody": orjson.dumps(body).decode(), "MessageAttributes": {}})
-    return stack.writer({"Records": stack.activity.records()}, Context())
-
-
 def ask(stack: Stack, event_id: str, scope: str | None = None, method: str = "GET") -> tuple[int, Any]:
     """What a caller hears of an event: one with a token of this scope, or one whom IAM knows."""
     request = http_event("/events", f"id={event_id}", method)
@@ -63,7 +56,7 @@ def status(stack: Stack, event_id: str) -> tuple[str, str | None] | str:
 
 
 def test_an_event_is_counted_or_refused_or_nothing_is_known_of_it(stack: Stack, clock: ManualClock) -> None:
-    post(stack, event("good"), event("stranger", "club"), event("twice"), event("twice"), event("bad", at=7))
+    deliver(stack, [event("good"), event("stranger", "club"), event("twice"), event("twice"), event("bad", at=7)])
 
     second = clock() // SECOND * SECOND
     assert ask(stack, "good") == (200, {"id": "good", "status": "counted", "at": instant(second)})
@@ -77,7 +70,7 @@ def test_an_event_is_counted_or_refused_or_nothing_is_known_of_it(stack: Stack, 
 
 
 def test_only_administrators_see_the_reason_which_may_name_a_member(stack: Stack, clock: ManualClock) -> None:
-    post(stack, event("x", "club"))
+    deliver(stack, [event("x", "club")])
 
     without = {"id": "x", "status": "refused", "at": instant(clock())}
     assert ask(stack, "x", "standings/write") == ask(stack, "x", "[standings/read standings/write]") == (200, without)
@@ -92,9 +85,9 @@ def test_a_refused_event_that_is_delivered_again_has_a_new_status(stack: Stack, 
         else:
             stack.activity.messages += [{**letter, "Id": "0"} for letter in stack.dead_letters.messages]
             stack.dead_letters.messages.clear()
-        assert post(stack) == {"batchItemFailures": []}
+        assert stack.writer({"Records": stack.activity.records()}, Context()) == {"batchItemFailures": []}
 
-    post(stack, event("x", "club"))
+    deliver(stack, [event("x", "club")])
     first = ask(stack, "x")
     clock.milliseconds += 1
     deliver_again()
@@ -105,7 +98,7 @@ def test_a_refused_event_that_is_delivered_again_has_a_new_status(stack: Stack, 
     assert status(stack, "x") == ("counted", None)
 
     # What uses the id for something else is refused. It does not hide that the event was counted.
-    post(stack, event("x", "club", points=2), event("x", points="many"))
+    deliver(stack, [event("x", "club", points=2), event("x", points="many")])
     assert len(stack.dead_letters.messages) == 2
     assert status(stack, "x") == ("counted", None)
 
@@ -115,7 +108,7 @@ def test_a_status_ends_even_if_dynamodb_has_not_deleted_the_item(
     stack: Stack, clock: ManualClock, board: str, kept_for: int
 ) -> None:
     assert (RECEIPT_LIFETIME, REFUSAL_LIFETIME) == (30 * DAY, 14 * DAY)
-    post(stack, event("x", board))
+    deliver(stack, [event("x", board)])
     clock.milliseconds += kept_for - SECOND
     assert ask(stack, "x")[0] == 200
     clock.milliseconds += SECOND
@@ -124,10 +117,10 @@ def test_a_status_ends_even_if_dynamodb_has_not_deleted_the_item(
 
 def test_it_is_one_read_and_a_refusal_one_write_of_one_unit(stack: Stack, engine: Any) -> None:
     longest = "😀" * 128
-    post(stack, event("counted"))
+    deliver(stack, [event("counted")])
     stack.dynamodb.counts.clear()
 
-    post(stack, event(longest, "a" * 128, 1, note={"of": "x"}), event("counted", "b" * 128, {"many": 1}))
+    deliver(stack, [event(longest, "a" * 128, 1, note={"of": "x"}), event("counted", "b" * 128, {"many": 1})])
     assert stack.dynamodb.counts == {("put_item", "Receipts"): 2}
     sizes = {row["pk"]["S"]: item_size(row) for row in rows(engine, "Receipts")}
     assert 450 < sizes[longest] <= 1024

@@ -1,4 +1,4 @@
-"""Rolling windows at their bounds, when damaged, when folded, and when purged."""
+"""Rolling windows: their items, at their bounds, when damaged, when folded, when purged, and when a write fails."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,12 +14,21 @@ from standings.aws.dynamodb.purge import Purging
 from standings.aws.dynamodb.ranking_reads import QueryReads
 from standings.aws.dynamodb.rolling import (
     CONFLICTS,
+    EXPIRY_MARGIN,
     MAX_LOG,
     MAX_LOGS,
+    ROW_LIFETIME,
+    WRITES_TIMEOUT_S,
     RollingWindows,
+    decode_steps,
     fold_log,
+    list_item,
+    listed_member,
     log_of,
     one_after_another,
+    row_item,
+    row_of,
+    write_all,
 )
 from standings.aws.dynamodb.tables import entry_key, log_key
 from standings.domain.rolling import (
@@ -30,10 +39,12 @@ from standings.domain.rolling import (
     Steps,
     count_changes,
     encode_entry,
+    list_key,
     lists_of,
 )
 from standings.domain.scoring import Place
 from standings.domain.tiers import ROOT, Path, deltas, nodes_for
+from standings.domain.windows import DAY
 from standings.stores import (
     CancelReason,
     ListItem,
@@ -43,6 +54,7 @@ from standings.stores import (
     RowConflict,
     Span,
     StoreRefusedError,
+    StoreUnavailableError,
 )
 from tests.support.builders.points import NOW
 from tests.support.builders.rolling.random_items import rolling_window
@@ -344,3 +356,108 @@ def test_a_process_with_conflicts_uses_no_other_log_of_a_window_that_was_purged(
 
     assert log_of(log(client)).entries
     assert counts(reader, -5, -6) == deltas([(None, -6)])
+
+
+# ---- items come back from what is stored, and damaged ones are refused
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            *("", "x", "5", "null", "[]", "{}", '"12"', "[null]", "[1.5]", "[true]", '["1"]', "[1,2]", '[1,"234"]'),
+            "[1,[]]",
+        ),
+        *("[1,[2,3]]", "[1,[2,3,4,5,6]]", "[1,[2,3,null]]", '[1,[2,3,"x"]]', "[1,[2,3,4.5]]", "[1,[2,3,4,5.5]]"),
+        "[1,[2,0,4]]",
+    ],
+)
+def test_any_other_text_is_no_steps(text: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        decode_steps(text)
+    item = row_item(WINDOW, RowChange("m", RollingRow(5, Steps(1)), 0, None))
+    assert row_of(item) == RollingRow(5, Steps(1))
+    for damaged in ({**item, "p": {"S": text}}, {**item, "p": {}}, {**item, "v": {}}):
+        problem = row_of(damaged)
+        assert isinstance(problem, str)
+        assert "#m' is damaged" in problem
+
+
+def test_a_row_stays_until_its_last_step_has_been_read_and_no_older_change_can_come() -> None:
+    written_at_ms = TODAY * DAY
+    steps = Steps(TODAY, (Step(TODAY, TODAY + 1, Place(1)), Step(TODAY + 1, TODAY + 400, Place(2))))
+
+    def expiry(row: Steps) -> int:
+        return int(row_item(WINDOW, RowChange("m", RollingRow(5, row), written_at_ms, None))["e"]["N"]) * 1000
+
+    assert expiry(steps) == WINDOW.readable_until(TODAY + 399) + EXPIRY_MARGIN
+    assert expiry(Steps(TODAY)) == expiry(Steps(TODAY, steps.steps[:1])) == written_at_ms + ROW_LIFETIME
+
+
+@pytest.mark.parametrize("length", [1, 4])
+def test_a_list_item_is_in_the_index_as_long_as_it_has_a_place(length: int) -> None:
+    block, member = Block(TODAY, length), "a#b/x4#"
+    item = list_item(WINDOW, ListItem(member, block, Place(-7), 5, 99))
+
+    assert listed_member(WINDOW, item["pk"]["S"]) == (block, member)
+    assert item["r"]["S"] == list_key(WINDOW, block)
+    assert {"r", "s", "v", "t", "e", "pk"} == item.keys()
+    # It stays as long as an older change could bring back a place there.
+    assert int(item["e"]["N"]) * 1000 == WINDOW.readable_until(TODAY + length - 1) + EXPIRY_MARGIN
+    gone = list_item(WINDOW, ListItem(member, block, None, 6, 99))
+    assert gone == {name: item[name] for name in ("pk", "t", "e")} | {"v": {"N": "6"}}
+    assert listed_member(WINDOW._replace(generation=1), item["pk"]["S"]) is None
+
+
+# ---- single writes: one that fails is tried again by itself
+
+
+class Table:
+    """Counts the writes of each item, and fails some of them."""
+
+    def __init__(self, failing: dict[int, int]) -> None:
+        self.failing = failing
+        self.written: list[int] = []
+
+    def write(self, number: int) -> None:
+        self.written.append(number)
+        if self.failing.get(number, 0) > 0:
+            self.failing[number] -= 1
+            raise StoreUnavailableError(f"item {number} is throttled")
+
+
+def test_only_what_failed_is_written_again() -> None:
+    table, time = Table({1: 2, 3: 1}), Time(0)
+    write_all(one_after_another, time.clock(), [partial(table.write, number) for number in range(5)])
+
+    assert table.written == [0, 1, 1, 1, 2, 3, 3, 4]
+
+
+def test_a_write_that_goes_on_failing_is_an_error_after_a_while() -> None:
+    table, time = Table({1: 10**6}), Time(0)
+    with pytest.raises(StoreUnavailableError, match="item 1"):
+        write_all(one_after_another, time.clock(), [partial(table.write, number) for number in range(3)])
+
+    assert table.written[:2] == [0, 1]
+    assert 2 not in table.written
+    assert WRITES_TIMEOUT_S / 2 < time.monotonic() < WRITES_TIMEOUT_S
+
+
+def test_all_of_them_have_the_same_time() -> None:
+    table, time = Table(dict.fromkeys(range(100), 3)), Time(0)
+    with pytest.raises(StoreUnavailableError):
+        write_all(one_after_another, time.clock(), [partial(table.write, number) for number in range(100)])
+
+    assert time.monotonic() < WRITES_TIMEOUT_S
+
+
+def test_a_refused_write_is_not_tried_again() -> None:
+    def refuse() -> None:
+        table.write(7)
+        raise StoreRefusedError("no")
+
+    table = Table({})
+    with pytest.raises(StoreRefusedError):
+        write_all(one_after_another, Time(0).clock(), [refuse])
+
+    assert table.written == [7]
