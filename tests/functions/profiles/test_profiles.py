@@ -16,13 +16,18 @@ from tests.support.dynamodb.requests import Requests
 ADA = {"name": "Ada", "picture": "https://pictures.example/ada.png", "country": "DE", "data": {"team": ["red", 7]}}
 
 
-def test_a_profile_by_itself_is_read_strongly_consistently(stack: Stack, meter: Meter) -> None:
+def CLIENT(engine: Any) -> Requests:  # noqa: N802 - as the fixture `stack` looks for it
+    """Requests and read units are counted."""
+    return Requests(Meter(engine))
+
+
+def test_a_profile_by_itself_is_read_strongly_consistently(stack: Stack) -> None:
     """Such a read costs twice as much, and shows what was just written."""
     stack.put("/members", ADA, id="u1")
-    before = meter.snapshot()
+    before = stack.dynamodb.snapshot()
     stack.get("/members", id="u1")
 
-    assert (meter.snapshot() - before).total.read == 1
+    assert (stack.dynamodb.snapshot() - before).total.read == 1
 
 
 def test_given_fields_are_set_those_that_are_null_removed_and_others_stay(stack: Stack) -> None:
@@ -137,31 +142,29 @@ def test_on_a_board_only_its_members_that_are_not_hidden_are_found(stack: Stack)
 
 
 @pytest.mark.parametrize(("before", "found", "complete"), [(199, True, True), (200, False, False)])
-def test_on_a_board_two_hundred_profiles_are_looked_at(
-    stack: Stack, requests: Requests, meter: Meter, before: int, found: bool, complete: bool
-) -> None:
+def test_on_a_board_two_hundred_profiles_are_looked_at(stack: Stack, before: int, found: bool, complete: bool) -> None:
     post(stack, {"last": 1})
     name(stack, **{f"u{number:03}": f"Ada {number:03}" for number in range(before)}, last="Adam")
-    requests.take()
-    start = meter.snapshot()
+    stack.dynamodb.take()
+    start = stack.dynamodb.snapshot()
 
     assert search(stack, "ada", board="b") == (["last"] if found else [], complete)
-    assert (meter.snapshot() - start).total.read <= 200 / 2 + 15
-    assert requests.take() == {("query", "names"): 200 / STEP + 1, ("batch_get_item", "Scores"): 200 / STEP}
+    assert (stack.dynamodb.snapshot() - start).total.read <= 200 / 2 + 15
+    assert stack.dynamodb.take() == {("query", "names"): 200 / STEP + 1, ("batch_get_item", "Scores"): 200 / STEP}
 
 
-def test_a_search_looks_no_further_than_it_must(stack: Stack, requests: Requests, meter: Meter) -> None:
+def test_a_search_looks_no_further_than_it_must(stack: Stack) -> None:
     members = [f"u{number:03}" for number in range(100)]
     post(stack, dict.fromkeys(members, 1))
     name(stack, **{member: f"Ada {member}" for member in members})
-    requests.take()
+    stack.dynamodb.take()
     assert search(stack, "ada", board="b") == (members[:20], False)
-    assert requests.take() == {("query", "names"): 1, ("batch_get_item", "Scores"): 1}
+    assert stack.dynamodb.take() == {("query", "names"): 1, ("batch_get_item", "Scores"): 1}
 
-    start = meter.snapshot()
+    start = stack.dynamodb.snapshot()
     assert search(stack, "ada") == (members[:20], False)
-    assert requests.take() == {("query", "names"): 1}
-    assert (meter.snapshot() - start).total.read <= 1
+    assert stack.dynamodb.take() == {("query", "names"): 1}
+    assert (stack.dynamodb.snapshot() - start).total.read <= 1
 
 
 @pytest.mark.parametrize(

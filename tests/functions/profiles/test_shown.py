@@ -16,6 +16,12 @@ EMPTY = dict.fromkeys(ADA)
 PROFILES = {"u1": ADA, "u2": None, "u3": EMPTY}
 MINUTE = 60_000
 
+
+def CLIENT(engine: Any) -> Requests:  # noqa: N802 - as the fixture `stack` looks for it
+    """Requests and read units are counted."""
+    return Requests(Meter(engine))
+
+
 READS: list[tuple[str, dict[str, Any]]] = [
     (ALL, {}),
     (ALL, {"limit": 2}),
@@ -44,21 +50,21 @@ def expected(answer: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("path", "arguments"), READS, ids=range(len(READS)))
 def test_each_member_has_its_profile_or_null_for_one_request_more(
-    stack: Stack, requests: Requests, meter: Meter, path: str, arguments: dict[str, Any]
+    stack: Stack, path: str, arguments: dict[str, Any]
 ) -> None:
     stack.get(path, **arguments)  # fills the caches of what a board ranks
-    requests.take()
-    start = meter.snapshot()
+    stack.dynamodb.take()
+    start = stack.dynamodb.snapshot()
     status, plain = stack.get(path, **arguments)
-    without, units = requests.take(), (meter.snapshot() - start).total.read
+    without, units = stack.dynamodb.take(), (stack.dynamodb.snapshot() - start).total.read
     assert (status, "profile" in str(plain)) == (200, False)
     assert not [table for _, table in without if table == "Profiles"]
     assert stack.get(path, **arguments, profiles="false") == (200, plain)
-    requests.take()
-    start = meter.snapshot()
+    stack.dynamodb.take()
+    start = stack.dynamodb.snapshot()
     assert stack.get(path, **arguments, profiles="true") == (200, expected(plain))
-    assert requests.take() == {**without, ("batch_get_item", "Profiles"): 1}
-    assert (meter.snapshot() - start).total.read == units + len(plain.get("entries", [plain])) / 2
+    assert stack.dynamodb.take() == {**without, ("batch_get_item", "Profiles"): 1}
+    assert (stack.dynamodb.snapshot() - start).total.read == units + len(plain.get("entries", [plain])) / 2
 
 
 def test_each_member_of_a_group_and_of_a_page_by_its_cursor_has_its_profile(stack: Stack) -> None:
@@ -71,9 +77,7 @@ def test_each_member_of_a_group_and_of_a_page_by_its_cursor_has_its_profile(stac
 
 
 @pytest.mark.parametrize("members", [200, pytest.param(1_000, marks=pytest.mark.thorough)])
-def test_a_hundred_profiles_cost_fifty_units_and_one_request(
-    stack: Stack, requests: Requests, meter: Meter, members: int
-) -> None:
+def test_a_hundred_profiles_cost_fifty_units_and_one_request(stack: Stack, members: int) -> None:
     """Each of the largest size: then the table has some 2.5 KB for each member."""
     post(stack, {f"m{number:03}": 2_000 - number for number in range(members)})
     largest = {"name": "\U0001f600" * 64, "picture": "https://a.example/" + "x" * 494, "data": {"x": "y" * 1016}}
@@ -82,28 +86,28 @@ def test_a_hundred_profiles_cost_fifty_units_and_one_request(
     for limit in (100, members):
         stack.clock.milliseconds += MINUTE
         stack.get(ALL, limit=limit)
-        before = meter.snapshot()
+        before = stack.dynamodb.snapshot()
         stack.get(ALL, limit=limit)
-        without = meter.snapshot()
-        requests.take()
+        without = stack.dynamodb.snapshot()
+        stack.dynamodb.take()
         _, answer = stack.get(ALL, limit=limit, profiles="true")
 
         assert len([entry for entry in answer["entries"] if entry["profile"]["data"]]) == limit
-        assert (meter.snapshot() - without).total.read - (without - before).total.read == limit / 2
-        assert requests.take()["batch_get_item", "Profiles"] == limit / 100
+        assert (stack.dynamodb.snapshot() - without).total.read - (without - before).total.read == limit / 2
+        assert stack.dynamodb.take()["batch_get_item", "Profiles"] == limit / 100
 
 
-def test_a_function_keeps_profiles_for_less_than_a_minute(stack: Stack, requests: Requests) -> None:
+def test_a_function_keeps_profiles_for_less_than_a_minute(stack: Stack) -> None:
     def shown() -> list[Any]:
         return [entry["profile"] for entry in stack.get(ALL, profiles="true")[1]["entries"]]
 
     assert shown() == [ADA, None, EMPTY]
-    requests.take()
+    stack.dynamodb.take()
     stack.put("/members", {"name": "Zoë"}, id="u1")
     stack.put("/members", {"name": "Bob"}, id="u2")
     # Also that there is none is kept, but not for those who ask for the profile itself or search.
     assert shown() == [ADA, None, EMPTY]
-    assert requests.take().get(("batch_get_item", "Profiles")) is None
+    assert stack.dynamodb.take().get(("batch_get_item", "Profiles")) is None
     assert stack.get("/members", id="u1")[1]["name"] == "Zoë"
     assert stack.get("/members", name="zo")[1]["members"][0]["profile"]["name"] == "Zoë"
     stack.clock.milliseconds += MINUTE - 1_000

@@ -83,20 +83,6 @@ def test_a_record_replaces_only_the_version_that_was_read(boards: BoardRecords, 
     assert boards.records(["b", "c"]) == {"b": later}
 
 
-def test_names_of_boards_by_prefix(boards: BoardRecords, reader: QueryReads) -> None:
-    coverage = coverage_of(family("c"), NOW)
-    for name in ("a", "demo-1", "demo-2", "demo-2-gone", "demo-3", "z"):
-        record = BoardRecord(name, 1, NOW, coverage, coverage.rankings, deleted=name.endswith("gone"))
-        assert boards.put(record, None)
-
-    assert reader.boards("", None, 10) == ["a", "demo-1", "demo-2", "demo-3", "z"]
-    assert reader.boards("demo-", None, 2) == ["demo-1", "demo-2"]
-    assert reader.boards("demo-", None, 3) == ["demo-1", "demo-2", "demo-3"]
-    assert reader.boards("demo-", "demo-2", 2) == ["demo-3"]
-    assert reader.boards("demo-", "a", 10) == ["demo-1", "demo-2", "demo-3"]
-    assert reader.boards("demo-", "z", 10) == []
-
-
 def test_entries_of_a_period_expire_after_it_can_no_longer_be_read(client: Any) -> None:
     metric = family("b").metrics["points"]
     everything, day = (Ranking("b", metric, window, metric.timetable.current(window, NOW)) for window in metric.windows)
