@@ -5,9 +5,10 @@ The reader reads logs and then nodes. The items of a batch are read one by one, 
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import product
 from random import Random
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from unittest import mock
 
 import pytest
@@ -70,6 +71,10 @@ class MovingWindow:
         assert self.windows.commit(self.rankings, [change], entry) == []
         self.moves[log].append((self.at.get(member), sort_value))
         self.at[member] = sort_value
+
+    def away(self, member: str, log: int = 0) -> None:
+        """Move a member to another place, wherever it is."""
+        self.move(member, [value for value in SORT_VALUES if value != self.at[member]][-1], log)
 
     def new_log(self) -> int:
         """Make and name another log, as a process does that has conflicts. Returns its number."""
@@ -150,60 +155,42 @@ class Reading:
 Act = Callable[[MovingWindow], Any]
 
 
-def move(member: str, to: int = SORT_VALUES[-1], log: int = 0) -> Act:
-    return lambda window: window.move(member, to, log)
+def acting(window: MovingWindow, acts: Mapping[Place, Act]) -> Callable[[Place], Any]:
+    """Act before some items are read, which are named by batch and item."""
+    return lambda place: acts.get(place, lambda _: None)(window)
 
 
-def away(member: str = "m0") -> Act:
-    """Move a member to another place, wherever it is."""
-    return lambda window: window.move(member, [value for value in SORT_VALUES if value != window.at[member]][-1])
+def away_and_fold(window: MovingWindow, member: str = "m0") -> None:
+    window.away(member)
+    window.fold()
 
 
-def in_a_new_log(member: str) -> Act:
-    return lambda window: window.move(member, SORT_VALUES[-1], window.new_log())
-
-
-def fold(log: int = 0, nodes: int | None = None) -> Act:
-    return lambda window: window.fold(log, nodes)
-
-
-class Schedule(NamedTuple):
-    """What happens before items are read, by batch and item; the batches that it takes; and what happened before."""
-
-    batches: int
-    acts: Mapping[Place, Sequence[Act]]
-    first: Sequence[Act] = ()
-
-    def begin(self, window: MovingWindow) -> Callable[[Place], None]:
-        for act in self.first:
-            act(window)
-
-        def before(place: Place) -> None:
-            for act in self.acts.get(place, ()):
-                act(window)
-
-        return before
-
-
-SCHEDULES: Final = {
-    "nothing": Schedule(2, {}),
-    "a fold of known entries": Schedule(2, {(1, 2): [fold()]}),
-    "a move and a fold among nodes": Schedule(4, {(1, 1): [away(), fold()]}),
+SCHEDULES: Final[dict[str, tuple[int, Mapping[Place, Act], Act]]] = {
+    "nothing": (2, {}, lambda _: None),
+    "a fold of known entries": (2, {(1, 2): MovingWindow.fold}, lambda _: None),
+    "a move and a fold among nodes": (4, {(1, 1): away_and_fold}, lambda _: None),
     # The log still has what the nodes lack, so they are not read again.
-    "a fold that dies halfway": Schedule(3, {(1, 0): [move("m0"), fold(nodes=2)]}, [fold()]),
+    "a fold that dies halfway": (
+        3,
+        {(1, 0): lambda window: (window.away("m0"), window.fold(nodes=2))},
+        MovingWindow.fold,
+    ),
     # The number of logs is read before the new log.
-    "a new log": Schedule(5, {(1, 1): [in_a_new_log("m0"), fold(1)]}),
-    "entries in another log": Schedule(3, {}, [in_a_new_log("m0")]),
+    "a new log": (5, {(1, 1): lambda window: (window.away("m0", window.new_log()), window.fold(1))}, lambda _: None),
+    "entries in another log": (3, {}, lambda window: window.away("m0", window.new_log())),
 }
+"""The batches that a schedule takes, what happens before items are read, and what happened before."""
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_counts_are_of_one_moment_of_each_log(engine: Any, schedule: str) -> None:
+    batches, acts, first = SCHEDULES[schedule]
     window = MovingWindow(engine)
-    reading = Reading(window, SCHEDULES[schedule].begin(window))
+    first(window)
+    reading = Reading(window, acting(window, acts))
     reading.check()
 
-    assert len(reading.client.batches) == SCHEDULES[schedule].batches
+    assert len(reading.client.batches) == batches
     reading.before = lambda _: None
     reading.check()
 
@@ -241,8 +228,8 @@ def test_counts_are_of_one_moment_whatever_happens(engine: Any, seed: int, logs:
 
 def test_a_reader_gives_up_after_three_tries_and_each_node_is_of_one_moment(engine: Any) -> None:
     window = MovingWindow(engine)
-    always = Schedule(MOST_BATCHES, {(batch, 1): [away(f"m{batch}"), fold()] for batch in range(1, 30, 2)})
-    reading = Reading(window, always.begin(window))
+    always = {(batch, 1): partial(away_and_fold, member=f"m{batch}") for batch in range(1, 30, 2)}
+    reading = Reading(window, acting(window, always))
     reading.check()
 
     assert len(reading.client.batches) == MOST_BATCHES
@@ -258,8 +245,7 @@ def test_a_request_that_has_read_logs_sees_nodes_that_were_folded_since(engine: 
     assert [entry.place.sort_value for entry in entries.values()] == [SORT_VALUES[0]]
     for member in ("m1", "m2", "m3"):
         since = window.lengths()
-        away(member)(window)
-        window.fold()
+        away_and_fold(window, member)
         # A walk down the tree reads node by node.
         nodes = {path: reads.nodes([(window.ranking, path)]) for path in PATHS}
         counted = positive({path: next(iter(found.values())).counters for path, found in nodes.items()})
@@ -291,7 +277,7 @@ def test_nodes_of_several_windows_are_caught_up_each_by_itself(engine: Any) -> N
     window, other = MovingWindow(engine), MovingWindow(engine, members=0)
     other.rankings = other.rankings._replace(board="c")
     other.move("m0", -130)
-    client = ItemByItem(engine, Schedule(0, {(1, 1): [away(), fold()]}).begin(window))
+    client = ItemByItem(engine, acting(window, {(1, 1): away_and_fold}))
     reader = QueryReads(client, "Rankings", "Scores", window.clock).for_request()  # type: ignore[arg-type]
     since = window.lengths()
     nodes = reader.nodes([(each.ranking, path) for each in (window, other) for path in PATHS])
