@@ -11,7 +11,6 @@ import orjson
 import pytest
 
 from standings.aws.dynamodb.scores import Scores
-from standings.domain.boards import Metric
 from standings.domain.members import Image, rewritten
 from standings.domain.windows import DAY
 from standings.maintain.rebuild import PROPAGATION_WAIT
@@ -475,25 +474,3 @@ def test_an_accumulator_that_goes_takes_its_mark_along(engine: Any, clock: Manua
     clock.milliseconds += 10 * DAY
     image = count_points(engine, clock, boards, "2026-12-01T10:15:00Z", points=1)
     assert image.tie_keys.keys() <= image.values.keys()
-
-
-def test_a_rolling_window_of_a_board_of_0_1_is_not_built_until_the_board_is_rebuilt(
-    engine: Any, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """0.1 stored rolling windows in another way, so an upgraded board must not read as an empty one."""
-
-    def codes_of_0_1(metric: Metric) -> dict[str, str]:
-        return {
-            window.name: metric._code_of("ranking", window.unit, metric.order, metric.ties) for window in metric.windows
-        }
-
-    with monkeypatch.context() as patches, running(engine, clock, DAYS) as stack:
-        patches.setattr(Metric, "ranking_codes", property(codes_of_0_1))
-        Upkeep(stack).projected("m", 5)
-    with running(engine, clock, DAYS) as stack:
-        assert stack.get("/boards/b/points/all")[1]["total"] == 1
-        status, problem = stack.get("/boards/b/points/last-2-days")
-        assert (status, problem["type"]) == (404, "urn:standings:not-built")
-
-        finish(stack, "rebuild", board="b")
-        assert stack.entries("/boards/b/points/last-2-days") == [{"rank": 1, "member": "m", "score": 5}]

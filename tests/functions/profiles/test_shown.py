@@ -76,27 +76,6 @@ def test_each_member_of_a_group_and_of_a_page_by_its_cursor_has_its_profile(stac
     assert [entry["profile"] for entry in first["entries"] + second["entries"]] == [ADA, None]
 
 
-@pytest.mark.parametrize("members", [200, pytest.param(1_000, marks=pytest.mark.thorough)])
-def test_a_hundred_profiles_cost_fifty_units_and_one_request(stack: Stack, members: int) -> None:
-    """Each of the largest size: then the table has some 2.5 KB for each member."""
-    post(stack, {f"m{number:03}": 2_000 - number for number in range(members)})
-    largest = {"name": "\U0001f600" * 64, "picture": "https://a.example/" + "x" * 494, "data": {"x": "y" * 1016}}
-    for number in range(members):
-        stack.put("/members", largest, id=f"m{number:03}")
-    for limit in (100, members):
-        stack.clock.milliseconds += MINUTE
-        stack.get(ALL, limit=limit)
-        before = stack.dynamodb.snapshot()
-        stack.get(ALL, limit=limit)
-        without = stack.dynamodb.snapshot()
-        stack.dynamodb.take()
-        _, answer = stack.get(ALL, limit=limit, profiles="true")
-
-        assert len([entry for entry in answer["entries"] if entry["profile"]["data"]]) == limit
-        assert (stack.dynamodb.snapshot() - without).total.read - (without - before).total.read == limit / 2
-        assert stack.dynamodb.take()["batch_get_item", "Profiles"] == limit / 100
-
-
 def test_a_function_keeps_profiles_for_less_than_a_minute(stack: Stack) -> None:
     def shown() -> list[Any]:
         return [entry["profile"] for entry in stack.get(ALL, profiles="true")[1]["entries"]]

@@ -135,7 +135,7 @@ def test_the_rest_of_a_batch_is_read_after_growing_waits_and_nothing_twice() -> 
 
     assert batch_get(client, "T", KEYS, time.clock()) == KEYS
     assert set(client.read.values()) == {1}
-    assert time.slept == [0.01, 0.02, 0.04]
+    assert (client.batches, time.slept) == (5, [0.01, 0.02, 0.04])
 
 
 def test_a_batch_that_does_not_finish_in_time_is_an_error() -> None:

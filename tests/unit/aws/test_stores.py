@@ -1,4 +1,4 @@
-"""Items in Scores and Rankings: what expires and when, the records of boards, and reads side by side."""
+"""Records of boards, and reads side by side."""
 
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -9,13 +9,10 @@ import pytest
 
 from standings.aws.dynamodb import ranking_reads
 from standings.aws.dynamodb.ranking_reads import QueryReads
-from standings.aws.dynamodb.rankings import Rankings
-from standings.aws.dynamodb.scores import BoardRecords, Scores
+from standings.aws.dynamodb.scores import BoardRecords
 from standings.aws.dynamodb.tables import MAX_KEYS
 from standings.domain.boards import BoardRecord, BucketCoverage, Job, Ranking, coverage_of
-from standings.domain.members import Image, Move
-from standings.domain.scoring import Place
-from standings.stores import Addition, Partition, Rewrite, Span
+from standings.stores import Partition, Span
 from tests.support.aws.stack import OneThread
 from tests.support.builders.points import NOW, family
 from tests.support.dynamodb.tables import engine_with_tables
@@ -27,36 +24,9 @@ def client() -> Any:
     return engine_with_tables(shards=4)
 
 
-@pytest.fixture
-def boards(client: Any) -> BoardRecords:
-    return BoardRecords(client, "Scores", Time(NOW).clock())
-
-
-@pytest.fixture
-def reader(client: Any) -> QueryReads:
-    return QueryReads(client, "Rankings", "Scores", Time(NOW).clock())
-
-
-def image(version: int, *, abs_total: int = 3, **other: Any) -> Image:
-    return Image("b", "m", version, NOW, abs_total, **{"hidden": False, "values": {"a1b": 3}, **other})
-
-
-def test_a_removed_member_expires_unless_it_returns(client: Any) -> None:
-    def expiry() -> int | None:
-        (item,) = client.scan(TableName="Scores")["Items"]
-        return int(item["e"]["N"]) if "e" in item else None
-
-    scores = Scores(client, "Scores", "Receipts", Time(NOW).clock())
-    scores.apply([], [Rewrite(image(7, values={}, removed=True), None)], NOW)
-    assert expiry() == NOW // 1000 + 60 * 86_400
-    (stranger,) = scores.apply([], [Addition("b", "m", {"a1b": 3}, (), (), (), NOW, 3, known=True)], NOW)
-    assert stranger.found == image(7, values={}, removed=True)
-    assert scores.apply([], [Addition("b", "m", {"a1b": 3}, (), (), (), NOW, 3, known=False)], NOW) == []
-    assert expiry() is None
-    assert scores.image(("b", "m")) == image(8, abs_total=6)
-
-
-def test_a_record_replaces_only_the_version_that_was_read(boards: BoardRecords, reader: QueryReads) -> None:
+def test_a_record_replaces_only_the_version_that_was_read(client: Any) -> None:
+    boards = BoardRecords(client, "Scores", Time(NOW).clock())
+    reader = QueryReads(client, "Rankings", "Scores", Time(NOW).clock())
     coverage = coverage_of(family("c"), NOW)
     buckets = {
         code: BucketCoverage(bucket.windows, 20_778, frozenset({7, 9})) for code, bucket in coverage.buckets.items()
@@ -81,30 +51,6 @@ def test_a_record_replaces_only_the_version_that_was_read(boards: BoardRecords, 
     assert boards.put(later, record)
     assert reader.record("b") == later
     assert boards.records(["b", "c"]) == {"b": later}
-
-
-def test_entries_of_a_period_expire_after_it_can_no_longer_be_read(client: Any) -> None:
-    metric = family("b").metrics["points"]
-    everything, day = (Ranking("b", metric, window, metric.timetable.current(window, NOW)) for window in metric.windows)
-    rankings = Rankings(client, "Rankings", Time(NOW).clock())
-
-    def move(member: str, old: int | None, new: int | None, version: int = 1) -> None:
-        before, after = (None if number is None else Place(number) for number in (old, new))
-        assert rankings.commit(everything, [Move(everything, member, before, after, version, NOW)]) == []
-
-    rankings.commit(day, [Move(day, "m", None, Place(5), 1, NOW)])
-    move("stays", None, 5)
-    move("left", None, 5)
-    move("left", 5, None, 2)
-    items = {item["pk"]["S"]: item for item in client.scan(TableName="Rankings")["Items"]}
-    until = day.readable_until
-
-    assert until is not None
-    expiring = {key: int(item["e"]["N"]) for key, item in items.items() if "e" in item}
-    assert {key for key in expiring if key.startswith(day.key)} == {key for key in items if key.startswith(day.key)}
-    assert {expiry for key, expiry in expiring.items() if key.startswith(day.key)} == {until // 1000 + 3 * 86_400}
-    assert [key for key in expiring if key.startswith(everything.key)] == [f"{everything.key}#left"]
-    assert expiring[f"{everything.key}#left"] == NOW // 1000 + 60 * 86_400
 
 
 class BusyThread(OneThread):
