@@ -9,7 +9,6 @@ import pytest
 from botocore.exceptions import ClientError
 
 from standings.aws.dynamodb.tables import member_item_key
-from standings.domain.boards import Ranking
 from standings.domain.boards_toml import parse_boards
 from standings.domain.members import open_rankings
 from standings.domain.windows import DAY
@@ -45,13 +44,10 @@ def scores(stack: Stack, board: str = "b") -> dict[str, dict[str, int]]:
     for ranking in open_rankings(family, board, stack.clock()):
         placed = found.get(ranking.key)
         if placed:
-            said[f"{ranking.window.name} {_day(ranking)}"] = {m: -sort_value for m, sort_value in placed.items()}
+            today = family.timetable.index("d", int(NOW.timestamp() * 1000)) if ranking.window.unit else 0
+            name = f"{ranking.window.name} {ranking.period - today}"
+            said[name] = {m: -sort_value for m, sort_value in placed.items()}
     return said
-
-
-def _day(ranking: Ranking) -> int:
-    today = ranking.metric.timetable.index("d", int(NOW.timestamp() * 1000))
-    return ranking.period - today if ranking.window.unit else 0
 
 
 def test_a_parked_record_is_listed_and_placed_as_the_item_is_by_then(stack: Stack) -> None:

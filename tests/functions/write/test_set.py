@@ -37,10 +37,6 @@ def scores(stack: Stack, board: str = "b") -> dict[str, float]:
     return {one["window"]: one["score"] for one in windows}
 
 
-def reasons(stack: Stack) -> list[str]:
-    return [letter["MessageAttributes"]["reason"]["StringValue"] for letter in stack.dead_letters.messages]
-
-
 def test_the_total_is_what_was_said_and_the_day_gets_the_difference(stack: Stack, clock: ManualClock) -> None:
     apply(stack, [event("1", 30, at="2026-11-20T10:00:00Z"), event("2", 4)])
     apply(stack, [event("3", 50, set=True)])
@@ -68,7 +64,10 @@ def test_several_totals_are_set_together_or_none(stack: Stack) -> None:
 
     shares = [{**shares[0], "board": "b"}, {"board": "club", "member": "m", "metrics": {"points": 3}, "set": True}]
     deliver(stack, [{"id": "3", "at": NOW, "updates": [{**shares[0], "metrics": {"points": 9}}, shares[1]]}])
-    assert (scores(stack)["all"], reasons(stack)) == (2, ["member: 'm' is not registered on board 'club'"])
+    assert (scores(stack)["all"], stack.dead_letters.reasons()) == (
+        2,
+        ["member: 'm' is not registered on board 'club'"],
+    )
 
 
 def test_least_and_most_bound_the_change(stack: Stack) -> None:
@@ -76,7 +75,7 @@ def test_least_and_most_bound_the_change(stack: Stack) -> None:
     assert scores(stack, "limited") == {"all": 9.9}
     deliver(stack, [event("3", 15, "limited", set=True), event("4", 7.8, "limited", set=True)])
     bounds = "metrics.points: expected a change of at least -2 and at most 5 on board 'limited', got a change of"
-    assert reasons(stack) == [f"{bounds} 5.1 (from 9.9 to 15)", f"{bounds} -2.1 (from 9.9 to 7.8)"]
+    assert stack.dead_letters.reasons() == [f"{bounds} 5.1 (from 9.9 to 15)", f"{bounds} -2.1 (from 9.9 to 7.8)"]
     assert scores(stack, "limited") == {"all": 9.9}
 
 
