@@ -120,14 +120,6 @@ WINTER, SPRING = season(), season('"spring"', '"2027-03-01"', '"2027-06-01"')
 TOO_EARLY = season('"spring"', '"2027-02-28"', '"2027-06-01"')
 
 
-def test_seasons_by_start_whatever_their_order_in_the_file() -> None:
-    seasons = parsed(SEASONAL + SPRING + WINTER).timetable.seasons
-
-    assert [one.name for one in seasons.all] == ["winter", "spring"]
-    assert seasons.all[0].ends == seasons.all[1].starts
-    assert seasons.indexes == tuple(sorted(seasons.indexes))
-
-
 def test_a_season_is_its_name_start_and_end() -> None:
     (index,) = parsed(SEASONAL + WINTER).timetable.seasons.indexes
 
