@@ -157,27 +157,36 @@ Act = Callable[[MovingWindow], Any]
 
 def acting(window: MovingWindow, acts: Mapping[Place, Act]) -> Callable[[Place], Any]:
     """Act before some items are read, which are named by batch and item."""
-    return lambda place: acts.get(place, lambda _: None)(window)
+    return lambda place: acts[place](window) if place in acts else None
 
 
-def away_and_fold(window: MovingWindow, member: str = "m0") -> None:
+def nothing(_: MovingWindow) -> None:
+    """Let nothing happen."""
+
+
+def move_and_fold(window: MovingWindow, member: str = "m0", nodes: int | None = None) -> None:
     window.away(member)
-    window.fold()
+    window.fold(nodes=nodes)
+
+
+def move_in_a_new_log(window: MovingWindow) -> None:
+    window.away("m0", window.new_log())
+
+
+def move_in_a_new_log_and_fold(window: MovingWindow) -> None:
+    move_in_a_new_log(window)
+    window.fold(1)
 
 
 SCHEDULES: Final[dict[str, tuple[int, Mapping[Place, Act], Act]]] = {
-    "nothing": (2, {}, lambda _: None),
-    "a fold of known entries": (2, {(1, 2): MovingWindow.fold}, lambda _: None),
-    "a move and a fold among nodes": (4, {(1, 1): away_and_fold}, lambda _: None),
+    "nothing": (2, {}, nothing),
+    "a fold of known entries": (2, {(1, 2): MovingWindow.fold}, nothing),
+    "a move and a fold among nodes": (4, {(1, 1): move_and_fold}, nothing),
     # The log still has what the nodes lack, so they are not read again.
-    "a fold that dies halfway": (
-        3,
-        {(1, 0): lambda window: (window.away("m0"), window.fold(nodes=2))},
-        MovingWindow.fold,
-    ),
+    "a fold that dies halfway": (3, {(1, 0): partial(move_and_fold, nodes=2)}, MovingWindow.fold),
     # The number of logs is read before the new log.
-    "a new log": (5, {(1, 1): lambda window: (window.away("m0", window.new_log()), window.fold(1))}, lambda _: None),
-    "entries in another log": (3, {}, lambda window: window.away("m0", window.new_log())),
+    "a new log": (5, {(1, 1): move_in_a_new_log_and_fold}, nothing),
+    "entries in another log": (3, {}, move_in_a_new_log),
 }
 """The batches that a schedule takes, what happens before items are read, and what happened before."""
 
@@ -228,7 +237,7 @@ def test_counts_are_of_one_moment_whatever_happens(engine: Any, seed: int, logs:
 
 def test_a_reader_gives_up_after_three_tries_and_each_node_is_of_one_moment(engine: Any) -> None:
     window = MovingWindow(engine)
-    always = {(batch, 1): partial(away_and_fold, member=f"m{batch}") for batch in range(1, 30, 2)}
+    always = {(batch, 1): partial(move_and_fold, member=f"m{batch}") for batch in range(1, 30, 2)}
     reading = Reading(window, acting(window, always))
     reading.check()
 
@@ -245,7 +254,7 @@ def test_a_request_that_has_read_logs_sees_nodes_that_were_folded_since(engine: 
     assert [entry.place.sort_value for entry in entries.values()] == [SORT_VALUES[0]]
     for member in ("m1", "m2", "m3"):
         since = window.lengths()
-        away_and_fold(window, member)
+        move_and_fold(window, member)
         # A walk down the tree reads node by node.
         nodes = {path: reads.nodes([(window.ranking, path)]) for path in PATHS}
         counted = positive({path: next(iter(found.values())).counters for path, found in nodes.items()})
@@ -277,7 +286,7 @@ def test_nodes_of_several_windows_are_caught_up_each_by_itself(engine: Any) -> N
     window, other = MovingWindow(engine), MovingWindow(engine, members=0)
     other.rankings = other.rankings._replace(board="c")
     other.move("m0", -130)
-    client = ItemByItem(engine, acting(window, {(1, 1): away_and_fold}))
+    client = ItemByItem(engine, acting(window, {(1, 1): move_and_fold}))
     reader = QueryReads(client, "Rankings", "Scores", window.clock).for_request()  # type: ignore[arg-type]
     since = window.lengths()
     nodes = reader.nodes([(each.ranking, path) for each in (window, other) for path in PATHS])

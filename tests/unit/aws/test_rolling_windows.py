@@ -137,8 +137,9 @@ def counts(reader: QueryReads, *sort_values: int) -> dict[Path, dict[int, int]]:
 
 def log(client: Any, number: int = 0) -> dict[str, Any]:
     """A log as it is stored; empty if there is none."""
-    item: dict[str, Any] = client.get_item(TableName="Rankings", Key={"pk": {"S": log_key(WINDOW.key, number)}})
-    return item.get("Item", {})
+    answer = client.get_item(TableName="Rankings", Key={"pk": {"S": log_key(WINDOW.key, number)}})
+    item: dict[str, Any] = answer.get("Item", {})
+    return item
 
 
 def two_members(windows: RollingWindows) -> None:
