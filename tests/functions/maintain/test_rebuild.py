@@ -462,15 +462,3 @@ def test_an_equal_best_changes_nothing_where_marks_are_left_over(engine: Any, cl
     count_points(engine, clock, points("max", "first"), points=10)
     images = [count_points(engine, clock, points("max"), points=10) for _ in range(3)]
     assert images[0] == images[2]
-
-
-def test_an_accumulator_that_goes_takes_its_mark_along(engine: Any, clock: ManualClock) -> None:
-    """An event that only adds removes it, while another metric has tie keys."""
-    boards = (
-        '[boards."b"]\nlate = "1 day"\nkeep = "1 day"\nmetrics.points = { aggregate = "sum", windows = ["all"] }\n'
-        'metrics.latest = { aggregate = "last", windows = ["all", "day"] }\n'
-    )
-    count_points(engine, clock, boards, latest=1)
-    clock.milliseconds += 10 * DAY
-    image = count_points(engine, clock, boards, "2026-12-01T10:15:00Z", points=1)
-    assert image.tie_keys.keys() <= image.values.keys()

@@ -1,20 +1,18 @@
-"""Records of boards, and reads side by side."""
+"""Reads side by side."""
 
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from standings.aws.dynamodb import ranking_reads
 from standings.aws.dynamodb.ranking_reads import QueryReads
-from standings.aws.dynamodb.scores import BoardRecords
 from standings.aws.dynamodb.tables import MAX_KEYS
-from standings.domain.boards import BoardRecord, BucketCoverage, Job, Ranking, coverage_of
+from standings.domain.boards import Ranking
 from standings.stores import Partition, Span
 from tests.support.aws.stack import OneThread
-from tests.support.builders.points import NOW, family
+from tests.support.builders.points import family
 from tests.support.dynamodb.tables import engine_with_tables
 from tests.support.faults.faulty_client import Time
 
@@ -22,35 +20,6 @@ from tests.support.faults.faulty_client import Time
 @pytest.fixture
 def client() -> Any:
     return engine_with_tables(shards=4)
-
-
-def test_a_record_replaces_only_the_version_that_was_read(client: Any) -> None:
-    boards = BoardRecords(client, "Scores", Time(NOW).clock())
-    reader = QueryReads(client, "Rankings", "Scores", Time(NOW).clock())
-    coverage = coverage_of(family("c"), NOW)
-    buckets = {
-        code: BucketCoverage(bucket.windows, 20_778, frozenset({7, 9})) for code, bucket in coverage.buckets.items()
-    }
-    job = Job("rebuild", "placing", NOW, coverage, 7, "m", 400)
-    record = BoardRecord("b", 1, NOW, coverage, coverage.rankings)
-    later = replace(
-        record,
-        version=2,
-        coverage=replace(coverage, buckets=buckets),
-        generation=1,
-        written=(1, 2),
-        latest=3,
-        stale=(2,),
-        job=job,
-    )
-
-    assert reader.record("b") is None
-    assert boards.put(record, None)
-    assert not boards.put(record, None)
-    assert not boards.put(later, replace(record, version=2))
-    assert boards.put(later, record)
-    assert reader.record("b") == later
-    assert boards.records(["b", "c"]) == {"b": later}
 
 
 class BusyThread(OneThread):

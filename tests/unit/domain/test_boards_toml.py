@@ -72,22 +72,6 @@ def test_the_longest_match_wins_then_the_first_in_the_file(board: str, pattern: 
     assert (found and found.pattern) == pattern
 
 
-def test_a_family_announces_settles_and_gives_prizes() -> None:
-    silver = '{ ranks = "2-3", name = "silver", method = "ordinal" }'
-    prizes = f'{GOLD}, {silver}, {{ percent = 10, name = "top-10" }}'
-    announced = "announce.all = { top = 1 }", "announce.day = { top = 100 }"
-    found = parsed(family('settle = ["week", "day"]', f"prizes.week = [{prizes}]", *announced))
-
-    assert found.announce == {"all": 1, "day": 100}
-    assert found.endings.settle == ("week", "day")
-    assert found.endings.prizes_of("week", "points") == (
-        Prize("gold", "points", 1, 1),
-        Prize("silver", "points", 2, 3, method="ordinal"),
-        Prize("top-10", "points", 1, 0, 10),
-    )
-    assert found.endings.prizes_of("day", "points") == found.endings.prizes_of("week", "runs") == ()
-
-
 def test_a_family_announces_and_settles_nothing_by_itself() -> None:
     found = parsed(family())
 

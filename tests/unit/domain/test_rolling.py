@@ -9,7 +9,6 @@ import pytest
 from standings.domain import members
 from standings.domain.members import AHEAD_MARGIN, SKIP_MARGIN
 from standings.domain.rolling import (
-    Block,
     CountChange,
     Log,
     LogEntry,
@@ -23,7 +22,6 @@ from standings.domain.rolling import (
     encode_entry,
     fold_deltas,
     joined,
-    lists_of,
     node_deltas,
     steps_of,
 )
@@ -33,7 +31,6 @@ from tests.support.builders.rolling.random_items import (
     random_now,
     random_steps,
     random_window,
-    rolling_window,
     without_expired,
 )
 from tests.support.thoroughness import seeds
@@ -140,23 +137,6 @@ def test_a_page_merges_few_lists_and_each_step_is_in_one_of_them(name: str, slab
         assert len(blocks) <= (last + 1 - first if window.longest_block == 1 else 8)
 
 
-def test_blocks_within_some_periods_are_those_of_each() -> None:
-    window = parse_window("last-30-days")
-    expected = {block for period in range(SLAB - 5, SLAB + 40) for block in blocks_within(window, period, period + 1)}
-
-    assert sorted(blocks_within(window, SLAB - 5, SLAB + 40)) == sorted(expected)
-
-
-def test_the_keys_of_lists_name_the_block() -> None:
-    rankings = rolling_window("last-7-days")._replace(generation=2)
-    keys = lists_of(rankings.at(SLAB + 1))
-
-    ends = ["85", "84x2", "84x4", "84x3", "85x3"]
-    assert [key.removeprefix(f"{rankings.key.removesuffix('~2')}207").removesuffix("~2") for key in keys] == ends
-    assert all(key.endswith("~2") for key in keys)
-    assert Block(SLAB, 1).code == "20784"
-
-
 PERIODS = range(90, 200)
 
 
@@ -214,17 +194,6 @@ def test_a_fold_brings_every_node_that_any_part_of_the_entries_changes(seed: int
     for start in range(len(entries) + 1):
         for stop in range(start, len(entries) + 1):
             assert node_deltas(entries[start:stop], PERIODS).keys() <= folded.keys()
-
-
-def test_entries_since_a_position() -> None:
-    entries = tuple(LogEntry(n, []) for n in range(3))
-    log = Log(10, entries)
-
-    assert log.end == 13
-    assert log.since(11) == entries[1:]
-    assert log.since(13) == log.since(20) == ()
-    # A node that is behind the log's beginning has nothing to take from what was cut.
-    assert log.since(10) == log.since(4) == entries
 
 
 @pytest.mark.parametrize("base", range(5))
