@@ -63,15 +63,6 @@ def test_several_events_on_one_item_are_one_write(subject: Subject) -> None:
     assert [subject.total(metric=name) for name in ("best", "latest", "points")] == [9, 3, 3]
 
 
-def test_whoever_is_just_registered_is_not_refused_by_an_old_look(
-    subject: Subject, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    subject.admin.put("club-1", "m", None)
-    monkeypatch.setattr(subject.scores, "images", lambda _: {})
-
-    assert subject.write(event("1", board="club-1", best=1)).applied == 1
-
-
 @pytest.mark.parametrize("board", ["club-1", "plain-1"])
 def test_a_stranger_is_refused_and_costs_nobody_else_anything(subject: Subject, board: str) -> None:
     both = {**event("2", points=1), "board": [board, "b"]}
@@ -83,16 +74,6 @@ def test_a_stranger_is_refused_and_costs_nobody_else_anything(subject: Subject, 
     subject.admin.put(board, "m", None)
     assert subject.write(event("1", board=board, points=1), both).applied == 2
     assert subject.total(board=board) == 2
-
-
-@pytest.mark.parametrize("board", ["club-1", "plain-1"])
-def test_what_was_counted_is_a_duplicate_also_after_its_member_has_gone(subject: Subject, board: str) -> None:
-    subject.admin.put(board, "m", None)
-    subject.write(event("1", board=board, points=1))
-    subject.admin.remove(board, "m")
-    written = subject.write(event("1", board=board, points=1), event("2", board=board, points=1))
-
-    assert (written.duplicates, [refusal.rule for _, refusal in written.refused]) == (1, ["unregistered"])
 
 
 def test_to_hide_a_hidden_member_writes_nothing(subject: Subject) -> None:
