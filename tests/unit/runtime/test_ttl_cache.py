@@ -1,9 +1,4 @@
-"""The cache: entries expire by each clock, a full cache drops its oldest entry, and threads may share it."""
-
-import sys
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from random import Random
+"""The cache: entries expire by each clock, and a full cache drops its oldest entry."""
 
 import pytest
 
@@ -22,15 +17,6 @@ class Clocks:
     def cache(self, max_entries: int = 3) -> TtlCache[str, int]:
         clock = Clock(lambda: self.milliseconds, lambda: self.seconds, lambda _: None, lambda: 0.5)
         return TtlCache(clock, TTL_S, max_entries)
-
-
-@pytest.fixture
-def switching() -> Iterator[None]:
-    """Switch threads as often as possible."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
 
 
 @pytest.mark.parametrize(
@@ -77,23 +63,3 @@ def test_a_full_cache_drops_only_the_entry_that_was_put_first() -> None:
 
     cache.forget("a")
     assert cache.get("a") is None
-
-
-def test_threads_may_share_it(switching: None) -> None:
-    del switching
-    cache = Clocks().cache(max_entries=5)
-
-    def hammer(seed: int) -> None:
-        rng = Random(seed)
-        for _ in range(3_000):
-            number = rng.randrange(20)
-            if rng.random() < 0.1:
-                cache.forget(str(number))
-            elif rng.random() < 0.5:
-                cache.put(str(number), number)
-            else:
-                assert cache.get(str(number)) in (None, number)
-
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(hammer, range(8)))
-    assert len(cache._entries) <= 5
