@@ -149,17 +149,19 @@ def test_what_the_queue_never_takes_is_named_and_passed(run: Run, queue: Queue) 
 
 
 def test_what_the_queue_does_not_take_now_is_gone_on_with(run: Run, queue: Queue) -> None:
-    queue.refuses = lambda body: ("InternalError", False) if '"m17"' in body else None
-    write(*(f"m{n:02},{n}" for n in range(30)))
+    queue.refuses = lambda body: ("InternalError", False) if '"m08"' in body else None
+    write(*(f"m{n // 2:02},1" for n in range(30)))
     ran = run(f"{CSV} --json")
     assert "the queue did not accept all rows after line 11 of rows.csv: InternalError: ; run the same" in ran.err
     assert (ran.status, json.loads(ran.out)["finished"], remembered()["mark"]["rows"]) == (UNREACHABLE, False, 10)
 
     queue.refuses = lambda _: None
-    queue.take()
+    before = {event["id"] for event in queue.take()}
     ran = run(CSV)
     assert (ran.status, "10 rows were posted before; continuing after line 11" in ran.err) == (OK, True)
-    assert queue.members() == [f"m{n:02}" for n in range(10, 30)]
+    posted = queue.take()
+    assert [event["member"] for event in posted] == [f"m{n // 2:02}" for n in range(10, 30)]
+    assert len(before | {event["id"] for event in posted}) == 30, "rows that are equal have the ids that they had"
 
 
 @pytest.mark.parametrize(
