@@ -94,7 +94,7 @@ class Meter:
 
     def get_item(self, **request: Any) -> Answer:
         answer = self._call("GetItem", self._client.get_item, request)
-        units = read(self._size_of(answer.get("Item"), request), consistent=request.get("ConsistentRead", False))
+        units = read(larger(answer.get("Item")), consistent=request.get("ConsistentRead", False))
         self._count("GetItem", request["TableName"], request["Key"], Units(read=units))
         return answer
 
@@ -103,10 +103,7 @@ class Meter:
         for table, part in request["RequestItems"].items():
             left = answer.get("UnprocessedKeys", {}).get(table, {}).get("Keys", [])
             keys = [key for key in part["Keys"] if key not in left]
-            if "ProjectionExpression" in part:
-                items = self._lookup.items((table, key) for key in keys)
-            else:
-                items = self._lookup.by_identity(table, answer["Responses"].get(table, []))
+            items = self._lookup.by_identity(table, answer["Responses"].get(table, []))
             for key in keys:
                 size = larger(items.get(self._lookup.identity(table, key)))
                 units = read(size, consistent=part.get("ConsistentRead", False))
@@ -117,7 +114,7 @@ class Meter:
         answer = self._call("TransactGetItems", self._client.transact_get_items, request)
         for action, response in zip(request["TransactItems"], answer["Responses"], strict=True):
             get = action["Get"]
-            units = TRANSACTIONAL * read(self._size_of(response.get("Item"), get), consistent=True)
+            units = TRANSACTIONAL * read(larger(response.get("Item")), consistent=True)
             self._count("TransactGetItems", get["TableName"], get["Key"], Units(read=units))
         return answer
 
@@ -151,12 +148,6 @@ class Meter:
         actions = [action for entry in request["TransactItems"] for action in entry.values()]
         writes = [self._read_write(action["TableName"], action, TRANSACTIONAL) for action in actions]
         return self._write("TransactWriteItems", self._client.transact_write_items, request, writes)
-
-    def _size_of(self, item: Item | None, request: Mapping[str, Any]) -> int:
-        """Return the size of the whole item, even if the request projects a part of it."""
-        if "ProjectionExpression" in request:
-            item = self._lookup.item(request["TableName"], request["Key"])
-        return larger(item)
 
     def _page(self, operation: str, method: Callable[..., Any], request: dict[str, Any], partition: str) -> Answer:
         answer = self._call(operation, method, request)

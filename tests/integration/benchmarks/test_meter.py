@@ -109,9 +109,7 @@ ALL_Q = ("pk = :p", texts(p="Q"))
 ENTRY = key("Q", "1")
 PLAIN: list[Request] = [
     *(get(pk, ConsistentRead=consistent) for pk in ("small", "none", "large") for consistent in (False, True)),
-    get("large", ProjectionExpression="n"),
     *(query(*ALL_Q, **more) for more in ({}, {"ConsistentRead": True}, {"Limit": 3}, {"Select": "COUNT"})),
-    query("#p = :p", texts(p="Q"), ProjectionExpression="sk", ExpressionAttributeNames={"#p": "pk"}),
     query("r = :r AND s > :s", texts(r="R", s="0"), IndexName="places"),
     ("scan", {"ConsistentRead": True}),
     *(put_one("new", x=of_bytes(length)) for length in (1015, 1016, 1500)),

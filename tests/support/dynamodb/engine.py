@@ -27,7 +27,7 @@ from botocore.exceptions import ParamValidationError
 
 from tests.support.dynamodb.errors import CONDITION_FAILED, ConditionFailed, Invalid, InvalidForItem, Refusal, cancelled
 from tests.support.dynamodb.expressions import read_expressions
-from tests.support.dynamodb.items import ITEM_LIMIT, Item, Wire, decode_item, encode_item, read_units
+from tests.support.dynamodb.items import ITEM_LIMIT, Wire, decode_item, encode_item, read_units
 from tests.support.dynamodb.request_checks import check
 from tests.support.dynamodb.table import (
     Key,
@@ -55,17 +55,14 @@ _META: Final = ("ReturnConsumedCapacity", "ReturnItemCollectionMetrics")
 _COUNTED: Final = ("TransactGetItems", "BatchGetItem", "Query")
 _PAGED: Final = (
     "IndexName",
-    "ProjectionExpression",
     "Select",
     "Limit",
     "ConsistentRead",
     "ExclusiveStartKey",
-    "ExpressionAttributeNames",
     "ExpressionAttributeValues",
 )
 _CONDITION: Final = (
     "ConditionExpression",
-    "ExpressionAttributeNames",
     "ExpressionAttributeValues",
     "ReturnValues",
     "ReturnValuesOnConditionCheckFailure",
@@ -117,12 +114,6 @@ def _operation(
 
 def _asks_for_units(request: Mapping[str, Any]) -> bool:
     return bool(request.get("ReturnConsumedCapacity", "NONE") != "NONE")
-
-
-def _shown(item: Item, projection: tuple[str, ...] | None) -> dict[str, Any]:
-    if projection is not None:
-        item = {name: item[name] for name in projection if name in item}
-    return encode_item(item)
 
 
 def _units(request: Mapping[str, Any], by_table: Mapping[str, float]) -> Answer:
@@ -274,12 +265,12 @@ class Engine:
     # Reads
 
     def _get(self, table: Table, request: Mapping[str, Any]) -> tuple[Answer, Stored | None]:
-        projection = read_expressions(request, ("ProjectionExpression",)).plan.projection
+        read_expressions(request)
         key = table.schema.key.of(table.schema.key.read_key(request["Key"]))
         stored = table.rows.get(key)
-        return ({} if stored is None else {"Item": _shown(stored.item, projection)}), stored
+        return ({} if stored is None else {"Item": encode_item(stored.item)}), stored
 
-    @_operation("GetItem", ("TableName", "Key"), ("ConsistentRead", "ProjectionExpression", "ExpressionAttributeNames"))
+    @_operation("GetItem", ("TableName", "Key"), ("ConsistentRead",))
     def get_item(self, request: dict[str, Any]) -> Answer:
         return self._get(self._table(request["TableName"]), request)[0]
 
@@ -321,7 +312,7 @@ class Engine:
             keys = table.schema.key
             if not part["Keys"]:
                 raise Invalid(f"The list of keys of {name} in RequestItems must not be empty")
-            projection = read_expressions(part, ("ProjectionExpression",)).plan.projection
+            read_expressions(part)
             responses[name] = items = []
             wire_keys = {keys.of(keys.read_key(key)): key for key in part["Keys"]}
             if len(wire_keys) != len(part["Keys"]):
@@ -334,7 +325,7 @@ class Engine:
                 size = 0 if stored is None else stored.size
                 units[name] = units.get(name, 0.0) + read_units(size, consistent=part.get("ConsistentRead", False))
                 if stored is not None:
-                    items.append(_shown(stored.item, projection))
+                    items.append(encode_item(stored.item))
                     room -= stored.size
         if sum(len(part["Keys"]) for part in left.values()) == sum(len(part["Keys"]) for part in requested.values()):
             raise Refusal("ProvisionedThroughputExceededException", "The throughput of the table was exceeded")
@@ -342,13 +333,12 @@ class Engine:
 
     @_operation("Query", ("TableName",), ("KeyConditionExpression", "ScanIndexForward", *_PAGED))
     def query(self, request: dict[str, Any]) -> Answer:
-        expressions = read_expressions(request, ("KeyConditionExpression", "ProjectionExpression"))
+        expressions = read_expressions(request, "KeyConditionExpression")
         return read_page(query_rows, request, self._table(request["TableName"]), expressions)
 
     @_operation("Scan", ("TableName",), _PAGED)
     def scan(self, request: dict[str, Any]) -> Answer:
-        expressions = read_expressions(request, ("ProjectionExpression",))
-        return read_page(scan_rows, request, self._table(request["TableName"]), expressions)
+        return read_page(scan_rows, request, self._table(request["TableName"]), read_expressions(request))
 
     # Single writes and batches
 

@@ -411,9 +411,6 @@ class Table(Ordered):
 
 # Writes ---------------------------------------------------------------------------------------------------------------
 
-_CONDITION: Final = ("ConditionExpression",)
-_UPDATE: Final = ("UpdateExpression", "ConditionExpression")
-
 
 @dataclass(slots=True)
 class Write:
@@ -491,7 +488,7 @@ def read_write(kind: str, table: Table, request: Mapping[str, Any]) -> Write:
         size = stored_size(item)
         if size > ITEM_LIMIT:
             raise Invalid(ITEM_TOO_LARGE)
-    expressions = read_expressions(request, _UPDATE if kind == "Update" else _CONDITION)
+    expressions = read_expressions(request, "ConditionExpression", *(["UpdateExpression"] if kind == "Update" else []))
     payload = size + size_bound(expressions.values)
     key = table.schema.key.of(item)
     return Write(kind, table, key, item, size, payload, expressions, return_old)
@@ -554,16 +551,16 @@ def _bounds(operator: str, values: list[Value]) -> tuple[Place | None, Place | N
 
 def _key_test(test: Test, key: KeySchema, values: Values) -> tuple[str, str, list[Value]]:
     """Return attribute, operator and values of one part of a key condition."""
-    operator, (first, *others) = test.operator, test.operands
-    if operator not in _OPERATORS:
-        raise Invalid(f"Invalid operator used in KeyConditionExpression: {operator}")
-    if first.path[:1] not in {(name,) for name in key.names} or not all(operand.placeholder for operand in others):
+    if test.operator not in _OPERATORS:
+        raise Invalid(f"Invalid operator used in KeyConditionExpression: {test.operator}")
+    if test.name not in key.names:
         raise Invalid("Query condition missed key schema element")
-    (name,) = first.path
-    operands = [values[operand.placeholder] for operand in others]
-    if not all(key.fits(key.names.index(name), value) for value in operands):
-        raise Invalid(f"The value of {name} is no text, empty, or too long")
-    return name, operator, operands
+    operands = [values[placeholder] for placeholder in test.values]
+    if not all(key.fits(key.names.index(test.name), value) for value in operands):
+        raise Invalid(f"The value of {test.name} is no text, empty, or too long")
+    if operands[0] > operands[-1]:
+        raise Invalid("The BETWEEN operator requires upper bound to be greater than or equal to lower bound")
+    return test.name, test.operator, operands
 
 
 def key_condition(node: Node, key: KeySchema, values: Values) -> KeyCondition:
@@ -622,10 +619,9 @@ def query_rows(
     request: Mapping[str, Any], table: Table, rows: Ordered, expressions: Expressions
 ) -> Iterator[tuple[Value, Place]]:
     """Yield the rows that a Query reads, in its order, as (hash value, place)."""
-    key_node = expressions.plan.nodes.get("KeyConditionExpression")
-    if key_node is None:
+    if expressions.keys is None:
         raise Invalid("Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.")
-    condition = key_condition(key_node, rows.key, expressions.values)
+    condition = key_condition(expressions.keys, rows.key, expressions.values)
     forward = request.get("ScanIndexForward", True)
     partition = rows.partition(condition.value)
     low, high = condition.stretch(partition)
@@ -656,16 +652,6 @@ def scan_rows(
             yield value, place
 
 
-def _check_shown(request: Mapping[str, Any], rows: Ordered, expressions: Expressions) -> None:
-    """Reject attributes that an index does not contain, and those of a Query that only counts."""
-    projected = rows.schema.projected if isinstance(rows, Index) else None
-    projection, select = expressions.plan.projection, request.get("Select")
-    if select == "COUNT" and projection is not None:
-        raise Invalid("Cannot specify the ProjectionExpression when choosing to get only the Count")
-    if projected is not None and (select == "ALL_ATTRIBUTES" or not projected.issuperset(projection or ())):
-        raise Invalid(f"The index {request['IndexName']} does not project what is selected")
-
-
 def read_page(kind: Any, request: Mapping[str, Any], table: Table, expressions: Expressions) -> dict[str, Any]:
     rows: Ordered = table
     if "IndexName" in request:
@@ -676,15 +662,11 @@ def read_page(kind: Any, request: Mapping[str, Any], table: Table, expressions: 
         rows = index
     if request.get("Limit", 1) < 1:
         raise Invalid("Limit must be greater than or equal to 1")
-    _check_shown(request, rows, expressions)
-    shown = expressions.plan.projection
     page = Page(request.get("Limit"))
     page.fill(rows, kind(request, table, rows, expressions))
     answer: dict[str, Any] = {"Count": len(page.items), "ScannedCount": len(page.items)}
     if request.get("Select") != "COUNT":
-        answer["Items"] = [
-            encode_item(item if shown is None else {n: item[n] for n in shown if n in item}) for item in page.items
-        ]
+        answer["Items"] = [*map(encode_item, page.items)]
     if request.get("ReturnConsumedCapacity", "NONE") != "NONE":
         units = read_units(page.size, consistent=request.get("ConsistentRead", False))
         answer["ConsumedCapacity"] = {"TableName": request["TableName"], "CapacityUnits": units}

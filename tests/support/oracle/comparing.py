@@ -130,7 +130,7 @@ class Asked:
     def checked(self, what: str, status: int, answer: dict[str, Any], method: str) -> dict[str, Any]:
         """Assert that an answer is 200 and about this ranking. Return all other fields, as `plain` gives them."""
         same(what, 200, status, answer)
-        found = plain(answer)
+        found: dict[str, Any] = plain(answer)
         expected = {
             "board": self.board,
             "metric": self.metric,
