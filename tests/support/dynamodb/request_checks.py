@@ -65,42 +65,18 @@ def _is_right(shape: Any) -> Callable[[Any], bool]:
     return _KNOWN[shape.name]
 
 
-def _is_text_of_any_length(shape: Any) -> bool:
-    return shape.type_name == "string" and not shape.metadata.get("min")
-
-
-def _of_structure(shape: Any) -> Callable[[Any], bool]:
-    required = frozenset(shape.metadata.get("required", ()))
-    members = {name: _is_right(member) for name, member in shape.members.items()}
-    # Most values are text of any length: {"S": "…"}.
-    texts = frozenset(name for name, member in shape.members.items() if _is_text_of_any_length(member))
-
-    def structure(value: Any) -> bool:
-        if type(value) is not dict or (required and not required <= value.keys()):
-            return False
-        for name, part in value.items():
-            if name in texts:
-                if type(part) is not str:
-                    return False
-            elif name not in members or not members[name](part):
-                return False
-        return True
-
-    return structure
-
-
 def _compiled(shape: Any) -> Callable[[Any], bool]:
     least = shape.metadata.get("min", 0)
     if shape.type_name == "structure":
-        return _of_structure(shape)
+        required = frozenset(shape.metadata.get("required", ()))
+        members = {name: _is_right(member) for name, member in shape.members.items()}
+        return lambda value: (
+            type(value) is dict
+            and required <= value.keys() <= members.keys()
+            and all(members[name](part) for name, part in value.items())
+        )
     if shape.type_name == "map":
-        of_value = _is_right(shape.value)
-        if _is_text_of_any_length(shape.key):
-            text = frozenset({str})
-            return lambda value: (
-                type(value) is dict and text.issuperset(map(type, value)) and all(map(of_value, value.values()))
-            )
-        of_key = _is_right(shape.key)
+        of_key, of_value = _is_right(shape.key), _is_right(shape.value)
         return lambda value: type(value) is dict and all(map(of_key, value)) and all(map(of_value, value.values()))
     if shape.type_name == "list":
         of_member = _is_right(shape.member)
