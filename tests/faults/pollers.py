@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from tests.support.awslambda import pollers, settings
-from tests.support.awslambda.pollers import BadAnswerError, Message, failed_ids, record_of
+from tests.support.awslambda.pollers import Message, failed_ids, record_of
 
 from .clockwork import DAY, SECOND
 
@@ -100,14 +100,11 @@ class Queue:
         """Delete the messages of a batch, or deliver them again. A failed invocation has an error as its answer."""
         self._writers -= 1
         messages: list[Message] = process.detail.messages
-        known = {message.message_id for message in messages}
-        try:
-            if isinstance(answer, BaseException):
-                raise answer
-            failed = failed_ids(answer, known)
-        except BaseException:  # noqa: BLE001 - Lambda retries after any error, and `Died` is no Exception
-            failed = known
+        failed = known = {message.message_id for message in messages}
+        if isinstance(answer, BaseException):
             self._world.fault("batch delivered again")
+        else:
+            failed = failed_ids(answer, known)
         for message in messages:
             self._world.clock.after(*self._fate(message, comes_again=message.message_id in failed))
         self._poke()
@@ -223,20 +220,15 @@ class Reader(pollers.Reader):
 
     def _heard(self, process: Process, answer: Any) -> None:
         batch: Batch = process.detail
-        numbers = [record.sequence for record in batch.records]
-        try:
-            if isinstance(answer, BaseException):
-                raise answer
-            failed = failed_ids(answer, set(numbers))
-        except BadAnswerError:
-            raise
-        except BaseException:  # noqa: BLE001 - any error fails the invocation
+        if isinstance(answer, BaseException):
             self._world.fault("batch delivered again")
             self._failed = batch
             if len(batch.records) > 1 and settings.STREAM.bisects:
                 self._world.trap("bisected")
                 self.halve(len(batch.records))
         else:
+            numbers = [record.sequence for record in batch.records]
+            failed = failed_ids(answer, set(numbers))
             self._done(batch, min(map(numbers.index, failed)) if failed and settings.STREAM.reports else len(numbers))
         self._end()
 
