@@ -1,6 +1,6 @@
 """Starts DynamoDB Local for a test and stops it afterwards, and reads its streams.
 
-``make setup`` installs the jar. ``DYNAMODB_LOCAL`` may name another jar, or a folder that contains one.
+``make setup`` installs the jar.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/DynamoDBLocal.UsageNotes.html
 """
 
@@ -34,12 +34,7 @@ _ONCE: Final = Config(
 
 
 def find_jar() -> Path | None:
-    named = os.environ.get("DYNAMODB_LOCAL")
-    if named:
-        path = Path(named)
-        jars = [path] if path.is_file() else sorted(path.rglob(JAR))
-    else:
-        jars = sorted(INSTALLED.glob(f"*/{JAR}"))
+    jars = sorted(INSTALLED.glob(f"*/{JAR}"))
     return jars[-1] if jars else None
 
 

@@ -5,9 +5,7 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.h
 
 from __future__ import annotations
 
-import hashlib
 import zlib
-from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import total_ordering
@@ -252,11 +250,6 @@ def item_of(stored: Stored | None) -> Item | None:
     return None if stored is None else stored.item
 
 
-def _spread(value: Value) -> bytes:
-    """Return the position of a hash key in a Scan: a hash, so always the same."""
-    return hashlib.md5(repr(encode(value)).encode(), usedforsecurity=False).digest()
-
-
 class Ordered:
     """The rows of a table or index, by hash key and then by ``Place``.
 
@@ -266,13 +259,11 @@ class Ordered:
     def __init__(self, key: KeySchema) -> None:
         self.key = key
         self._partitions: dict[Value, SortedList[Place]] = {}
-        self._scan: list[tuple[bytes, Value]] | None = None
 
     def add(self, value: Value, *places: Place) -> None:
         partition = self._partitions.get(value)
         if partition is None:
             self._partitions[value] = SortedList(places) if places != ((),) else _ALONE
-            self._scan = None
         elif len(places) == 1:
             partition.add(places[0])
         else:
@@ -284,16 +275,9 @@ class Ordered:
             partition.remove(place)
         if not place or not partition:
             del self._partitions[value]
-            self._scan = None
 
     def partition(self, value: Value) -> SortedList[Place]:
         return self._partitions.get(value) or SortedList()
-
-    def scan_order(self, after: Value | None) -> Sequence[tuple[bytes, Value]]:
-        """Return the hash keys in the order of a Scan, from ``after`` on, including it."""
-        if self._scan is None:
-            self._scan = sorted((_spread(value), value) for value in self._partitions)
-        return self._scan if after is None else self._scan[bisect_left(self._scan, (_spread(after),)) :]
 
     def row(self, value: Value, place: Place) -> Stored:
         raise NotImplementedError
@@ -638,21 +622,8 @@ def query_rows(
         yield condition.value, place
 
 
-def scan_rows(
-    request: Mapping[str, Any], table: Table, rows: Ordered, expressions: Expressions
-) -> Iterator[tuple[Value, Place]]:
-    """Yield the rows that a Scan reads, always in the same order, as (hash value, place)."""
-    del expressions
-    start = _start(request, table, rows)
-    after = None if start is None else start[rows.key.hash]
-    for _, value in rows.scan_order(after):
-        partition = rows.partition(value)
-        low = 0 if start is None or value != after else partition.bisect_right(rows.place_of(start))
-        for place in partition.islice(low):
-            yield value, place
-
-
-def read_page(kind: Any, request: Mapping[str, Any], table: Table, expressions: Expressions) -> dict[str, Any]:
+def read_page(request: Mapping[str, Any], table: Table, expressions: Expressions) -> dict[str, Any]:
+    """Answer a Query."""
     rows: Ordered = table
     if "IndexName" in request:
         if request["IndexName"] not in table.indexes or request.get("ConsistentRead"):
@@ -663,7 +634,7 @@ def read_page(kind: Any, request: Mapping[str, Any], table: Table, expressions: 
     if request.get("Limit", 1) < 1:
         raise Invalid("Limit must be greater than or equal to 1")
     page = Page(request.get("Limit"))
-    page.fill(rows, kind(request, table, rows, expressions))
+    page.fill(rows, query_rows(request, table, rows, expressions))
     answer: dict[str, Any] = {"Count": len(page.items), "ScannedCount": len(page.items)}
     if request.get("Select") != "COUNT":
         answer["Items"] = [*map(encode_item, page.items)]
