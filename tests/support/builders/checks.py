@@ -1,7 +1,7 @@
 """Looks into the Rankings table: entries as they stand, and whether the tiers count exactly them."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from standings.domain.scoring import decode_sort_key
@@ -70,19 +70,13 @@ def lanes(client: Any) -> dict[str, int]:
     }
 
 
-def assert_tiers_count_the_entries(client: Any, ended: Collection[str] = ()) -> None:
-    """Every counter of every ranking is the number of entries below it.
-
-    `ended` are rankings of rolling windows that can no longer be read. Their steps are kept up with those of their
-    slab, but not their tiers.
-    """
+def assert_tiers_count_the_entries(client: Any) -> None:
+    """Every counter of every ranking is the number of entries below it."""
     counted: dict[str, Counter[tuple[Path, int]]] = {}
     for ranking, placed in entries(client).items():
-        if ranking in ended:
-            continue
         counts = counted.setdefault(ranking, Counter())
         for sort_value in placed.values():
             way = path(sort_value)
             counts.update((way[:length], way[length]) for length in range(len(way)))
 
-    assert counted == {ranking: counters for ranking, counters in tiers(client).items() if ranking not in ended}
+    assert counted == tiers(client)
