@@ -108,19 +108,6 @@ def test_the_command_prints_what_a_load_costs(tmp_path: Path, capsys: pytest.Cap
         assert any(line.startswith(begin) for line in lines), begin
 
 
-def test_each_way_of_a_read_pays_for_what_it_passes() -> None:
-    logged, unlogged, invoked, client = (spending.of_read(3.0, way) for way in spending.WAYS)
-
-    assert client == Bill(read_units=3.0)
-    assert invoked == client + Bill(invocations=1, gigabyte_seconds=assumed.MEMORY * assumed.ANSWER)
-    assert unlogged == invoked + Bill(api_requests=1)
-    assert logged == unlogged + Bill(logged_gigabytes=assumed.ACCESS_LOGGED / 1e9)
-    by_client = replace(LOAD, way=spending.CLIENT)
-    assert of_month(by_client, READS)["reads"] == client.times(1_000 * MONTH)
-    # A service whose reads come by a client pays for no API either.
-    assert services.valkey_serverless(by_client).api_requests == 0
-
-
 def test_members_who_come_on_few_days_cost_less_in_a_rolling_window_alone() -> None:
     alone = Traffic(members=2_000, batch=1, counted=80, daily=8.64)
     seldom = replace(alone, comes=1 / 7)
@@ -144,7 +131,11 @@ def test_a_commitment_takes_its_share_off_what_it_is_for() -> None:
 
 def test_what_keeps_scores_by_itself_needs_no_table() -> None:
     durable, computed = services.durable_valkey(LOAD), services.dsql(LOAD)
+    by_client = replace(LOAD, way=spending.CLIENT)
 
+    # By a client, reads pass no API, neither ours nor theirs.
+    assert of_month(by_client, READS)["reads"] == Bill(read_units=3.0).times(1_000 * MONTH)
+    assert services.valkey_serverless(by_client).api_requests == 0
     assert durable.write_units == computed.write_units == 0
     assert durable.large_node_hours == 2 * 730
     # A move is 7 rows of 128 bytes, less than the least of a transaction, and 10 ms; a rank reads as many in 3 ms.
@@ -172,12 +163,10 @@ def test_provisioned_units_are_those_of_events_and_reads() -> None:
     assert provisioned.idle(PRICES, LOAD, READS) == pytest.approx(4 * 730 * 5 * (0.00065 + 0.00013), abs=0.01)
 
 
-def test_traces_and_keys_cost_what_aws_says() -> None:
+def test_traces_cost_what_aws_says() -> None:
     assert [spending.traced(runs) for runs in (0, 0.5, 1, 21, 10_001)] == pytest.approx([0, 0.5, 1, 2, 501])
     # 100 events a second in batches of 20 are 5 runs of the writer and of the projector.
     assert spending.of_tracing(LOAD).traces == pytest.approx((2 * 1.2 + 1 + 0.05 * 999) * MONTH)
-    assert spending.of_table_keys() == Bill(key_requests=8 * 730 * 12)
-    assert spending.of_own_key() == Bill(key_months=1, key_requests=(8 + 5) * 730 * 12)
 
 
 def test_every_window_is_a_set_and_what_a_service_does_not_bear_has_no_price() -> None:
