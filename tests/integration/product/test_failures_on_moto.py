@@ -14,7 +14,6 @@ from moto import mock_aws
 from standings.aws.s3 import FailureBucket
 from standings.aws.sqs import MAX_BYTES, DeadLetterQueue, DeadLetters, Sender
 from standings.maintain.failures import RECEIVED_TOO_OFTEN, DeadLetterTasks, Selection
-from standings.stores import StoreUnavailableError
 from tests.support.aws.stack import ManualClock
 from tests.support.builders.maintenance import clock_of, soon
 
@@ -149,20 +148,3 @@ def test_what_sqs_has_moved_is_told_from_what_was_refused(queues: Queues) -> Non
         queues.care.delete(soon(queues.clock), ids=frozenset(one["id"] for one in listed["messages"]))["deleted"] == 2
     )
     assert queues.care.list(soon(queues.clock))["seen"] == 0
-
-
-def test_objects_are_listed_page_by_page(queues: Queues) -> None:
-    keys = [f"parked/2026-11-{day:02}/{number}.json" for day in range(1, 4) for number in range(3)]
-    for key in [*keys, "refused/1.json"]:
-        queues.bucket.keep(key, {"nan": float("nan"), "half": "\ud800", "long": 10**40})
-    listed: list[str] = []
-    while page := queues.bucket.listed("parked/", listed[-1] if listed else "parked/", 4):
-        assert all(abs(kept.at - time.time() * 1000) < 60_000 for kept in page)
-        listed += [kept.key for kept in page]
-    assert listed == keys
-    assert json.loads(queues.bucket.content(keys[0]) or b"")["long"] == 10**40
-    queues.bucket.delete(keys[0])
-    queues.bucket.delete(keys[0])
-    assert queues.bucket.content(keys[0]) is None
-    with pytest.raises(StoreUnavailableError, match="failure bucket"):
-        FailureBucket(lambda: queues.s3, "no-such-bucket").listed("parked/", "", 1)

@@ -406,13 +406,6 @@ LOGS: Final[dict[str, Callable[[Audited, Item], Item]]] = {
 }
 """The log of a rolling window. The last two can be read: counters are wrong by what they say."""
 
-ADDED: Final = (
-    *("an entry of nobody", "an entry of someone hidden", "steps of someone hidden"),
-    *("a list item of nobody", "a row and a list item of nobody", "a list item that no step leads to"),
-)
-TIERS: Final = ("a wrong counter", "a node is deleted", "nodes below a counter of 0")
-KINDS: Final = (*ROWS, *WINDOW_ROWS, *LIST_ITEMS, *ADDED, *TIERS)
-
 
 class Damages:
     """Damages what is audited. `expected` is how an audit must name rows and list items.
@@ -623,6 +616,7 @@ _BY_HAND: Final[dict[str, Callable[[Damages], None]]] = {
     "a node is deleted": Damages._deleted_node,
     "nodes below a counter of 0": Damages._nodes_below_a_counter_of_0,
 }
+KINDS: Final = (*ROWS, *WINDOW_ROWS, *LIST_ITEMS, *_BY_HAND)
 
 
 def _shown(row: Damaged) -> list[Step]:
