@@ -2,26 +2,20 @@
 
 import json
 from dataclasses import replace
-from decimal import Decimal
 from pathlib import Path
-from random import Random
 
 import pytest
 
 from benchmarks import __main__ as bench
-from benchmarks.harness.population import member, tree_of
 from benchmarks.harness.results_file import REPOSITORY, Output
 from benchmarks.harness.trips import SideBySide, Ticks
-from benchmarks.harness.truth import MemberTruth, Truth
 from benchmarks.measure.speed import starts
-from benchmarks.members.histories import LIVES, TWO_OF_SEVEN
 from benchmarks.models import assumed, ceiling
 from benchmarks.models.cost import cost, provisioned, services, spending
 from benchmarks.models.cost.counted import Settings, Traffic, usage
 from benchmarks.models.cost.prices import MILLION, SHIPPED, Bill, read_prices
 from benchmarks.models.cost.spending import Load, counted_reads, of_event, of_month
 from tests.support.documents.pages import PROJECT
-from tests.support.oracle.model import Listing, Placed
 
 ALL = Settings(windows=("all",))
 ALONE = Traffic(members=2_000, batch=1, counted=80)
@@ -237,41 +231,6 @@ def test_jobs_side_by_side_take_round_trips(workers: int, takes: list[int], most
     assert ticks.now == 0  # a job whose result is not read delays nothing
     assert [job.result() for job in jobs] == takes
     assert ticks.now == most
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_the_quick_lists_give_the_answers_of_the_slow_one(seed: int) -> None:
-    rng = Random(seed)
-    scores = [rng.choice([0, rng.randrange(1, 9), rng.randrange(1, 10**8)]) for _ in range(60)]
-    named = {member(number): score for number, score in enumerate(scores) if score}
-    quick, by_number = Truth(named), MemberTruth(scores)
-    order = sorted(named, key=lambda name: (-named[name], name))
-    slow = Listing([Placed(name, named[name], 0) for name in order], descending=True)
-
-    assert quick.lines(1, 100) == by_number.lines(1, 100) == slow.lines()
-    for method in ("competition", "ordinal", "dense"):
-        assert [quick.rank(name, method) for name in quick.order] == [rank for rank, _, _ in slow.lines(method)]
-    for p in range(1, 101):
-        assert [score for score in set(named.values()) if quick.is_score_at(p, score)] == [slow.score_at(Decimal(p))]
-    some = rng.sample(quick.order, 7)
-    assert dict(zip(some, quick.group_ranks(some), strict=True)) == slow.among(some)
-    assert dict(by_number.scores) == named
-    assert all(by_number.position(name) == quick.position(name) for name in order)
-    assert [member(number) for number in by_number.numbers(-3, 7)] == order[:7]
-
-
-def test_scores_of_a_life_are_the_sums_of_a_periods_days() -> None:
-    histories = LIVES[TWO_OF_SEVEN](Random(1), 50, 7)
-    days = histories.of(range(50))
-    scores = {offset: found[:] for offset, found in histories.scores(7, range(-5, 7))}
-    assert histories.totals() == [sum(days[number].values()) for number in range(50)]
-
-    for offset, found in scores.items():
-        assert found == [sum(days[number].get(age, 0) for age in range(-offset, 7 - offset)) for number in range(50)]
-    for size, found, offset in ((7, scores[-3], -3), (7, scores[1], 1), (None, histories.totals(), 0)):
-        tree = tree_of(filter(None, found))
-        ways = {node for node in tree if not node or node[0] % 2}
-        assert histories.nodes(size, {offset: ways}) == {offset: {node: tree[node] for node in ways}}
 
 
 def test_a_benchmark_that_fails_or_lacks_a_program_is_named_and_the_others_run(
