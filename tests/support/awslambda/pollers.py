@@ -206,7 +206,6 @@ class StreamPoller(_Poller):
     """Takes the records of a batch that is given up, and the condition for which it is."""
     lost: int = 0
     """How many records the stream has dropped before they were delivered."""
-    mapping: settings.StreamSettings = field(default_factory=lambda: settings.STREAM)
     _readers: list[Reader] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -224,7 +223,7 @@ class StreamPoller(_Poller):
         """Whether the next record may be delivered. If not, those that are too old are skipped."""
         times = [record["dynamodb"]["ApproximateCreationDateTime"] for record in reader.cut(self.batch_size)]
         gone = bisect_right(times, self.clock() - RETENTION)
-        old = bisect_right(times, self.clock() - self.mapping.max_record_age)
+        old = bisect_right(times, self.clock() - settings.STREAM.max_record_age)
         if gone:
             self.lost += gone
             reader.go_to(reader.position + gone)
@@ -235,17 +234,17 @@ class StreamPoller(_Poller):
     def _deliver(self, reader: Reader, records: list[Record]) -> None:
         numbers = [record["dynamodb"]["SequenceNumber"] for record in records]
         failed = self._failed(records, numbers)
-        if failed is None and self.mapping.bisects and len(records) > 1:
+        if failed is None and settings.STREAM.bisects and len(records) > 1:
             reader.halve(len(records))
             return
         done = 0 if failed is None else len(records)
-        if failed and self.mapping.reports:
+        if failed and settings.STREAM.reports:
             done = min(map(numbers.index, failed))
         if done:
             reader.go_to(reader.position + done)
         if done < len(records):
             reader.tries += 1
-            if 0 <= self.mapping.max_retries < reader.tries and self._is_fresh(reader):
+            if 0 <= settings.STREAM.max_retries < reader.tries and self._is_fresh(reader):
                 self._give_up(reader, len(records) - done, OUT_OF_TRIES)
 
     def _give_up(self, reader: Reader, count: int, condition: str) -> None:
