@@ -104,66 +104,31 @@ def nobody_calls_queues_and_buckets_without_tls(template: Expanded) -> Iterator[
         yield f"{name}: does not require TLS"
 
 
-@rule
-def buckets_of_others_are_out_of_reach(template: Expanded) -> Iterator[str]:
-    """The name of a bucket that was deleted may be given to another account."""
-    for role, statement in statements(template):
-        touches = any(str(action).startswith("s3:") for action in listed(statement.get("Action", [])))
-        if touches and "s3:ResourceAccount" not in statement.get("Condition", {}).get("StringEquals", {}):
-            yield f"{role}, {statement.get('Sid', 'a statement')}: expected the condition s3:ResourceAccount"
+CONDITIONS: Final = {"s3": {"s3:ResourceAccount": "123456789012"}, "events": {"events:source": "standings"}}
 
 
 @rule
-def events_are_put_in_our_name_alone(template: Expanded) -> Iterator[str]:
-    """Whoever grants prizes by events must be able to tell who put them."""
-    for role, statement in statements(template):
-        if "events:PutEvents" not in listed(statement.get("Action", [])):
-            continue
-        where = f"{role}, {statement.get('Sid', 'a statement')}"
-        if statement.get("Condition", {}).get("StringEquals", {}).get("events:source") != "standings":
-            yield f"{where}: expected the condition events:source"
-        for resource in listed(statement.get("Resource", [])):
-            if not str(resource).endswith(":event-bus/default"):
-                yield f"{where}: puts events on {resource}"
+def what_others_may_own_or_hear_has_a_condition(template: Expanded) -> Iterator[str]:
+    """The name of a bucket that was deleted may be given to another account.
 
-
-@rule
-def the_query_function_cannot_write(template: Expanded) -> Iterator[str]:
-    own = named(template.properties("QueryFunction")["Role"])
-    reads = {"dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Query", "kms:Decrypt"}
-    reads |= {"logs:CreateLogStream", "logs:PutLogEvents", "xray:PutTelemetryRecords", "xray:PutTraceSegments"}
-    for role, statement in (*statements(template), *shared(template)):
-        if role == own and (more := {str(action) for action in listed(statement["Action"])} - reads):
-            yield f"{role}: expected only reads, got {', '.join(sorted(more))}"
-
-
-@rule
-def roles_may_use_the_key_and_no_other(template: Expanded) -> Iterator[str]:
-    """Tables, queues and buckets use the operator's key with the permissions of whoever calls them.
-
-    Where none is given, AWS's keys encrypt and roles need nothing. Whoever sends or puts makes a data key; DynamoDB
-    makes those of tables by a grant.
+    And whoever grants prizes by events must be able to tell who put them.
     """
-    tables = (table.get("SSESpecification", {}) for _, table in template.of("DynamoDB::Table"))
-    given = {table["KMSMasterKeyId"] for table in tables if "KMSMasterKeyId" in table}
-    for name, function in template.of("Lambda::Function"):
-        every = (*statements(template), *shared(template))
-        own = [statement for role, statement in every if role == named(function["Role"])]
-        actions = {str(action) for one in own for action in listed(one["Action"])}
-        makes_keys = actions & {"sqs:SendMessage", "s3:PutObject"}
-        wanted = {"kms:Decrypt", *(["kms:GenerateDataKey"] if makes_keys else [])} if given else set()
-        granted = {action for action in actions if action.startswith("kms:")}
-        if granted != wanted:
-            yield f"{name}: expected {sorted(wanted) or 'no permission for keys'}, got {sorted(granted)}"
-        for one in own:
-            uses = any(str(action).startswith("kms:") for action in listed(one["Action"]))
-            if uses and not {str(resource) for resource in listed(one["Resource"])} <= given:
-                yield f"{name}: may use a key that encrypts nothing of the stack"
+    for role, statement in statements(template):
+        services = {str(action).partition(":")[0] for action in listed(statement["Action"])}
+        for service in services & CONDITIONS.keys():
+            if statement.get("Condition") != {"StringEquals": CONDITIONS[service]}:
+                yield f"{role}, {statement['Sid']}: expected the condition {CONDITIONS[service]}"
 
 
 # Logs, alarms and metrics.
 
 POLLED: Final = "PolledEventCount"
+"""Lambda counts polls without messages as well, so only a source that is not polled has no data."""
+FAILURES: Final = {
+    *(("RecordsParked", "projector"), ("Drift", "maintenance")),
+    # A function that names the messages that failed ends without an error of its own.
+    *(("EventsFailed", "writer"), ("LooksFailed", "announcer")),
+}
 DAMAGE: Final = {"OnFailureDestinationDeliveredEventCount", "DroppedEventCount", "RecordsParked", "Drift"}
 
 
@@ -173,21 +138,9 @@ def alarms_say_what_to_do(template: Expanded) -> Iterator[str]:
         meaning, _, to_do = str(alarm.get("AlarmDescription", "")).partition(". ")
         if not (meaning and to_do):
             yield f"{name}: expected a description of two sentences: what happened, and what to do"
-        if alarm["MetricName"] != POLLED and alarm.get("TreatMissingData") != "notBreaching":
-            yield f"{name}: expected TreatMissingData notBreaching: otherwise it fires when idle"
-
-
-@rule
-def sources_that_nobody_polls_have_alarms(template: Expanded) -> Iterator[str]:
-    """Lambda counts polls without messages as well, so only a source that is not polled has no data."""
-    silent = {
-        named(alarm["Dimensions"][0]["Value"])
-        for _, alarm in template.of("CloudWatch::Alarm")
-        if alarm["MetricName"] == POLLED and alarm.get("TreatMissingData") == "breaching"
-    }
-    for name, _ in template.of("Lambda::EventSourceMapping"):
-        if name not in silent:
-            yield f"{name}: expected an alarm on {POLLED} that rings where there is no data"
+        silence = "breaching" if alarm["MetricName"] == POLLED else "notBreaching"
+        if alarm.get("TreatMissingData") != silence:
+            yield f"{name}: expected TreatMissingData {silence}: it fires when idle, or not where nobody polls"
 
 
 @rule
@@ -210,7 +163,9 @@ def failures_have_alarms(template: Expanded) -> Iterator[str]:
         if redrive := one.get("RedrivePolicy"):
             metrics.append(("AWS/SQS", "ApproximateNumberOfMessagesVisible", named(redrive["deadLetterTargetArn"])))
     metrics += [("AWS/Events", "FailedInvocations", name) for name, _ in template.of("Events::Rule")]
-    metrics += [("AWS/Lambda", "RecursiveInvocationsDropped", name) for name in _loops(template)]
+    metrics += [("AWS/Lambda", POLLED, name) for name, _ in template.of("Lambda::EventSourceMapping")]
+    loops = [name for name, function in template.of("Lambda::Function") if function.get("RecursiveLoop") == "Allow"]
+    metrics += [("AWS/Lambda", "RecursiveInvocationsDropped", name) for name in loops]
     for name, mapping, _ in template.mappings("DynamoDB::Table"):
         metrics.append(("AWS/Lambda", "IteratorAge", named(mapping["FunctionName"])))
         for metric in ("DroppedEventCount", "OnFailureDestinationDeliveredEventCount"):
@@ -224,49 +179,13 @@ def failures_have_alarms(template: Expanded) -> Iterator[str]:
 
 @rule
 def what_functions_report_has_alarms(template: Expanded) -> Iterator[str]:
-    own = {(metric, service) for namespace, metric, service in _watched(template) if not namespace.startswith("AWS/")}
-    # A function that names the messages that failed ends without an error of its own.
-    services = {named(mapping["FunctionName"]) for _, mapping, _ in template.mappings("SQS::Queue")}
-    failures = [("RecordsParked", "projector"), ("Drift", "maintenance"), ("EventsFailed", "writer")]
-    failures += [("LooksFailed", "announcer")] if "AnnouncerFunction" in services else []
-    for metric, service in failures:
-        if (metric, service) not in own:
+    own = {one for one in _watched(template) if not one[0].startswith("AWS/")}
+    for metric, service in FAILURES:
+        if f"{service.title()}Function" in template.resources and (NAMESPACE, metric, service) not in own:
             yield f"{service}: has no alarm on {metric}"
-
-
-def _loops(template: Expanded) -> Iterator[str]:
-    """Yield the functions that may send to the queue that invokes them."""
-    for _, mapping, queue in template.mappings("SQS::Queue"):
-        name = named(mapping["FunctionName"])
-        role = named(template.properties(name)["Role"])
-        for holder, statement in statements(template):
-            sends = "sqs:SendMessage" in listed(statement["Action"])
-            if holder == role and sends and queue in {named(one) for one in listed(statement["Resource"])}:
-                yield name
-
-
-@rule
-def a_function_may_call_itself_by_its_queue(template: Expanded) -> Iterator[str]:
-    """Lambda drops the messages of a loop after 16 runs.
-
-    docs.aws.amazon.com/lambda/latest/dg/invocation-recursion.html
-    """
-    for name in _loops(template):
-        if template.properties(name).get("RecursiveLoop") != "Allow":
-            yield f"{name}: sends to the queue that invokes it: expected RecursiveLoop Allow"
-
-
-@rule
-def roles_write_to_log_groups_that_are_there(template: Expanded) -> Iterator[str]:
-    """A line written after the stack's deletion would create the group again, without a retention."""
-    policies = {name: policy["PolicyDocument"]["Statement"] for name, policy in template.of("IAM::ManagedPolicy")}
-    for name, role in template.of("IAM::Role"):
-        managed = [policies.get(named(one)) for one in role["ManagedPolicyArns"]]
-        if None in managed:
-            yield f"{name}: expected no policy of AWS, which may create log groups or be missing in other partitions"
-    for name, every in policies.items():
-        if any("logs:CreateLogGroup" in listed(statement["Action"]) for statement in every):
-            yield f"{name}: may create log groups"
+    for namespace, metric, service in own:
+        if namespace != NAMESPACE or metric not in emitted().get(service, set()):
+            yield f"{service}: expected an alarm on what it emits in {NAMESPACE}, got {metric} in {namespace}"
 
 
 def _waited_for(template: Expanded) -> set[str]:
@@ -293,15 +212,6 @@ def _watched(template: Expanded) -> set[tuple[str, str, str]]:
         )
         for _, alarm in template.of("CloudWatch::Alarm")
     }
-
-
-@rule
-def alarms_watch_metrics_that_functions_emit(template: Expanded) -> Iterator[str]:
-    for name, alarm in template.of("CloudWatch::Alarm"):
-        if not alarm["Namespace"].startswith("AWS/"):
-            (service,) = (one["Value"] for one in alarm["Dimensions"])
-            if alarm["Namespace"] != NAMESPACE or alarm["MetricName"] not in emitted().get(service, set()):
-                yield f"{name}: no function emits {alarm['MetricName']} as {service} in {alarm['Namespace']}"
 
 
 def emitted() -> dict[str, set[str]]:

@@ -20,7 +20,7 @@ from tests.support.aws.stack import ManualClock, project, running
 from tests.support.builders.maintenance import finish
 from tests.support.dynamodb.tables import engine_with_tables
 from tests.template.exercise import BOARDS, everything
-from tests.template.expansion import Expanded, deployed
+from tests.template.expansion import KEY, Expanded, deployed
 from tests.template.rules import listed, shared, statements
 
 Permission = tuple[str, str]
@@ -199,6 +199,21 @@ def test_a_function_may_do_what_it_does_and_nothing_else(watch: Watch, function:
     may = allowed(deployed(Settlements="true", Announcements="true"))[function]
 
     assert watch.used[function] == may - BY_OTHERS.get(function, set())
+
+
+def test_the_query_function_only_reads() -> None:
+    reads = {f"dynamodb:{action}" for action in ("BatchGetItem", "GetItem", "Query")}
+    assert {action for action, _ in allowed(deployed())["query"]} == reads
+
+
+def test_all_that_read_may_decrypt_with_the_key_and_all_that_send_or_put_may_make_data_keys() -> None:
+    """DynamoDB makes those of tables by a grant. Without a key of the operator's, AWS's keys need no permission."""
+    everything = {"Settlements": "true", "Announcements": "true"}
+    without, keyed = (allowed(deployed(**everything, **key)) for key in ({}, {"KmsKeyArn": KEY}))
+    for name, may in without.items():
+        makes_keys = {action for action, _ in may} & {"sqs:SendMessage", "s3:PutObject"}
+        uses = {"kms:Decrypt", *(["kms:GenerateDataKey"] if makes_keys else [])}
+        assert keyed[name] == may | {(action, KEY) for action in uses}, name
 
 
 def added(parameter: str) -> dict[str, set[Permission]]:
