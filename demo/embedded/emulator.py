@@ -18,12 +18,8 @@ _START_TIMEOUT_S = 30.0
 
 
 @contextmanager
-def running(tools: Path, directory: Path, functions: int | None = None) -> Iterator[tuple[str, Path]]:
-    """Start an embedded AWS, yield its endpoint and log, and stop it at the end.
-
-    `functions` is how many functions the account may run at the same time; its memory decides if it is None.
-    """
-    account = {} if functions is None else {"LAMBDA_ACCOUNT_CONCURRENCY": str(functions)}
+def running(tools: Path, directory: Path) -> Iterator[tuple[str, Path]]:
+    """Start an embedded AWS, yield its endpoint and log, and stop it at the end."""
     log = directory / "ministack.log"
     state = directory / "tmp"
     state.mkdir()
@@ -31,7 +27,7 @@ def running(tools: Path, directory: Path, functions: int | None = None) -> Itera
         port = _free_port()
         process = LoggedProcess(
             [tools / "ministack" / "bin" / "ministack"],
-            env=_environment(port, state) | account,
+            env=_environment(port, state),
             cwd=directory,
             log=log,
         )

@@ -76,19 +76,18 @@ class Deployment:
 def deployed(
     report: Callable[[str], None],
     parameters: Mapping[str, str] | None = None,
-    functions: int | None = None,
     boards: str | None = None,
 ) -> Iterator[Deployment]:
     """Deploy the stack, yield it, and stop everything at the end. A failure leaves its logs.
 
-    Several stacks can run at the same time. `parameters` override the template parameters of the demo. `functions` is
-    how many functions the account may run at the same time. `boards` replaces `boards.toml`.
+    Several stacks can run at the same time. `parameters` override the template parameters of the demo. `boards`
+    replaces `boards.toml`.
     """
     LOCAL.mkdir(exist_ok=True)
     directory = Path(tempfile.mkdtemp(prefix="run-", dir=LOCAL))
     failed = False
     try:
-        with emulator.running(_TOOLS, directory, functions) as (endpoint, log):
+        with emulator.running(_TOOLS, directory) as (endpoint, log):
             report("building the application with sam build")
             template = _build(directory)
             report(f"deploying it with sam deploy into the embedded AWS at {endpoint}")
