@@ -4,7 +4,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 import tomllib
 from collections import Counter
 from pathlib import Path
@@ -14,7 +13,6 @@ from samtranslator.yaml_helper import yaml_parse  # type: ignore[import-untyped]
 
 from standings.calls import CALLS
 from tests.support.documents.pages import PAGES, blocks
-from tests.support.programs import output
 from tests.template.expansion import expanded, source
 from tests.template.rules import emitted
 
@@ -150,7 +148,6 @@ def test_the_pages_invoke_existing_functions_with_existing_events() -> None:
 
 
 HOW_TO: Final = PROJECT / "docs" / "how-to"
-TEMPLATES: Final = sorted((PROJECT / "examples").glob("*/template.yaml"))
 CACHING_DISABLED: Final = "4135ea2d-6df8-44a3-9df3-4b5a84be39ad"
 """The id of a cache policy of AWS's own."""
 
@@ -158,13 +155,6 @@ CACHING_DISABLED: Final = "4135ea2d-6df8-44a3-9df3-4b5a84be39ad"
 def resources(example: str) -> dict[str, Any]:
     text = (PROJECT / "examples" / example / "template.yaml").read_text(encoding="utf-8")
     return {name: resource["Properties"] for name, resource in yaml_parse(text)["Resources"].items()}
-
-
-def test_the_templates_are_valid() -> None:
-    command = [str(Path(sys.executable).with_name("cfn-lint")), "--", *map(str, TEMPLATES)]
-
-    assert TEMPLATES
-    output(command)
 
 
 def test_the_cdn_keeps_what_the_api_allows_and_nothing_else() -> None:

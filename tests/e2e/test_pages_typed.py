@@ -168,9 +168,7 @@ def own(page: Path, folder: Path) -> dict[str, str]:
     In a copy, its own command line has to run, not that of the project. A page that installs the package has nothing
     else on Python's path.
     """
-    programs = re.findall(
-        r"^```python\n# ~/(\S+)\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
-    )
+    programs = PROGRAM.findall(page.read_text(encoding="utf-8"))
     if not programs:
         return {"PYTHONPATH": os.pathsep.join(packages(folder))}
     home = folder.parent / "home"

@@ -94,15 +94,21 @@ def source(path: Path = TEMPLATE) -> dict[str, Any]:
     return template
 
 
+def packaged(template: Mapping[str, Any]) -> dict[str, Any]:
+    """A template with addresses of code, as `sam package` and `sam deploy` leave it."""
+    found = deepcopy(dict(template))
+    for name, resource in found["Resources"].items():
+        for uri in resource["Properties"].keys() & {"CodeUri", "ContentUri"}:
+            resource["Properties"][uri] = f"s3://bucket/{name}"
+    return found
+
+
 def expanded(template: Mapping[str, Any], parameters: Mapping[str, str] | None = None) -> Expanded:
     """Expand a template with parameters; the others have their defaults."""
-    template = deepcopy(dict(template))
+    template = packaged(template)
     values = {name: parameter.get("Default") for name, parameter in template["Parameters"].items()} | dict(
         parameters or {}
     )
-    for resource in template["Resources"].values():
-        for uri in resource["Properties"].keys() & {"CodeUri", "ContentUri"}:
-            resource["Properties"][uri] = "s3://bucket/key"  # as `sam deploy` leaves it
     session = boto3.Session(region_name=REGION)
     translated = Translator({}, Parser(), boto_session=session).translate(template, values)
     resolver = _Resolver(values, translated.get("Conditions", {}))
