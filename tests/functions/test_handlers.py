@@ -31,7 +31,7 @@ from tests.support.awslambda.pollers import Context
 from tests.support.builders.maintenance import before, park, throttle, unprojected
 from tests.support.faults.faulty_client import cancelled
 from tests.support.programs import ended
-from tests.template import exercise, rules
+from tests.template import rules, test_permissions
 from tests.template.expansion import deployed
 
 NOW: Final = int(datetime(2026, 11, 21, 10, 15, tzinfo=UTC).timestamp() * 1000)
@@ -400,10 +400,10 @@ def test_an_answer_that_went_well_writes_nothing(
     caplog.clear()
     printed()
 
-    for path, arguments in exercise.READS:
+    for path, arguments in test_permissions.READS:
         if not path.startswith("/events"):  # the command function answers those
             assert stack.get(path, **arguments)[0] == 200, path
-    assert stack.post(f"{exercise.RANKING}/ranks", {"members": ["m6", "m7"]})[0] == 200
+    assert stack.post(f"{test_permissions.RANKING}/ranks", {"members": ["m6", "m7"]})[0] == 200
 
     assert caplog.records == []
     assert printed() == []

@@ -4,22 +4,26 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from copy import deepcopy
 from datetime import UTC, datetime
+from itertools import count
 from typing import Any, Final
 from unittest import mock
 
 import pytest
 
 from standings.client import ApiError
+from standings.domain.windows import DAY
 from standings.wiring import building_blocks
-from tests.functions.client.test_reads import READS
+from tests.functions.client.test_reads import READS as READS_OF_CLIENT
 from tests.support.aws.client import connected
 from tests.support.aws.environment import ENVIRONMENT
-from tests.support.aws.fakes import Sqs
-from tests.support.aws.stack import ManualClock, project, running
-from tests.support.builders.maintenance import finish
+from tests.support.aws.fakes import Sqs, delivered
+from tests.support.aws.stack import ManualClock, Stack, deliver, project, running
+from tests.support.awslambda.pollers import Context
+from tests.support.builders.checks import rows
+from tests.support.builders.maintenance import call, finish
 from tests.support.dynamodb.tables import engine_with_tables
-from tests.template.exercise import BOARDS, everything
 from tests.template.expansion import KEY, Expanded, deployed
 from tests.template.rules import listed, shared, statements
 
@@ -126,6 +130,104 @@ def _plain(resource: Any) -> str:
     return str(resource).replace(".Arn}", "").removeprefix("${")
 
 
+# ---- the functions do everything that they can do, so that tests see every call to AWS that they can make
+
+BOARDS: Final = """
+[boards."*"]
+late = "1 day"
+settle = ["day"]
+announce.day = { top = 3 }
+metrics.points = { aggregate = "sum", windows = ["all", "day"] }
+metrics.best = { aggregate = "max", windows = ["all"] }
+"""
+RANKING: Final = "/boards/b/points/all"
+MOST: Final = 999_999_999_999_999
+AT: Final = "2026-11-21T10:15:00Z"
+READS: Final[list[tuple[str, dict[str, Any]]]] = [
+    ("/boards", {}),
+    ("/boards/b", {}),
+    ("/boards/b/member", {"id": "m6", "ranks": "true"}),
+    (RANKING, {"limit": 2}),
+    (RANKING, {"rank": 5, "limit": 2}),
+    (RANKING, {"around": "m6"}),
+    (RANKING, {"method": "dense"}),
+    (f"{RANKING}/rank", {"member": "m6"}),
+    (f"{RANKING}/rank", {"score": 5}),
+    (RANKING, {"profiles": "true"}),
+    ("/members", {"id": "m6"}),
+    ("/events", {"id": "e1"}),
+    ("/members", {"name": "ad"}),
+    ("/members", {"name": "ad", "board": "b"}),
+    (f"{RANKING}/percentile", {"p": 50}),
+    (f"{RANKING}/distribution", {}),
+]
+
+
+def everything(stack: Stack, engine: Any) -> None:
+    """Call every function for everything that it does, including its failures."""
+    numbers = count()
+
+    def write(*events: dict[str, Any]) -> None:
+        deliver(stack, [{"id": f"e{next(numbers)}", "board": "b", "at": AT, **event} for event in events])
+        project(stack)
+
+    write(*({"member": f"m{n}", "metrics": {"points": n * 200, "best": n}} for n in range(1, 40)))
+    write({"member": "m2", "metrics": {"best": 0}}, {"member": "m1", "metrics": {"points": MOST}})
+    change_over_http(stack)
+    # Refused: a total out of bounds, an unknown metric, and a body that the dead-letter queue cannot hold.
+    write(*[{"member": "m1", "metrics": {"points": MOST}}] * 9)
+    write({"member": "m3", "metrics": {"beauty": 1}})
+    unfit = delivered(0, {"MessageBody": "SQS does not accept this: \x00", "MessageAttributes": {}})
+    assert stack.writer({"Records": [unfit]}, Context()) == {"batchItemFailures": []}
+    damaged = deepcopy(engine.stream("Scores")[0][-1])
+    damaged["dynamodb"]["NewImage"]["v"] = {"S": "?"}
+    stack.projector({"Records": [damaged]}, Context())
+    for path, arguments in READS:
+        assert stack.get(path, **arguments)[0] == 200, path
+    assert stack.post(f"{RANKING}/ranks", {"members": ["m6", "m7"]})[0] == 200
+    # The second look at a top is too soon, and asks for another one.
+    for _ in range(2):
+        assert stack.announcer({"Records": stack.looks.take()}, Context()) == {"batchItemFailures": []}
+        write({"member": "m9", "metrics": {"points": 1}})
+    # The audit finds a missing row, and the rebuild restores it.
+    row = next(row for row in rows(engine, "Rankings") if row["pk"]["S"].endswith("#m7"))
+    engine.delete_item(TableName="Rankings", Key={"pk": row["pk"]})
+    stack.clock.milliseconds += 3_600_000
+    maintain(stack)
+
+
+def change_over_http(stack: Stack) -> None:
+    assert stack.post("/events", {"id": "posted", "board": "b", "member": "m1", "metrics": {"points": 1}})[0] == 202
+    for member, body in (("m4", {"hidden": True}), ("m4", {"hidden": False}), ("new", None)):
+        assert stack.put("/boards/b/member", body, id=member)[0] == 200
+    for member in ("m5", "m39", "new"):
+        assert stack.delete("/boards/b/member", id=member)[0] == 204
+    for profile in ({"name": "Ada"}, {"name": None, "country": "DE"}, {"name": "Ada"}):
+        assert stack.put("/members", profile, id="m6")[0] == 200
+    assert stack.put("/members", {"name": "Bob"}, id="m7")[0] == 200
+    assert stack.delete("/members", id="m7")[0] == 204
+    project(stack)
+
+
+def maintain(stack: Stack) -> None:
+    finish(stack, "audit", board="b")
+    while not call(stack, "audits", "next", read_units=100)["done"]:
+        pass
+    finish(stack, "audits", "show")
+    finish(stack, "rebuild", board="b")
+    stack.clock.milliseconds += 3 * DAY
+    finish(stack, "settlements", "next")
+    finish(stack, "settle", board="b", window="day", again=True)
+    finish(stack, "erase", member="m8")
+    letters = finish(stack, "dead_letters", "list")["messages"]
+    finish(stack, "dead_letters", "delete", ids=[letters[0]["id"]])
+    finish(stack, "dead_letters", "replay")
+    finish(stack, "parked", "list")
+    finish(stack, "parked", "replay")
+
+
+# ---- and may do nothing else
+
 POLLING: Final = ("DeleteMessage", "GetQueueAttributes", "ReceiveMessage")
 BY_OTHERS: Final[dict[str, set[Permission]]] = {
     # Lambda reads the queues and the stream with the roles of the functions, and writes to the bucket.
@@ -171,7 +273,7 @@ def watch(tmp_path_factory: pytest.TempPathFactory) -> Watch:
                 stack, tmp_path_factory.mktemp("client"), BOARDS, dynamodb=clients["dynamodb"], sqs=clients["sqs"]
             )
             seen.acting = "reader"
-            for read in READS:
+            for read in READS_OF_CLIENT:
                 with suppress(ApiError):
                     read(client)
             seen.acting = "producer"
