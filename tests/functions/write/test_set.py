@@ -5,8 +5,7 @@
 
 from typing import Any, Final
 
-from standings.domain.windows import DAY
-from tests.support.aws.stack import ManualClock, Stack, apply, deliver
+from tests.support.aws.stack import Stack, apply, deliver
 from tests.support.dynamodb.requests import Requests
 
 BOARDS: Final = """
@@ -35,22 +34,6 @@ def scores(stack: Stack, board: str = "b") -> dict[str, float]:
     _, card = stack.get(f"/boards/{board}/member", id="m")
     (windows,) = (one["windows"] for one in card["metrics"] if one["metric"] == "points")
     return {one["window"]: one["score"] for one in windows}
-
-
-def test_the_total_is_what_was_said_and_the_day_gets_the_difference(stack: Stack, clock: ManualClock) -> None:
-    apply(stack, [event("1", 30, at="2026-11-20T10:00:00Z"), event("2", 4)])
-    apply(stack, [event("3", 50, set=True)])
-    assert scores(stack) == {"all": 50, "day": 20}
-
-    # Delivered again, it changes nothing, whatever was counted since.
-    apply(stack, [event("4", 1), event("3", 50, set=True)])
-    assert scores(stack) == {"all": 51, "day": 21}
-
-    # A day that has closed gets nothing; the total is what was said.
-    clock.milliseconds += 3 * DAY
-    apply(stack, [event("5", 0, set=True)])
-    assert scores(stack)["all"] == 0
-    assert stack.get("/boards/b/points/day/rank", member="m", period="2026-11-21")[1]["score"] == 21
 
 
 def test_several_totals_are_set_together_or_none(stack: Stack) -> None:

@@ -45,25 +45,6 @@ def test_events_of_one_member_are_in_as_few_transactions_as_can_be() -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "batch", "counts", "total"),
-    [
-        ([event("1", 3)], [event("1", 3), event("2", 4), event("3", 5, "n")], (2, 1), 7),
-        ([event("1"), event("2")], [event("2"), event("1")], (0, 2), 2),
-        ([], [event("1", 3), event("1", 3.0)], (1, 1), 3),
-    ],
-    ids=["its neighbours count", "nothing else", "in one batch"],
-)
-def test_a_duplicate_is_dropped(
-    subject: Subject, before: list[dict[str, Any]], batch: list[dict[str, Any]], counts: tuple[int, int], total: int
-) -> None:
-    subject.write(*before)
-    written = subject.write(*batch)
-
-    assert (written.applied, written.duplicates) == counts
-    assert (written.refused, written.failed, subject.total()) == ([], {}, total)
-
-
-@pytest.mark.parametrize(
     ("batch", "refused", "applied"),
     [
         ([event("1", 4), event("2", 1)], [("message-0", "id")], 1),
