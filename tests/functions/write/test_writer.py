@@ -47,11 +47,10 @@ def test_events_of_one_member_are_in_as_few_transactions_as_can_be() -> None:
 @pytest.mark.parametrize(
     ("batch", "refused", "applied"),
     [
-        ([event("1", 4), event("2", 1)], [("message-0", "id")], 1),
         ([event("2", 1), event("2", 2)], [("message-1", "id")], 1),
         (["{", event("2"), event("3", True), event("4")], [("message-0", "json"), ("message-2", "amount")], 2),
     ],
-    ids=["an id of before", "an id of this batch", "malformed"],
+    ids=["an id of this batch", "malformed"],
 )
 def test_what_is_refused_costs_its_neighbours_nothing(
     subject: Subject, batch: list[Any], refused: list[tuple[str, str]], applied: int

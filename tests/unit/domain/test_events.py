@@ -276,9 +276,6 @@ def test_every_rule_has_its_own_refusal(rule: str, body: Any, message: str) -> N
 @pytest.mark.parametrize(
     "body",
     [
-        but(id="x" * 128),
-        but(board=[f"b{n}" for n in range(10)]),
-        several(*[share()] * 20),
         several(*(share(board=[f"b{n}" for n in range(10)], member=f"m{k}") for k in range(5))),
         amount("-0.5", board="limited"),
         amount("100.00", board="limited"),

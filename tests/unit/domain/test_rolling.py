@@ -9,10 +9,11 @@ import pytest
 from standings.domain import members
 from standings.domain.members import AHEAD_MARGIN, SKIP_MARGIN
 from standings.domain.rolling import (
+    Block,
     CountChange,
     Log,
     LogEntry,
-    RollingRankings,
+    Step,
     Steps,
     blocks_of,
     blocks_to_write,
@@ -25,29 +26,20 @@ from standings.domain.rolling import (
     node_deltas,
     steps_of,
 )
-from standings.domain.windows import DAY, HOUR, MAX_SLAB, parse_window
-from tests.support.builders.rolling.random_items import (
-    random_image,
-    random_now,
-    random_steps,
-    random_window,
-    without_expired,
-)
+from standings.domain.scoring import Place
+from standings.domain.windows import MAX_SLAB, parse_window
+from tests.support.builders.rolling.random_items import random_image, random_now, random_steps, random_window
 from tests.support.thoroughness import seeds
 
 WINDOW = parse_window("last-7-days")
 
 
-def drawn(seed: int) -> tuple[Random, RollingRankings, int]:
+@pytest.mark.parametrize("seed", seeds(60, 150))
+def test_steps_are_the_place_in_every_period_that_can_be_read(seed: int) -> None:
     print(f"seed {seed}")
     rng = Random(seed)
     rankings = random_window(rng)
-    return rng, rankings, random_now(rng, rankings)
-
-
-@pytest.mark.parametrize("seed", seeds(60, 150))
-def test_steps_are_the_place_in_every_period_that_can_be_read(seed: int) -> None:
-    rng, rankings, now = drawn(seed)
+    now = random_now(rng, rankings)
     image, slab_of = random_image(rng, rankings, now), rankings.window.slab_of
     low, listed = steps = steps_of(image, rankings, now)
 
@@ -65,54 +57,16 @@ def test_steps_are_the_place_in_every_period_that_can_be_read(seed: int) -> None
     assert not any((one.until, one.place) == (following.first, following.place) for one, following in pairwise(listed))
 
 
-@pytest.mark.parametrize("seed", seeds(40, 100))
-def test_steps_follow_from_the_item_whenever_it_is_read_and_whatever_has_expired(seed: int) -> None:
-    rng, rankings, now = drawn(seed)
-    image = random_image(rng, rankings, now)
-    earlier = steps_of(image, rankings, now)
-    length = HOUR if rankings.unit == "h" else DAY
-    for _ in range(10):
-        now += rng.choice([1, length // 2, length, 5 * length, 20 * length])
-        swept = without_expired(image, rankings.metric, rankings.unit, now)
-        later = steps_of(swept, rankings, now)
+def test_list_items_are_written_where_the_row_or_any_attempt_differs_from_the_new_steps() -> None:
+    """`tests/faults/safeguards/rolling.py` shows what is wrong if a row or an attempt is left out."""
+    seen, attempt, after = (
+        Steps(104, tuple(Step(first, until, Place(value)) for first, until, value in steps))
+        for steps in ([(104, 107, -5), (107, 112, -7)], [(104, 105, -5)], [(104, 107, -5), (107, 109, -7)])
+    )
 
-        assert later.low >= earlier.low
-        assert earlier.by_block(rankings.window, later.low) == later.by_block(rankings.window, later.low)
-        image, earlier = rng.choice([(image, earlier), (swept, later)])
-
-
-# A row's steps are replaced: the counts and the list items that change, and the steps to store.
-
-
-def replaced(seed: int) -> tuple[Random, Steps | None, Steps]:
-    """The steps of the row that was read, if there is one, and those to store, if it is complete enough."""
-    print(f"seed {seed}")
-    rng = Random(seed)
-    before = random_steps(rng, rng.choice([94, 100, 100, 104]), ties=True)
-    after = random_steps(rng, 100, ties=True)
-    return rng, rng.choice([before, before, before, None]), after
-
-
-@pytest.mark.parametrize("seed", seeds(60, 200))
-def test_the_lists_are_right_whatever_attempts_that_died_had_written(seed: int) -> None:
-    rng, seen, after = replaced(seed)
-    others = [random_steps(rng, rng.choice([94, 100]), ties=True) for _ in range(rng.randrange(4))]
-    written = blocks_to_write(WINDOW, 100, seen, others, after)
-
-    right = after.by_block(WINDOW, 100)
-    versions = [*(steps.by_block(WINDOW, 100) for steps in (seen or Steps(100), *others)), right]
-    for _ in range(20):
-        # Any item may be of any attempt.
-        known = {block for version in versions for block in version}
-        found = {block: place for block in known if (place := rng.choice(versions).get(block)) is not None}
-        for block in written:
-            found.pop(block, None)
-            if block in right:
-                found[block] = right[block]
-        assert found == right
-    # Items that are the same in all versions are left as they are.
-    assert all(len({version.get(block) for version in versions}) > 1 for block in written)
-    assert written == sorted(set(written))
+    assert blocks_to_write(WINDOW, 104, seen, [], after) == [Block(108, 1), Block(108, 4)]
+    others = [Block(104, 1), Block(104, 3), Block(107, 1), Block(108, 1)]
+    assert blocks_to_write(WINDOW, 104, None, [attempt], after) == others
 
 
 SLAB = 20_784

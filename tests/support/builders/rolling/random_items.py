@@ -1,18 +1,15 @@
 """Random boards with a rolling window, and random items of members, for tests of the domain."""
 
-from collections.abc import Mapping
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from standings.domain.boards import Metric
 from standings.domain.boards_toml import parse_boards
-from standings.domain.members import AHEAD_MARGIN, REMOVAL_MARGIN, Image
+from standings.domain.members import AHEAD_MARGIN, Image
 from standings.domain.rolling import RollingRankings, Step, Steps
 from standings.domain.scoring import Aggregate, Place, aggregate_of_event, merge
-from standings.domain.windows import DAY, HOUR, MAX_SLAB, MINUTE, Unit
+from standings.domain.windows import DAY, HOUR, MAX_SLAB, MINUTE
 
 BOARD: Final = "b"
 AGGREGATES: Final = ("sum", "max", "min", "last")
@@ -68,32 +65,17 @@ def random_image(rng: Random, rankings: RollingRankings, now: int) -> Image:
         name = metric.bucket(unit, bucket)
         one = aggregate_of_event(metric, rng.choice([0, 1, 1, 2, -1, -3, 5, 128, -20_000]), at, f"e{number}")
         cells[name] = merge(metric, cells[name], one) if name in cells else one
-    return image_of(rankings, cells, now)
-
-
-def image_of(rankings: RollingRankings, cells: Mapping[str, Aggregate], now: int) -> Image:
-    """An item with these accumulators."""
     values = {name: cell.value for name, cell in cells.items()}
     tie_keys = {name: cell.tie_key for name, cell in cells.items() if cell.tie_key}
     return Image(rankings.board, "m", now, now, 0, hidden=False, values=values, tie_keys=tie_keys)
 
 
-def without_expired(image: Image, metric: Metric, unit: Unit, now: int) -> Image:
-    """The item without the accumulators that the writer may remove at `now`."""
-    kept = {
-        name: value
-        for name, value in image.values.items()
-        if now < metric.expires(unit, int(name[4:])) + REMOVAL_MARGIN
-    }
-    return replace(image, values=kept, tie_keys={name: key for name, key in image.tie_keys.items() if name in kept})
-
-
-def random_steps(rng: Random, low: int, *, ties: bool = False) -> Steps:
+def random_steps(rng: Random, low: int) -> Steps:
     """Steps of few places, so that two of these often have steps in common."""
     steps: list[Step] = []
     at = low
     for _ in range(rng.randrange(6)):
         first = at + rng.choice([0, 0, 1, rng.randrange(5)])
         at = first + rng.randint(1, 5)
-        steps.append(Step(first, at, Place(rng.choice([-300, -1, 0, 1, 2]), rng.randrange(3) if ties else None)))
+        steps.append(Step(first, at, Place(rng.choice([-300, -1, 0, 1, 2]))))
     return Steps(low, tuple(steps))
