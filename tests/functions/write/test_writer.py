@@ -29,9 +29,9 @@ def rules(written: Any) -> list[tuple[str, str]]:
 
 
 def test_events_of_one_member_cost_one_write_and_a_receipt_each(subject: Subject) -> None:
-    written = subject.write(event("1", 3), event("2", 4), event("3", -2), event("4", 5, "n"))
+    written = subject.write(event("1", 3), event("2", 4), event("1", 3.0), event("3", -2), event("4", 5, "n"))
 
-    assert (written.applied, written.duplicates, written.refused, written.failed) == (4, 0, [], {})
+    assert (written.applied, written.duplicates, written.refused, written.failed) == (4, 1, [], {})
     assert (subject.total("m"), subject.total("n")) == (5, 5)
     assert subject.receipts() == {"1", "2", "3", "4"}
     assert [len(actions) for actions in subject.client.transactions] == [6]
