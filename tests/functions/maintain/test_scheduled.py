@@ -1,5 +1,6 @@
 """Schedules audit and settle all boards in turn, on from where they were, whatever happens to their runs."""
 
+import random
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
@@ -11,11 +12,12 @@ from standings.aws.dynamodb.tables import AUDIT
 from standings.maintain.turns import LEASE_MARGIN
 from standings.runtime.logs import metrics
 from tests.support.aws.environment import ENVIRONMENT
-from tests.support.aws.stack import ManualClock, Stack, apply, event, running
+from tests.support.aws.stack import ManualClock, Stack, apply, event, project, running, write
 from tests.support.awslambda.pollers import Context, Killed
 from tests.support.builders.maintenance import call, finish
 from tests.support.builders.settling import leagues
 from tests.support.builders.settling.leagues import FINAL, lines_in, lose_a_row, play, sorted_lines
+from tests.support.thoroughness import seeds
 
 BOARDS: Final = """
 [boards."*"]
@@ -159,6 +161,33 @@ def test_a_run_ends_when_its_time_does(stack: Stack) -> None:
 
     assert (answer["done"], answer["board"], answer["read_units"]) == (False, "a", 1)
     assert names(audit(stack)) == ["a", "b"]
+
+
+@pytest.mark.parametrize("seed", seeds(3, 15))
+def test_what_happens_between_runs_is_no_difference(stack: Stack, seed: int) -> None:
+    """Members move, come and go, and some changes have not come through the stream yet."""
+    print(f"seed {seed}")
+    rng = random.Random(seed)
+    fill(stack, "a", members=60)
+    drift = 0
+    for number in range(1000):
+        answer = audit(stack, TRIFLING)
+        drift += answer["drift"]
+        if answer["done"]:
+            break
+        member = f"m{rng.randrange(80)}"
+        if rng.random() < 0.2:
+            stack.delete("/boards/a/member", id=member)
+        else:
+            body = {**event(member, rng.randrange(-300, 20_000)), "board": "a", "id": f"later-{number}"}
+            write(stack, [{**body, "at": "2026-11-21T11:00:00Z"}])
+        if rng.random() < 0.5:
+            project(stack)
+        stack.clock.milliseconds += 20_000
+
+    assert answer["done"]
+    assert number > 20
+    assert drift == 0
 
 
 def test_a_difference_is_counted_in_the_metric_and_named_in_the_log(
