@@ -44,7 +44,7 @@ Safeguard("a row accepts only newer versions", Change("aws.dynamodb.rankings:_OL
 Safeguard(
     "a row is moved only from the place where it was counted",
     Change("aws.dynamodb.rankings:_UNRANKED", always("attribute_not_exists(nothing)")),
-    Change("aws.dynamodb.rankings:_RANKED_THERE", always("(s = :s OR s <> :s)")),
+    Change("aws.dynamodb.rankings:_RANKED_THERE", always("(s = :s OR NOT s = :s)")),
 )
 
 
