@@ -36,13 +36,8 @@ OPERATIONS: Final = {"get_item": "GetItem", "batch_get_item": "BatchGetItem", "q
 
 
 @pytest.fixture
-def requests(engine: Any) -> Requests:
-    return Requests(engine)
-
-
-@pytest.fixture
-def stack(requests: Requests) -> Iterator[Stack]:
-    with running(requests, ManualClock(round(NOW.timestamp() * 1000)), BOARDS) as deployed:
+def stack(engine: Any) -> Iterator[Stack]:
+    with running(Requests(engine), ManualClock(round(NOW.timestamp() * 1000)), BOARDS) as deployed:
         apply(deployed, EVENTS)
         deployed.put("/members", {"name": "Ádám", "country": "HU"}, id="u7")
         for _ in range(2):  # the first read fills the caches
@@ -51,12 +46,12 @@ def stack(requests: Requests) -> Iterator[Stack]:
 
 
 @pytest.fixture
-def rolling(requests: Requests) -> Iterator[Stack]:
+def rolling(engine: Any) -> Iterator[Stack]:
     """A board with `last-7-days`: u123 got 300 points two days ago and 12 today, u7 got 12 today."""
     first, second = EVENTS
     two_days_ago = NOW - timedelta(days=2)
     clock = ManualClock(round(two_days_ago.timestamp() * 1000))
-    with running(requests, clock, ROLLING) as deployed:
+    with running(Requests(engine), clock, ROLLING) as deployed:
         apply(deployed, [{**first, "id": "0197f2c3", "at": two_days_ago.isoformat()}])
         clock.milliseconds = round(NOW.timestamp() * 1000)
         apply(deployed, [{**first, "metrics": {"points": 12}}, second])
@@ -104,29 +99,29 @@ def _fold(stack: Stack) -> None:
     assert fold_log(stack.dynamodb, "Rankings", clock, one_after_another, rankings, 0) == 0
 
 
-def test_the_requests_are_real(stack: Stack, requests: Requests) -> None:
-    assert _requests(stack, requests, "requests") == 16
+def test_the_requests_are_real(stack: Stack) -> None:
+    assert _requests(stack, "requests") == 16
 
 
-def test_the_requests_on_a_rolling_window_are_real(rolling: Stack, requests: Requests) -> None:
-    assert _requests(rolling, requests, "rolling requests") == 5
+def test_the_requests_on_a_rolling_window_are_real(rolling: Stack) -> None:
+    assert _requests(rolling, "rolling requests") == 5
     _fold(rolling)
-    assert _requests(rolling, requests, "rolling requests") == 5
+    assert _requests(rolling, "rolling requests") == 5
 
 
-def _requests(stack: Stack, requests: Requests, caption: str) -> int:
+def _requests(stack: Stack, caption: str) -> int:
     """Check the requests of each question that the page shows below a caption; return the number of questions."""
     (block,) = re.findall(rf"<!-- {caption} -->\n(.*?)<!-- /{caption} -->", TEXT, re.DOTALL)
     shown = re.findall(r"^\| `(GET|POST) (\S+)` \| (.*) \|$", block, re.MULTILINE)
     for method, address, listed in shown:
-        requests.take()
+        stack.dynamodb.take()
         parts = urlsplit(address)
         if method == "GET":
             status, _ = stack.get(parts.path, **dict(parse_qsl(parts.query)))
         else:
             status, _ = stack.post(parts.path, {"members": ["u7", "u123"]})
         assert status == 200
-        made = {f"{OPERATIONS[name]} {table}": count for (name, table), count in requests.take().items()}
+        made = {f"{OPERATIONS[name]} {table}": count for (name, table), count in stack.dynamodb.take().items()}
         named = re.findall(r"(?:(\d+) × )?`([^`]+)`", listed)
         assert made == Counter(request for count, request in named for _ in range(int(count or 1))), address
     return len(shown)

@@ -3,11 +3,11 @@
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
 
 from benchmarks.harness.meter import Meter
 from standings.stores import PROFILE_TTL_S
 from tests.support.aws.stack import Stack
+from tests.support.builders.maintenance import before, throttle
 from tests.support.builders.querying import ALL, MEMBER, post
 from tests.support.dynamodb.requests import Requests
 
@@ -15,6 +15,7 @@ ADA = {"name": "Ada", "picture": None, "country": "DE", "data": {"team": "red"}}
 EMPTY = dict.fromkeys(ADA)
 PROFILES = {"u1": ADA, "u2": None, "u3": EMPTY}
 MINUTE = 60_000
+READING = ("BatchGetItem", "'Profiles'")
 
 
 def CLIENT(engine: Any) -> Requests:  # noqa: N802 - as the fixture `stack` looks for it
@@ -95,13 +96,9 @@ def test_a_function_keeps_profiles_for_less_than_a_minute(stack: Stack) -> None:
 
 
 def test_profiles_are_kept_from_the_moment_before_they_were_read(stack: Stack, engine: Any) -> None:
-    def slow(operation: str, request: dict[str, Any]) -> None:
-        if operation == "BatchGetItem" and "Profiles" in request["RequestItems"]:
-            stack.clock.milliseconds += 2_000
-
     began = stack.clock()
-    engine.before.append(slow)
-    assert stack.get(ALL, profiles="true")[0] == 200
+    with before(engine, lambda: stack.clock.sleep(2), *READING):
+        assert stack.get(ALL, profiles="true")[0] == 200
     stack.put("/members", {"name": "Zoë"}, id="u1")
     stack.clock.milliseconds = began + round(PROFILE_TTL_S * 1000)
 
@@ -126,18 +123,17 @@ def test_only_members_that_are_not_kept_are_read(stack: Stack, engine: Any) -> N
 def test_profiles_that_cannot_be_read_are_tried_again_and_then_a_503(stack: Stack, engine: Any) -> None:
     failures = 2
 
-    def throttle(operation: str, request: dict[str, Any]) -> None:
+    def twice() -> None:
         nonlocal failures
-        if operation == "BatchGetItem" and "Profiles" in request["RequestItems"] and failures:
-            failures -= 1
-            raise ClientError({"Error": {"Code": "ThrottlingException", "Message": "no"}}, operation)
+        failures -= 1
+        if failures >= 0:
+            throttle()
 
-    engine.before.append(throttle)
-    assert stack.get(ALL, profiles="true")[0] == 200
+    with before(engine, twice, *READING):
+        assert stack.get(ALL, profiles="true")[0] == 200
     stack.clock.milliseconds += MINUTE
-    failures = 1_000
     began = stack.clock()
-
-    assert stack.get(ALL, profiles="true")[1]["type"] == "urn:standings:unavailable"
-    assert stack.clock() - began <= 10_000
-    assert stack.get(ALL)[0] == 200
+    with before(engine, throttle, *READING):
+        assert stack.get(ALL, profiles="true")[1]["type"] == "urn:standings:unavailable"
+        assert stack.clock() - began <= 10_000
+        assert stack.get(ALL)[0] == 200

@@ -262,15 +262,6 @@ def test_a_request_that_has_read_logs_sees_nodes_that_were_folded_since(engine: 
         assert counted == window.counts(window.lengths())
 
 
-def test_each_request_reads_the_logs_again_and_so_does_a_call_outside_requests(engine: Any) -> None:
-    window = MovingWindow(engine, members=0)
-    reader = QueryReads(engine, "Rankings", "Scores", window.clock)
-    for number in range(1, 4):
-        window.move(f"m{number}", SORT_VALUES[number])
-        for reads in (reader, reader.for_request()):
-            assert sum(reads.nodes([(window.ranking, ROOT)])[window.ranking, ROOT].counters.values()) == number
-
-
 def test_what_nodes_lack_is_worked_out_once_for_all_of_a_period(engine: Any) -> None:
     window = MovingWindow(engine)
     window.fold()

@@ -93,7 +93,8 @@ class Placed:
 
 @pytest.fixture
 def board(engine: Any) -> Iterator[Placed]:
-    with running(engine, ManualClock(population.NOW), population.BOARDS) as stack:
+    """Requests and read units are counted."""
+    with running(Requests(Meter(engine)), ManualClock(population.NOW), population.BOARDS) as stack:
         yield Placed(stack)
 
 
@@ -135,17 +136,14 @@ def test_anyone_who_may_read_reads_less(
 
 
 @pytest.mark.parametrize("step", [2**20, *(pytest.param(step, marks=pytest.mark.thorough) for step in (1, 128))])
-def test_a_dense_rank_where_anyone_may_read_costs_at_most_a_hundred_units(engine: Any, step: int) -> None:
+def test_a_dense_rank_where_anyone_may_read_costs_at_most_a_hundred_units(board: Placed, step: int) -> None:
     """With the widest step, each score ahead is in another leaf of the tiers."""
-    meter = Meter(engine)
-    with running(meter, ManualClock(population.NOW), population.BOARDS) as stack:
-        board = Placed(stack)
-        board.limit(PUBLIC_LIMITS)
-        names = board.place({f"m{n:04}": n * step for n in range(PUBLIC_LIMITS.scores + 2)})
-        before = meter.snapshot()
-        assert board.rank("dense", member=names[PUBLIC_LIMITS.scores]) == (200, PUBLIC_LIMITS.scores + 1)
+    board.limit(PUBLIC_LIMITS)
+    names = board.place({f"m{n:04}": n * step for n in range(PUBLIC_LIMITS.scores + 2)})
+    before = board.stack.dynamodb.snapshot()
+    assert board.rank("dense", member=names[PUBLIC_LIMITS.scores]) == (200, PUBLIC_LIMITS.scores + 1)
 
-    assert (meter.snapshot() - before).total.read <= 100
+    assert (board.stack.dynamodb.snapshot() - before).total.read <= 100
 
 
 @pytest.mark.parametrize(("shards", "equals"), [(1, 2), (16, 2), (16, 60), (1, 3_000)])
@@ -211,32 +209,25 @@ def test_too_many_different_scores_are_too_far(
     assert ranks[last - 1] == (200, 101)
 
 
-def test_ordinal_ranks_of_a_group_of_equals_read_each_of_them_once(engine: Any) -> None:
+def test_ordinal_ranks_of_a_group_of_equals_read_each_of_them_once(board: Placed) -> None:
     """If each member counted all equals ahead of it, 100 of 10,000 would read a million entries."""
-    requests = Requests(engine)
-    with running(requests, ManualClock(population.NOW), population.BOARDS) as stack:
-        board = Placed(stack)
-        names = board.place(dict.fromkeys((f"m{number:03}" for number in range(300)), 7))
-        status, answer = stack.post(f"{board.path}/ranks", {"members": names[200:]}, method="ordinal")
+    names = board.place(dict.fromkeys((f"m{number:03}" for number in range(300)), 7))
+    status, answer = board.stack.post(f"{board.path}/ranks", {"members": names[200:]}, method="ordinal")
 
     assert (status, [entry["rank"] for entry in answer["entries"]]) == (200, list(range(201, 301)))
-    assert requests.listed.total() <= 300 + 2 * 100
-    assert requests.spans <= 120
+    assert board.stack.dynamodb.listed.total() <= 300 + 2 * 100
+    assert board.stack.dynamodb.spans <= 120
 
 
-def test_a_dense_rank_reads_no_more_entries_than_stand_ahead(engine: Any) -> None:
+def test_a_dense_rank_reads_no_more_entries_than_stand_ahead(board: Placed) -> None:
     """The tiers give the number of entries to read."""
-    requests = Requests(engine)
-    with running(requests, ManualClock(population.NOW), population.BOARDS) as stack:
-        board = Placed(stack)
-        board.place({f"m{number:04}": 1_000 * number for number in range(1_000)})
-        status, page = stack.get(board.path, limit=100, method="dense")
-        assert status == 200
-        requests.take()
-        status, page = stack.get(board.path, limit=100, cursor=page["next"])
+    board.place({f"m{number:04}": 1_000 * number for number in range(1_000)})
+    _, page = board.stack.get(board.path, limit=100, method="dense")
+    board.stack.dynamodb.take()
+    status, page = board.stack.get(board.path, limit=100, cursor=page["next"])
 
     assert (status, page["entries"][0]["rank"]) == (200, 101)
-    assert requests.listed.total() <= 101 + 200
+    assert board.stack.dynamodb.listed.total() <= 101 + 200
 
 
 def test_the_count_behind_a_score_is_never_negative(stack: Stack, engine: Any, clock: ManualClock) -> None:
