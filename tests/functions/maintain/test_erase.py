@@ -71,9 +71,7 @@ def test_nothing_is_left_but_what_expires(stack: Stack) -> None:
     for board in HERS:
         assert stack.get(f"/boards/{board}/member", id=ADA)[1]["type"] == "urn:standings:no-such-member"
     assert_she_is_gone(stack)
-    assert [(entry["member"], entry["score"]) for entry in stack.entries("/boards/b/points/last-7-days")] == [
-        ("bob", 11)
-    ]
+    assert stack.entries("/boards/b/points/last-7-days") == [{"rank": 1, "member": "bob", "score": 11}]
     assert stack.get("/boards/b/member", id="bob")[1] == bob
 
 
@@ -159,46 +157,17 @@ def test_what_cannot_be_a_member_is_refused(stack: Stack, member: str) -> None:
         call(stack, "erase", member=member)
 
 
-def test_no_log_names_the_person(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_log_names_a_person(stack: Stack, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     written = io.StringIO()
     monkeypatch.setattr(logger.registered_handler, "stream", written)
-    level = logger.log_level
-    logger.setLevel(logging.DEBUG)
-    try:
-        erase(stack)
-    finally:
-        logger.setLevel(level)
+    caplog.set_level(logging.DEBUG, logger.name)
+    erase(stack)
 
     assert '"task":{"erase":{}}' in written.getvalue()
     assert ADA not in written.getvalue()
 
 
-# ---- while boards are rebuilt or deleted, while others write, and while the store fails
-
-
-@pytest.mark.parametrize(
-    ("task", "at"),
-    [
-        *(("rebuild", phase) for phase in ("announced", "switched", "retired")),
-        *(("delete", phase) for phase in ("leaving", "announced", "switched", "retired")),
-    ],
-)
-@pytest.mark.parametrize("is_projected_late", [False, True])
-def test_a_board_that_is_being_rebuilt_or_deleted(stack: Stack, task: str, at: str, is_projected_late: bool) -> None:
-    met = []
-    for progress in calls(stack, task, board="b"):
-        if progress["phase"] == at and at not in met:
-            answer = call(stack, "erase", member=ADA)
-            # A deletion may have removed her already, and at its end the board is listed no more.
-            assert answer["boards"] == HERS or (task == "delete" and answer["boards"] == HERS[1:])
-            if not is_projected_late:
-                project(stack)
-        met.append(progress["phase"])
-    project(stack)
-
-    assert at in met
-    assert_she_is_gone(stack)
-    assert stack.get("/boards/b/member", id=ADA)[1]["type"] == "urn:standings:no-such-member"
+# ---- while others write, and while the store fails (`test_together.py` has rebuilds and deletions)
 
 
 def test_a_board_that_others_keep_writing_is_named_and_holds_up_no_other(stack: Stack, engine: Any) -> None:
