@@ -109,12 +109,13 @@ def test_some_are_replayed_by_id_by_reason_and_by_board(stack: Stack) -> None:
     ids = [one["id"] for one in letters(stack)]
     assert [one["event"] for one in letters(stack, board="c", limit=5)] == ["2"]
 
-    assert replay(stack, board="c")["replayed"] == 1
-    assert orjson.loads(stack.activity.messages[-1]["MessageBody"])["id"] == "2"
-    assert replay(stack, reason="RFC 3339")["replayed"] == 1
-    assert orjson.loads(stack.activity.messages[-1]["MessageBody"])["id"] == "3"
-    assert replay(stack, ids=[ids[3]])["replayed"] == 1
-    assert stack.activity.messages[-1]["MessageBody"] == "{"
+    for chosen, body in (
+        ({"board": "c"}, '{"id":"2"'),
+        ({"reason": "RFC 3339"}, '{"id":"3"'),
+        ({"ids": [ids[3]]}, "{"),
+    ):
+        assert replay(stack, **chosen)["replayed"] == 1
+        assert stack.activity.messages[-1]["MessageBody"].partition(",")[0] == body
     # Messages that were not chosen are visible again at once.
     left = replay(stack, reason="no such reason")
     assert (left["seen"], left["not_chosen"], left["replayed"]) == (1, 1, 0)

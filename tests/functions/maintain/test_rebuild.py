@@ -88,9 +88,7 @@ def test_a_rebuild_makes_everything_again_while_events_go_on(engine: Any, clock:
     assert all("r" not in row and "e" in row for row in left)  # score-less rows, which expire
 
 
-def test_a_new_window_can_be_read_once_the_board_is_rebuilt_and_for_what_was_kept(
-    engine: Any, clock: ManualClock
-) -> None:
+def test_a_new_window_can_be_read_once_the_board_is_rebuilt_for_what_was_kept(engine: Any, clock: ManualClock) -> None:
     with running(engine, clock, ALL) as stack:
         Upkeep(stack).projected("before", 5)
     with running(engine, clock, DAYS) as stack:
@@ -155,13 +153,12 @@ def test_a_deletion_that_was_held_up_leaves_those_who_came_back(engine: Any, clo
         if record == "of 0.2":
             key = {"pk": {"S": "#boards"}, "sk": {"S": "b"}}
             engine.update_item(TableName="Scores", Key=key, UpdateExpression="REMOVE f")
-        is_first = [True]
+        finished: list[Any] = []
 
         def others_finish() -> None:
-            if not is_first:
+            if finished:
                 return
-            is_first.clear()
-            finish(stack, "delete", board="b")
+            finished.append(finish(stack, "delete", board="b"))
             clock.milliseconds += PROPAGATION_WAIT
             upkeep.totals.clear()
             for number in range(40):
@@ -186,9 +183,7 @@ def fill(stack: Stack, *boards: str) -> None:
     apply(stack, [{**event("m", 1), "id": board, "board": board} for board in boards])
 
 
-def test_from_the_first_moment_of_a_deletion_events_are_refused_and_nothing_is_shown(
-    engine: Any, clock: ManualClock
-) -> None:
+def test_from_the_start_of_a_deletion_events_are_refused_and_nothing_is_shown(engine: Any, clock: ManualClock) -> None:
     """So nothing is shown and then dropped. Each process has just used the board's record."""
     with running(engine, clock, DAYS) as stack:
         upkeep = Upkeep(stack)

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable, Iterator
 from typing import Any, Final
+from unittest import mock
 
 import orjson
 import pytest
@@ -14,7 +15,7 @@ from standings.runtime.logs import metrics
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.stack import ManualClock, Stack, apply, event, project, running, write
 from tests.support.awslambda.pollers import Context, Killed
-from tests.support.builders.maintenance import call, finish
+from tests.support.builders.maintenance import before, call, finish
 from tests.support.builders.settling import leagues
 from tests.support.builders.settling.leagues import FINAL, lines_in, lose_a_row, play, sorted_lines
 from tests.support.thoroughness import seeds
@@ -88,32 +89,9 @@ def settled(answer: dict[str, Any]) -> list[tuple[str, str, str]]:
     return [(one["board"], one["window"], one["period"]) for one in answer["rankings"] if one["settled"]]
 
 
-def fail_at(engine: Any, board: str, error: BaseException) -> None:
-    """Let whatever queries a board fail, as at a bug, or die, as at a leaf that takes too long."""
-
-    def fail(operation: str, request: dict[str, Any]) -> None:
-        if operation == "Query" and f"'{board}#" in str(request["ExpressionAttributeValues"]):
-            raise error
-
-    engine.before.append(fail)
-
-
 def logged(caplog: pytest.LogCaptureFixture, message: str) -> list[dict[str, Any]]:
     """The lines of the log with a message, as records."""
     return [vars(record) for record in caplog.records if record.message == message]
-
-
-def meanwhile(engine: Any, do: Callable[[], Any], *words: str) -> list[Any]:
-    """Do something once, before a request that has all these words. Returns the list where its result will be."""
-    results: list[Any] = []
-
-    def before(operation: str, request: dict[str, Any]) -> None:
-        if not results and all(word in f"{operation} {request}" for word in words):
-            results.append(None)
-            results[0] = do()
-
-    engine.before.append(before)
-    return results
 
 
 # ---- audits in turn
@@ -140,9 +118,9 @@ def test_a_run_spends_no_more_than_its_units_and_a_step(stack: Stack, meter: Met
     looked_at, runs, done = 0, 0, False
     while not done:
         runs += 1
-        before = meter.snapshot()
+        start = meter.snapshot()
         answer = audit(stack, read_units)
-        used = (meter.snapshot() - before).total.read
+        used = (meter.snapshot() - start).total.read
         assert used <= read_units + A_STEP + RECORDS
         assert answer["read_units"] <= used <= answer["read_units"] + RECORDS
         assert answer["drift"] == 0
@@ -235,8 +213,9 @@ def test_an_audit_beside_another_does_nothing(stack: Stack, engine: Any) -> None
     fill(stack, "a", "b")
     lose_a_row(stack, "b#", "#m3")
 
-    beside = meanwhile(engine, lambda: audit(stack), "Query ", "'b#")
-    answer = audit(stack)
+    beside: list[Any] = []
+    with before(engine, lambda: beside or beside.append(audit(stack)), "Query ", "'b#"):
+        answer = audit(stack)
 
     assert beside == [{"done": False, "running": True, "board": None, "read_units": 0, "drift": 0, "boards": []}]
     assert shown(stack)["last"]["drift"] == answer["drift"] > 0
@@ -246,8 +225,9 @@ def test_a_command_beside_a_run_of_settlements_waits(settling: Stack, engine: An
     play(settling, 5)
     settling.clock.milliseconds = FINAL
 
-    beside = meanwhile(engine, lambda: leagues.settle(settling), "Query ")
-    settle(settling)
+    beside: list[Any] = []
+    with before(engine, lambda: beside or beside.append(leagues.settle(settling)), "Query "):
+        settle(settling)
 
     assert beside[0]["running"]
 
@@ -255,8 +235,9 @@ def test_a_command_beside_a_run_of_settlements_waits(settling: Stack, engine: An
 def test_of_two_runs_that_begin_at_once_one_does_the_work(stack: Stack, engine: Any) -> None:
     fill(stack, "a")
 
-    first = meanwhile(engine, lambda: audit(stack), "PutItem", f"'{AUDIT}'")
-    late = audit(stack)
+    first: list[Any] = []
+    with before(engine, lambda: first or first.append(audit(stack)), "PutItem", f"'{AUDIT}'"):
+        late = audit(stack)
 
     assert (first[0]["done"], names(first[0])) == (True, ["a"])
     assert (late["running"], late["boards"]) == (True, [])
@@ -267,15 +248,15 @@ def test_a_board_that_fails_twice_is_left_out_and_what_was_found_before_counts(
 ) -> None:
     fill(stack, "a", "b", "c")
     lose_a_row(stack, "a#", "#m3")
-    fail_at(engine, "b", KeyError("b"))
     drift()
 
-    with pytest.raises(KeyError):
-        audit(stack)
-    assert drift() == shown(stack)["turn"]["drift"] > 0
-    with pytest.raises(KeyError):
-        audit(stack)
-    answer = audit(stack)
+    with before(engine, mock.Mock(side_effect=KeyError("b")), "Query ", "'b#"):
+        with pytest.raises(KeyError):
+            audit(stack)
+        assert drift() == shown(stack)["turn"]["drift"] > 0
+        with pytest.raises(KeyError):
+            audit(stack)
+        answer = audit(stack)
 
     assert (names(answer), answer["done"]) == (["c"], True)
     assert shown(stack)["last"]["failed"] == ["b"]
@@ -283,24 +264,24 @@ def test_a_board_that_fails_twice_is_left_out_and_what_was_found_before_counts(
     assert [(line["board"], line["tries"]) for line in lines] == [("b", 1), ("b", 2)]
 
 
-def die_twice(stack: Stack, run: Callable[[Stack], dict[str, Any]]) -> dict[str, Any]:
-    """Let two runs die; returns the answer of the third one."""
-    for _ in range(2):
-        with pytest.raises(Killed):
-            run(stack)
-        # It might be at work until its 800 seconds are over.
-        stack.clock.milliseconds += 800_000
-        assert run(stack)["running"]
-        stack.clock.milliseconds += 100_000 + LEASE_MARGIN
-    return run(stack)
+def die_twice(stack: Stack, engine: Any, run: Callable[[Stack], dict[str, Any]], board: str) -> dict[str, Any]:
+    """Let two runs die at a board; returns the answer of the third one."""
+    with before(engine, mock.Mock(side_effect=Killed), "Query ", f"'{board}#"):
+        for _ in range(2):
+            with pytest.raises(Killed):
+                run(stack)
+            # It might be at work until its 800 seconds are over.
+            stack.clock.milliseconds += 800_000
+            assert run(stack)["running"]
+            stack.clock.milliseconds += 100_000 + LEASE_MARGIN
+        return run(stack)
 
 
 @pytest.mark.parametrize("board", ["a", "b"])
 def test_an_audit_that_dies_twice_at_a_board_holds_up_no_other(stack: Stack, engine: Any, board: str) -> None:
     fill(stack, "a", "b", "c")
-    fail_at(engine, board, Killed())
 
-    answer = die_twice(stack, audit)
+    answer = die_twice(stack, engine, audit, board)
 
     assert names(answer) == [name for name in "abc" if name > board]
     assert answer["done"]
@@ -313,9 +294,8 @@ def test_a_settlement_that_dies_twice_at_a_board_holds_up_no_other(
     for board in ("league-1", "league-2"):
         play(settling, 4, board=board)
     settling.clock.milliseconds = FINAL
-    fail_at(engine, "league-1", Killed())
 
-    answer = die_twice(settling, settle)
+    answer = die_twice(settling, engine, settle, "league-1")
 
     assert {board for board, *_ in settled(answer)} == {"league-2"}
     lines = logged(caplog, "board not settled")
@@ -346,14 +326,7 @@ def test_what_is_due_is_settled_once(settling: Stack) -> None:
     second = settle(settling)
     assert (second["done"], second["rankings"]) == (True, [])
     assert (settling.bucket.results, settling.bus.events) == (files, events)
-
-
-def test_a_week_is_due_once_it_is_final(settling: Stack) -> None:
-    play(settling, 1)
-    settling.clock.milliseconds = FINAL + 2 * 86_400_000 - 1
-    assert ("league-1", "week", "2026-11-16") not in settled(settle(settling))
-    settling.clock.milliseconds += 1
-
+    settling.clock.milliseconds = FINAL + 2 * 86_400_000
     assert ("league-1", "week", "2026-11-16") in settled(settle(settling))
 
 

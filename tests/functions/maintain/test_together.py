@@ -190,10 +190,7 @@ class Together:
 @pytest.fixture
 def stack(engine: Any, clock: ManualClock) -> Iterator[Stack]:
     """Requests come one after the other."""
-    with (
-        mock.patch("random.random", return_value=0.5),
-        running(engine, clock, BOARDS) as deployed,
-    ):
+    with mock.patch("random.random", return_value=0.5), running(engine, clock, BOARDS) as deployed:
         yield deployed
 
 
