@@ -15,7 +15,7 @@ BOARDS = parse_boards("""
 metrics.points = { aggregate = "sum", windows = ["all"] }
 metrics.distance = { aggregate = "sum", precision = 3 }
 [boards."bests"]
-metrics.best = { aggregate = "max" }
+metrics.best = { aggregate = "max", notes = true }
 [boards."run-*"]
 metrics.distance = { aggregate = "sum", precision = 1 }
 [boards."limited"]
@@ -127,6 +127,9 @@ def test_the_digest_is_of_what_is_said_not_of_how() -> None:
         {"metrics": {"points": 4}},
     ):
         assert parse(but(**other)).digest != digest
+    noted = but(board="bests", metrics={"best": 1}, note={"a": 1, "b": 2})
+    same, other = ({**noted, "note": note} for note in ({"b": 2, "a": 1}, {"a": 2}))
+    assert parse(same).digest == parse(noted).digest != parse(other).digest
 
 
 def test_an_at_that_was_filled_in_is_not_what_the_event_says() -> None:
@@ -254,6 +257,14 @@ REFUSED: list[tuple[str, Any, str]] = [
             (share(set=True, board=["c", "b"]), share(set=True)),
         )
     ),
+    *(
+        ("note", but(board="bests", metrics={"best": 1}, note=note), f"note: expected an object{said}")
+        for note, said in (
+            *(("secret", ", got text"), (None, ", got null"), ([{}], ", got a list of 1")),
+            ({"n": "secret" * 42}, " of at most 256 bytes of JSON"),
+        )
+    ),
+    ("note", but(note={}), "note: expected a metric that keeps notes"),
     (
         "set",
         but(board="bests", set=True, metrics={"best": 3}),
@@ -270,6 +281,7 @@ def test_every_rule_has_its_own_refusal(rule: str, body: Any, message: str) -> N
     assert caught.value.rule == rule
     assert str(caught.value).startswith(message)
     assert len(str(caught.value)) < 300
+    assert "secret" not in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
