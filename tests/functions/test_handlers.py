@@ -10,7 +10,7 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
@@ -128,11 +128,10 @@ Lines = Callable[[], list[dict[str, Any]]]
 
 
 @pytest.fixture
-def log() -> Iterator[Lines]:
+def log(monkeypatch: pytest.MonkeyPatch) -> Lines:
     """Return the lines that were logged since the last call."""
     stream = io.StringIO()
-    handler: Any = logger.registered_handler
-    before = handler.setStream(stream)
+    monkeypatch.setattr(logger.registered_handler, "stream", stream)
 
     def lines() -> list[dict[str, Any]]:
         text = stream.getvalue()
@@ -140,8 +139,7 @@ def log() -> Iterator[Lines]:
         stream.seek(0)
         return [json.loads(line) for line in text.splitlines()]
 
-    yield lines
-    handler.setStream(before)
+    return lines
 
 
 def has_a_bug(name: str) -> Any:
@@ -273,11 +271,12 @@ UNITS: Final = {
     **dict.fromkeys(OF_WRITER | OF_PROJECTOR, "Count"),
     **dict.fromkeys(("QueueToScore", "WriteToRank"), "Milliseconds"),
 }
+Printed = Callable[[], list[str]]
 Emitted = Callable[[], tuple[dict[str, float], dict[str, dict[str, float]]]]
 
 
 @pytest.fixture
-def printed(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
+def printed(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Printed:
     """Return the lines that were printed since the last call, metrics among them."""
     monkeypatch.setenv("POWERTOOLS_METRICS_DISABLED", "false")
     metrics.clear_metrics()  # Other tests have metrics disabled, so theirs are still here.
@@ -286,7 +285,7 @@ def printed(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.fixture
-def emitted(printed: Callable[[], list[str]]) -> Emitted:
+def emitted(printed: Printed) -> Emitted:
     """Return what was emitted since the last call: the service's metrics, and those of each rule."""
 
     def read() -> tuple[dict[str, float], dict[str, dict[str, float]]]:
@@ -376,9 +375,7 @@ def cleaning(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("cleaning")
-def test_tiers_removed_on_several_boards_all_count(
-    stack: Stack, printed: Callable[[], list[str]], emitted: Emitted
-) -> None:
+def test_tiers_removed_on_several_boards_all_count(stack: Stack, printed: Printed, emitted: Emitted) -> None:
     for points in (300, 20_000):
         bodies = [event(f"{points} {board}", points=points, board=board) for board in ("a", "b", "c")]
         stack.writer({"Records": [message(number, body) for number, body in enumerate(bodies)]}, Context())
@@ -393,7 +390,7 @@ def test_tiers_removed_on_several_boards_all_count(
 
 
 def test_an_answer_that_went_well_writes_nothing(
-    stack: Stack, printed: Callable[[], list[str]], caplog: pytest.LogCaptureFixture
+    stack: Stack, printed: Printed, caplog: pytest.LogCaptureFixture
 ) -> None:
     apply(stack, [event(str(number), f"m{number}", number) for number in range(1, 10)])
     stack.put("/members", {"name": "Ada"}, id="m6")
@@ -411,7 +408,7 @@ def test_an_answer_that_went_well_writes_nothing(
 
 @pytest.mark.parametrize("run", ["writer", "projector"])
 def test_a_batch_writes_one_line_of_metrics_as_long_as_the_cost_model_says(
-    stack: Stack, printed: Callable[[], list[str]], run: str
+    stack: Stack, printed: Printed, run: str
 ) -> None:
     """Lambda passes on a line that is a JSON object, and CloudWatch takes metrics from it."""
     assert stack.writer({"Records": [message(0, event("1", points=300), waited=700)]}, Context()) == DONE

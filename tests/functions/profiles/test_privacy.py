@@ -4,7 +4,7 @@ import io
 import json
 import logging
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -72,14 +72,14 @@ def failure(kind: str, operation: str, request: dict[str, Any]) -> Exception:
 @pytest.fixture
 def written(
     capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Callable[[], str]]:
+) -> Callable[[], str]:
     """Everything that was logged at any level, emitted as a metric or printed since the last call."""
     monkeypatch.setenv("POWERTOOLS_METRICS_DISABLED", "false")
     metrics.clear_metrics()
-    stream, handler, level = io.StringIO(), logger.registered_handler, logger.log_level
-    before = handler.setStream(stream)  # type: ignore[attr-defined] # Powertools writes to a stream
-    logger.setLevel(logging.DEBUG)
+    stream = io.StringIO()
+    monkeypatch.setattr(logger.registered_handler, "stream", stream)
     caplog.set_level(logging.DEBUG)
+    caplog.set_level(logging.DEBUG, logger.name)
 
     def since_the_last_call() -> str:
         text = stream.getvalue() + caplog.text + "".join(capfd.readouterr())
@@ -87,9 +87,7 @@ def written(
         caplog.clear()
         return text
 
-    yield since_the_last_call
-    logger.setLevel(level)
-    handler.setStream(before)  # type: ignore[attr-defined] # as above
+    return since_the_last_call
 
 
 @pytest.fixture(autouse=True)
