@@ -1,13 +1,12 @@
 """Dead nodes of tiers are removed, and busy tiers count in lanes: the counters are those of the entries."""
 
 import random
+from dataclasses import replace
 from typing import Any, Final
 
 import pytest
 
 from standings.aws.dynamodb.tables import node_key
-from standings.domain.boards import Ranking
-from standings.domain.boards_toml import parse_boards
 from standings.domain.members import Move
 from standings.domain.scoring import Place
 from standings.domain.tiers import ROOT, Path, path, prefixes
@@ -136,9 +135,6 @@ def test_a_board_whose_scores_only_rise_keeps_a_tree_in_proportion(engine: Any) 
 # ---- lanes: counters are spread over them after conflicts, and every reader sums all of them
 
 
-SHARDED = parse_boards('[boards."*"]\nshards = 3\nmetrics.points = { aggregate = "sum", windows = ["all"] }')
-
-
 def test_everyone_counts_in_the_first_lane_until_conflicts_follow_one_another(engine: Any, worker: Worker) -> None:
     worker.client.steps.extend([tier_conflict, faulty_client.passes, tier_conflict, faulty_client.passes])
     worker.move(moved("a", None, 5, 1))
@@ -189,10 +185,7 @@ def test_lanes_of_a_period_go_with_it(engine: Any) -> None:
 
 
 def test_a_transaction_holds_a_lane_and_the_root_that_names_the_shards() -> None:
-    family = SHARDED.family("b")
-    assert family is not None
-    metric = family.metrics["points"]
-    spread = Ranking("b", metric, metric.windows[0], 0)
+    spread = RANKING._replace(metric=replace(RANKING.metric, shards=3))
     rng = random.Random(1)
     found = [Move(spread, f"m{n}", None, Place(rng.randrange(2**40)), 1, NOW) for n in range(400)]
     for chunk in chunks(found):

@@ -41,7 +41,7 @@ def damage(stack: Stack, member: str, how: str) -> None:
 
 
 @pytest.mark.parametrize("how", DAMAGES)
-def test_only_the_events_of_a_damaged_item_are_refused_and_the_audit_names_it(stack: Stack, how: str) -> None:
+def test_events_of_a_damaged_item_are_refused_an_audit_names_it_a_rebuild_leaves_it_out(stack: Stack, how: str) -> None:
     write(stack, ann=5, bob=4)
     project(stack)
     damage(stack, "bob", how)
@@ -60,13 +60,5 @@ def test_only_the_events_of_a_damaged_item_are_refused_and_the_audit_names_it(st
     assert audit["examples"] == [{"kind": "damaged", "member": "bob", "found": WHY[how]}]
     erased = stack.maintenance({"erase": {"member": "bob"}}, Context(seconds=900))
     assert (erased["boards"], erased["problems"]) == ([], [{"board": "b", "why": why}])
-
-
-def test_a_rebuild_leaves_a_damaged_item_out(stack: Stack) -> None:
-    write(stack, ann=5, bob=4)
-    project(stack)
-    damage(stack, "bob", "no version")
-
     finish(stack, "rebuild", board="b")
-
-    assert [entry["member"] for entry in stack.entries("/boards/b/points/all")] == ["ann"]
+    assert [entry["member"] for entry in stack.entries("/boards/b/points/all")] == ["ann", "cem"]

@@ -22,6 +22,7 @@ from tests.support.aws.fakes import Bucket
 from tests.support.aws.stack import ManualClock, Stack, deliver, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import assert_tiers_count_the_entries, rows
+from tests.support.builders.maintenance import unprojected
 from tests.support.fuzz import mutations
 
 NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
@@ -130,12 +131,6 @@ def parked(stack: Stack) -> list[Any]:
     return [one["record"] for one in found]
 
 
-def records(engine: Any) -> list[Any]:
-    (shard,) = engine.stream("Scores")
-    found = [json.loads(json.dumps(record)) for record in shard]
-    return [record for record in found if record["dynamodb"]["Keys"]["pk"]["S"] != "#boards"]
-
-
 def damaged(rng: random.Random, record: Any, number: int) -> Any:
     """The record with a sequence number of its own and random changes."""
     numbered = {**record, "dynamodb": {**record["dynamodb"], "SequenceNumber": str(10**30 + number)}}
@@ -147,10 +142,10 @@ def test_thousands_of_records(engine: Any) -> None:
     with quiet_stack(engine) as stack:
         for name in ("bad", "worse"):
             deliver(stack, [event(f"{name}-{n}", f"bad{n}", rng.randrange(1, 400), "bad") for n in range(100)])
-        samples = records(engine)
+        samples = unprojected(stack)
         for n in range(COUNT // BATCH):
             deliver(stack, [event(f"good-{n}-{m}", f"g{m}", m + 1) for m in range(4)])
-        good = records(engine)[len(samples) :]
+        good = unprojected(stack)
         others = [{"dynamodb": {**record["dynamodb"], "Keys": {"pk": {"S": "receipt"}}}} for record in samples[:20]]
         bad = [damaged(rng, rng.choice(samples + others), n) for n in range(COUNT)]
         share = len(good) * BATCH // COUNT

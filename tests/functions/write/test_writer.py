@@ -7,11 +7,10 @@ from unittest import mock
 import pytest
 
 from standings.aws.dynamodb.tables import member_key
-from standings.domain.boards import MAX_UNITS, coverage_of
+from standings.domain.boards import MAX_UNITS
 from standings.domain.events import Event, Update
 from standings.write.writer import items_of, transactions
-from tests.support.builders.checks import rows
-from tests.support.builders.stages.writers import AT, BOARDS, NOW, Subject, event
+from tests.support.builders.stages.writers import AT, Subject, event
 from tests.support.faults import faulty_client
 
 LARGE = 900_000_000_000_000
@@ -63,17 +62,6 @@ def test_what_is_refused_costs_its_neighbours_nothing(
         assert refusal.rule != "id" or "was used before, for an event with other content" in str(refusal)
 
 
-def test_the_first_event_puts_a_board_on_the_list(subject: Subject, engine: Any) -> None:
-    subject.write(event("1"), event("2"))
-    subject.write(event("3", board="demo-x"))
-    listed = {row["sk"]["S"] for row in rows(engine, "Scores") if row["pk"]["S"] == "#boards"}
-
-    family = BOARDS.family("b")
-    assert family is not None
-    assert listed == {"b", "demo-x"}
-    assert subject.writer.catalog.records.records(["b"])["b"].coverage == coverage_of(family, NOW)
-
-
 def test_a_conflict_is_tried_again_after_a_random_wait(subject: Subject) -> None:
     subject.client.steps = deque([faulty_client.conflict, faulty_client.conflict])
     written = subject.write(event("1"))
@@ -96,11 +84,10 @@ def test_what_stays_busy_fails_alone_and_in_time(subject: Subject) -> None:
 
 def test_what_there_is_no_time_for_is_reported_and_the_rest_stays_done(subject: Subject) -> None:
     def slow(client: faulty_client.Faulty, request: dict[str, Any]) -> Any:
-        subject.client.steps.append(slow)
         subject.time.sleep(3)
         return client.client.transact_write_items(**request)
 
-    subject.client.steps = deque([slow])
+    subject.client.steps = deque([slow] * 100)
     events = [event(str(n), 1, f"m{n:03}") for n in range(250)]
     written = subject.write(*events, patience=7)
 
@@ -113,7 +100,6 @@ def refusing(event_id: str, refused: faulty_client.Step) -> faulty_client.Step:
     """A store that refuses each transaction with the receipt of an event."""
 
     def step(client: faulty_client.Faulty, request: dict[str, Any]) -> Any:
-        client.steps.append(step)
         receipts = [action["Put"]["Item"]["pk"]["S"] for action in request["TransactItems"] if "Put" in action]
         return (refused if event_id in receipts else faulty_client.passes)(client, request)
 
@@ -130,7 +116,7 @@ def refusing(event_id: str, refused: faulty_client.Step) -> faulty_client.Step:
 def test_what_the_store_refuses_is_found_and_takes_no_other_event_along(
     subject: Subject, member: str, refused: faulty_client.Step
 ) -> None:
-    subject.client.steps = deque([refusing("13", refused)])
+    subject.client.steps = deque([refusing("13", refused)] * 1_000)
     written = subject.write(*[event(str(n), 1, member if n % 2 else "m") for n in range(30)])
 
     assert (written.applied, rules(written)) == (29, [("message-13", "store")])
