@@ -10,22 +10,16 @@ import pytest
 from standings.announce import MAX_EQUALS, Proof, read_top
 from standings.aws.dynamodb.audit_reads import TopReads
 from standings.domain.boards import Ranking
-from standings.domain.boards_toml import parse_boards
 from standings.domain.scoring import Place, sort_key
 from standings.domain.tiers import Counters, Path, deltas
 from tests.support.aws.stack import ManualClock
 from tests.support.builders.maintenance import clock_of
+from tests.support.builders.points import family
 
 _CLOCK = clock_of(ManualClock(0))
-_BOARDS = parse_boards('[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all"] }')
-
-
+_METRIC = family("b").metrics["points"]
+_RANKING = Ranking("b", _METRIC, _METRIC.windows[0], 0)
 _Scores = Mapping[str, int | None]
-
-
-def _ranking() -> Ranking:
-    metric = _BOARDS.families[0].metrics["points"]
-    return Ranking("b", metric, metric.windows[0], 0)
 
 
 class _Reads(TopReads):
@@ -74,7 +68,7 @@ def test_what_is_proven_is_the_top(seed: int) -> None:
             for _ in range(2)
         ]
         length, reads = rng.randint(1, 6), _Reads(scores, shown, rng.choice((1, 3)), rng)
-        top = read_top(reads, _CLOCK, _ranking(), length)
+        top = read_top(reads, _CLOCK, _RANKING, length)
         found = [(standing.sort_value, standing.member) for standing in top.standings]
         if top.proof is Proof.PROVEN:
             assert found == _top(scores, length), (seed, scores, shown, length)
@@ -93,13 +87,13 @@ def test_what_is_proven_is_the_top(seed: int) -> None:
 )
 def test_a_crowd_with_the_last_score_is_not_compared(members: int, top: int, proof: Proof) -> None:
     scores = {f"m{number:03}": number * top // (members * MAX_EQUALS) for number in range(members)}
-    assert read_top(_Reads(scores, [scores], 1, random.Random(0)), _CLOCK, _ranking(), top).proof is proof
+    assert read_top(_Reads(scores, [scores], 1, random.Random(0)), _CLOCK, _RANKING, top).proof is proof
 
 
 def test_a_member_that_the_index_shows_twice_is_listed_once() -> None:
     reads = _Reads({"a": -9, "b": -5}, [], 1, random.Random(0))
     keys = [sort_key(Place(score), member) for score, member in ((-9, "a"), (-5, "b"), (-3, "a"))]
     with mock.patch.object(reads, "indexed", return_value=keys):
-        top = read_top(reads, _CLOCK, _ranking(), 3)
+        top = read_top(reads, _CLOCK, _RANKING, 3)
     assert top.proof is Proof.CONTRADICTED
     assert [standing.member for standing in top.standings] == ["a", "b"]

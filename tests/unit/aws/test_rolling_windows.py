@@ -2,10 +2,11 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import partial
 from itertools import chain, islice
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -62,6 +63,7 @@ from tests.support.dynamodb.tables import engine_with_tables
 from tests.support.faults.faulty_client import Faulty, Time, conflict, conflict_at_end
 
 WINDOW = rolling_window("last-7-days")
+CODE = WINDOW.metric.ranking_code(WINDOW.window)
 TODAY = WINDOW.metric.timetable.index("d", NOW)
 SHORT = LogEntry(NOW, [CountChange(TODAY, TODAY + 7, None, -5)])
 TWO = [(None, -5), (None, -300)]  # the moves of two_members
@@ -198,44 +200,32 @@ def test_a_purge_finds_the_nodes_of_a_fold_that_died(client: Any, windows: Rolli
     with suppress(TimeoutError):
         fold_log(client, "Rankings", Time(NOW).clock(), dies, WINDOW, 0)
     purging = Purging(client, "Rankings", Time(NOW).clock())
-    code = WINDOW.metric.ranking_code(WINDOW.window)
     # Time is often over.
-    while not purging.purge("b", [code], 0, partial(next, iter([False] * 25), True)):
+    while not purging.purge("b", [CODE], 0, partial(next, iter([False] * 25), True)):
         pass
 
     assert client.scan(TableName="Rankings")["Items"] == []
 
 
-def test_a_purge_gets_past_empty_lists_however_short_its_calls_are(
-    client: Any, windows: RollingWindows, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_purge_gets_past_empty_lists_however_short_its_calls_are(client: Any, windows: RollingWindows) -> None:
     members = {"m": steps((0, 3, -300), (3, 7, -100)), "n": steps((-2, 5, -10))}
     list_items(windows, members)
     assert commit(windows, members) == []
     purging = Purging(client, "Rankings", Time(NOW).clock())
-    looked: list[str] = []
-    placed = purging._placed
-
-    def counted(partition: str) -> list[str]:
-        looked.append(partition)
-        return placed(partition)
-
-    monkeypatch.setattr(purging, "_placed", counted)
-    code = WINDOW.metric.ranking_code(WINDOW.window)
-    for _ in range(50):
-        looked.clear()
-        if purging.purge("b", [code], 0, lambda: len(looked) > 3):
-            break
-        assert len(looked) <= 12
+    with mock.patch.object(purging, "_placed", wraps=purging._placed) as looked:
+        for _ in range(50):
+            looked.reset_mock()
+            if purging.purge("b", [CODE], 0, lambda: looked.call_count > 3):
+                break
+            assert looked.call_count <= 12
     assert client.scan(TableName="Rankings")["Items"] == []
 
 
 def test_a_purge_leaves_nodes_of_a_damaged_log_to_time(client: Any, windows: RollingWindows) -> None:
     two_members(windows)
     client.put_item(TableName="Rankings", Item={**log(client), "l": {"L": [{"S": "x"}]}})
-    code = WINDOW.metric.ranking_code(WINDOW.window)
 
-    assert Purging(client, "Rankings", Time(NOW).clock()).purge("b", [code], 0, lambda: False)
+    assert Purging(client, "Rankings", Time(NOW).clock()).purge("b", [CODE], 0, lambda: False)
     assert log(client) == {}
 
 
@@ -243,11 +233,7 @@ def test_a_fold_takes_so_many_entries_at_once(client: Any, windows: RollingWindo
     most = rolling.MAX_ENTRIES
     two_members(windows)
     texts = [encode_entry(SHORT)] * (most + 3)
-    item = {
-        **log(client),
-        "l": {"L": [{"S": text} for text in texts]},
-        "z": {"N": str(sum(map(len, texts)))},
-    }
+    item = {**log(client), "l": {"L": [{"S": text} for text in texts]}, "z": {"N": str(sum(map(len, texts)))}}
     client.put_item(TableName="Rankings", Item=item)
     windows.rows(WINDOW, ["m"])
     windows.fold(WINDOW, 0)
@@ -413,43 +399,34 @@ def test_a_list_item_is_in_the_index_as_long_as_it_has_a_place(length: int) -> N
 # ---- single writes: one that fails is tried again by itself
 
 
-class Table:
-    """Counts the writes of each item, and fails some of them."""
+def tried(time: Time, failures: Sequence[Sequence[Exception]], error: type[Exception] | None = None) -> list[int]:
+    """Write items whose first tries fail; returns each item that was tried, in order."""
+    found: list[int] = []
+    left = [iter(errors) for errors in failures]
 
-    def __init__(self, failing: dict[int, int]) -> None:
-        self.failing = failing
-        self.written: list[int] = []
+    def write(number: int) -> None:
+        found.append(number)
+        for failure in left[number]:
+            raise failure
 
-    def write(self, number: int) -> None:
-        self.written.append(number)
-        if self.failing.get(number, 0) > 0:
-            self.failing[number] -= 1
-            raise StoreUnavailableError(f"item {number} is throttled")
+    with pytest.raises(error) if error else nullcontext():
+        write_all(one_after_another, time.clock(), [partial(write, number) for number in range(len(left))])
+    return found
+
+
+THROTTLED = StoreUnavailableError("throttled")
 
 
 def test_only_what_failed_is_written_again() -> None:
-    table, time = Table({1: 2, 3: 1}), Time(0)
-    write_all(one_after_another, time.clock(), [partial(table.write, number) for number in range(5)])
-
-    assert table.written == [0, 1, 1, 1, 2, 3, 3, 4]
+    assert tried(Time(0), [[], [THROTTLED] * 2, [], [THROTTLED], []]) == [0, 1, 1, 1, 2, 3, 3, 4]
 
 
 def test_writes_that_go_on_failing_are_an_error_after_a_while_that_is_the_same_for_all() -> None:
-    table, time = Table(dict.fromkeys(range(100), 3)), Time(0)
-    with pytest.raises(StoreUnavailableError, match="is throttled"):
-        write_all(one_after_another, time.clock(), [partial(table.write, number) for number in range(100)])
+    time = Time(0)
 
-    assert 99 not in table.written
+    assert 99 not in tried(time, [[THROTTLED] * 3] * 100, StoreUnavailableError)
     assert WRITES_TIMEOUT_S / 2 < time.monotonic() < WRITES_TIMEOUT_S
 
 
 def test_a_refused_write_is_not_tried_again() -> None:
-    def refuse() -> None:
-        table.write(7)
-        raise StoreRefusedError("no")
-
-    table = Table({})
-    with pytest.raises(StoreRefusedError):
-        write_all(one_after_another, Time(0).clock(), [refuse])
-
-    assert table.written == [7]
+    assert tried(Time(0), [[StoreRefusedError("no")]], StoreRefusedError) == [0]

@@ -17,11 +17,6 @@ from tests.support.dynamodb.tables import engine_with_tables
 from tests.support.faults.faulty_client import Time
 
 
-@pytest.fixture
-def client() -> Any:
-    return engine_with_tables(shards=4)
-
-
 class BusyThread(OneThread):
     """In place of a pool with one thread. A call must not give another one."""
 
@@ -36,11 +31,9 @@ class BusyThread(OneThread):
         return done
 
 
-def test_nodes_of_several_batches_beside_spans_do_not_wait_on_the_pool(
-    client: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nodes_of_several_batches_beside_spans_do_not_wait_on_the_pool(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranking_reads, "ThreadPoolExecutor", BusyThread)
-    reader = QueryReads(client, "Rankings", "Scores", Time(0).clock())
+    reader = QueryReads(engine_with_tables(shards=4), "Rankings", "Scores", Time(0).clock())
     metric = family("b").metrics["points"]
     ranking = Ranking("b", metric, metric.windows[0], 0)
     spans = [Span(Partition(ranking.key, shard), None, 10) for shard in (0, 1)]

@@ -72,15 +72,11 @@ def test_the_longest_match_wins_then_the_first_in_the_file(board: str, pattern: 
     assert (found and found.pattern) == pattern
 
 
-def test_a_family_announces_and_settles_nothing_by_itself() -> None:
-    found = parsed(family())
-
-    assert (found.announce, found.endings.settle, found.endings.prizes) == ({}, (), {})
-
-
-def test_where_several_metrics_rank_a_prize_names_one() -> None:
+def test_a_family_announces_and_settles_what_it_says() -> None:
+    nothing = parsed(family())
     found = parsed(family(RUNS, WEEK, 'prizes.week = [{ ranks = "1", name = "gold", metric = "runs" }]'))
 
+    assert (nothing.announce, nothing.endings.settle, nothing.endings.prizes) == ({}, (), {})
     assert found.endings.prizes == {"week": (Prize("gold", "runs", 1, 1),)}
 
 
@@ -166,11 +162,7 @@ MISTAKES: list[tuple[str, int, str]] = [
     (total("most = inf"), 2, "most: expected a number, got Infinity"),
     (total("most = 1.005, precision = 2"), 2, "most: expected at most 2 decimals, got 1.005"),
     (total(f"most = 1.{'0' * 40}1"), 2, "most: expected a whole number, got 1.000"),
-    (
-        total("most = 9007199254740992"),
-        2,
-        "most: expected at most ±(2^53 - 1) units of 0 decimals, got 9007",
-    ),
+    (total("most = 9007199254740992"), 2, "most: expected at most ±(2^53 - 1) units of 0 decimals, got 9007"),
     (total("least = 2, most = 1.5, precision = 1"), 2, "expected least to be no more than most, got 2 and 1.5"),
     (metric('aggregate = "max", notes = "yes"'), 2, "notes: expected true or false, got 'yes'"),
     (total("notes = true"), 2, "notes: expected max, min or last: a sum comes from many events"),
@@ -307,29 +299,31 @@ def noted(windows: str, lines: str = "", *, notes: str = "true") -> str:
     return f'[boards."*"]\n{lines}\nmetrics.best = {{ aggregate = "max", notes = {notes}, windows = [{windows}] }}\n'
 
 
-def test_a_family_whose_items_with_notes_could_grow_too_large_is_refused() -> None:
-    windows, lines = '"day", "last-90-days"', 'late = "90 days"\nkeep = "90 days"'
-
-    with pytest.raises(
-        DefinitionError, match=r"expected members' items of at most 100,000 bytes, got up to 1\d\d,\d{3}"
-    ):
-        parse_boards(noted(windows, lines))
-    parse_boards(noted(windows, lines, notes="false"))
+def lasts(count: int) -> str:
+    """Metrics of which each score keeps the id of its event."""
+    each = 'aggregate = "last", windows = ["last-90-days", "last-90-hours"]'
+    return '[boards."*"]\n' + "".join(f"metrics.m{number} = {{ {each} }}\n" for number in range(count))
 
 
-def test_a_family_whose_items_could_pass_what_dynamodb_takes_is_refused() -> None:
-    """Each score of `last` keeps the id of its event."""
+LATE = 'late = "90 days"\nkeep = "90 days"'
 
-    def family(count: int) -> str:
-        windows = '"last-90-days", "last-90-hours"'
-        each = (f'metrics.m{number} = {{ aggregate = "last", windows = [{windows}] }}\n' for number in range(count))
-        return f'[boards."*"]\n{"".join(each)}'
 
-    with pytest.raises(
-        DefinitionError, match=r"expected members' items of at most 400,000 bytes, got up to 57\d,\d{3}: "
-    ):
-        parse_boards(family(2))
-    parse_boards(family(1))
+@pytest.mark.parametrize(
+    ("refused", "bound", "size", "accepted"),
+    [
+        (
+            noted('"day", "last-90-days"', LATE),
+            "100,000",
+            r"1\d\d,\d{3}",
+            noted('"day", "last-90-days"', LATE, notes="false"),
+        ),
+        (lasts(2), "400,000", r"57\d,\d{3}: ", lasts(1)),  # what DynamoDB takes
+    ],
+)
+def test_a_family_whose_items_could_be_too_large_is_refused(refused: str, bound: str, size: str, accepted: str) -> None:
+    with pytest.raises(DefinitionError, match=f"expected members' items of at most {bound} bytes, got up to {size}"):
+        parse_boards(refused)
+    parse_boards(accepted)
 
 
 def test_an_item_is_as_large_as_its_buckets_make_it() -> None:

@@ -102,18 +102,13 @@ def test_a_bucket_of_another_definition_goes_once_no_definition_could_read_it(
     assert points.timetable.bucket_for(unit, START, removed[0]) is None
 
 
-def test_what_cannot_be_aged_stays(demo: Family) -> None:
+def test_what_cannot_be_aged_stays_and_a_bucket_before_all_calendars_goes(demo: Family) -> None:
     old = family_of('metrics.coins = { aggregate = "sum", windows = ["all"] }')
-    names = [old.metrics["coins"].total(), "note", "note2", "a1bx20", "a1bd", "a1bd-5", "a1bd1.5"]
-    one = Image("b", "m", 2, START, 0, hidden=False, values=dict.fromkeys(names, 5))
+    stays = ["note", "note2", "a1bx20", "a1bd", "a1bd-5", "a1bd1.5", "a1by999999999", "a1bm999999999"]
+    values = dict.fromkeys([old.metrics["coins"].total(), *stays, "a1bm3", "a1by0"], 5)
+    one = Image("b", "m", 2, START, 0, hidden=False, values=values)
 
-    assert expired(demo, one, START + 40_000 * DAY) == []
-
-
-def test_a_bucket_that_no_calendar_has_goes_or_stays_and_is_no_error(demo: Family) -> None:
-    values = {"a1bm3": 1, "a1by0": 1, "a1by999999999": 1, "a1bm999999999": 1}
-
-    assert expired(demo, Image("b", "m", 2, START, 0, hidden=False, values=values), START) == ["a1bm3", "a1by0"]
+    assert expired(demo, one, START) == expired(demo, one, START + 40_000 * DAY) == ["a1bm3", "a1by0"]
 
 
 def test_bounds_hold_in_every_window() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from standings.domain.errors import InvalidBodyError
-from standings.domain.profiles import Profile, begins_with, changes_of, search_form
+from standings.domain.profiles import begins_with, changes_of, search_form
 
 A_NESTED_LIST: Any = []
 for _ in range(400):
@@ -99,10 +99,6 @@ def test_a_long_name_is_refused_before_it_is_composed(monkeypatch: pytest.Monkey
         patched.setattr(unicodedata, "normalize", pytest.fail)
         with pytest.raises(InvalidBodyError, match="got 1000001"):
             changes_of({"name": "e" + "\u0301\u0316" * 500_000})
-
-
-def test_a_profile_shows_every_field() -> None:
-    assert Profile("Ada").fields() == {"name": "Ada", "picture": None, "country": None, "data": None}
 
 
 # ---- the search form of names: equal for what people take for equal, and a beginning stays a beginning

@@ -14,9 +14,9 @@ class Clocks:
         self.seconds = 0.0
         self.milliseconds = 1_000_000
 
-    def cache(self, max_entries: int = 3) -> TtlCache[str, int]:
+    def cache(self) -> TtlCache[str, int | None]:
         clock = Clock(lambda: self.milliseconds, lambda: self.seconds, lambda _: None, lambda: 0.5)
-        return TtlCache(clock, TTL_S, max_entries)
+        return TtlCache(clock, TTL_S, 3)
 
 
 @pytest.mark.parametrize(
@@ -49,14 +49,14 @@ def test_an_entry_is_as_old_as_the_beginning_of_its_read() -> None:
 
 
 def test_a_value_may_be_none() -> None:
-    cache: TtlCache[str, int | None] = TtlCache(Clock(lambda: 0, lambda: 0.0, lambda _: None, lambda: 0.5), TTL_S)
+    cache = Clocks().cache()
 
     assert cache.get_or_read("a", lambda: None) is None
     assert cache.get_or_read("a", lambda: 1) is None
 
 
 def test_a_full_cache_drops_only_the_entry_that_was_put_first() -> None:
-    cache = Clocks().cache(max_entries=3)
+    cache = Clocks().cache()
     for number, key in enumerate("abcad"):
         cache.put(key, number)
     assert [cache.get(key) for key in "abcd"] == [3, None, 2, 4]
