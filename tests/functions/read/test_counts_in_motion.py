@@ -212,10 +212,6 @@ def test_counts_are_of_one_moment_whatever_happens(engine: Any, seed: int, logs:
     window = MovingWindow(engine)
     likely = rng.choice([0.03, 0.1, 0.3])
 
-    def something() -> None:
-        for _ in range(rng.choice([1, 1, 2, 4])):
-            one_thing()
-
     def one_thing() -> None:
         log = rng.randrange(len(window.moves))
         what = rng.choice(["move", "move", "fold", "fold", "half a fold", "new log"])
@@ -228,8 +224,8 @@ def test_counts_are_of_one_moment_whatever_happens(engine: Any, seed: int, logs:
             window.fold(log, rng.randrange(12) if what == "half a fold" else None)
 
     def before(_: Place) -> None:
-        if rng.random() < likely:
-            something()
+        for _ in range(rng.choice([1, 1, 2, 4]) if rng.random() < likely else 0):
+            one_thing()
 
     for _ in range(4):
         Reading(window, before).check()

@@ -147,9 +147,7 @@ def test_a_dense_rank_where_anyone_may_read_costs_at_most_a_hundred_units(board:
 
 
 @pytest.mark.parametrize(("shards", "equals"), [(1, 2), (16, 2), (16, 60), (1, 3_000)])
-def test_no_rank_where_anyone_may_read_costs_more_than_some_hundred_units(
-    engine: Any, shards: int, equals: int
-) -> None:
+def test_no_rank_where_anyone_may_read_costs_over_some_hundred_units(engine: Any, shards: int, equals: int) -> None:
     """The limits are those of a request, whatever the members, the scores and the shards."""
     definitions = population.sharded(shards)
     meter = Meter(engine)
