@@ -389,9 +389,7 @@ def test_tiers_removed_on_several_boards_all_count(stack: Stack, printed: Printe
 # ---- what is printed, and what it costs
 
 
-def test_an_answer_that_went_well_writes_nothing(
-    stack: Stack, printed: Printed, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_good_answer_writes_nothing(stack: Stack, printed: Printed, caplog: pytest.LogCaptureFixture) -> None:
     apply(stack, [event(str(number), f"m{number}", number) for number in range(1, 10)])
     stack.put("/members", {"name": "Ada"}, id="m6")
     caplog.clear()
@@ -407,9 +405,7 @@ def test_an_answer_that_went_well_writes_nothing(
 
 
 @pytest.mark.parametrize("run", ["writer", "projector"])
-def test_a_batch_writes_one_line_of_metrics_as_long_as_the_cost_model_says(
-    stack: Stack, printed: Printed, run: str
-) -> None:
+def test_a_batch_writes_one_line_of_metrics_as_long_as_the_model_says(stack: Stack, printed: Printed, run: str) -> None:
     """Lambda passes on a line that is a JSON object, and CloudWatch takes metrics from it."""
     assert stack.writer({"Records": [message(0, event("1", points=300), waited=700)]}, Context()) == DONE
     lines = {"writer": printed()}

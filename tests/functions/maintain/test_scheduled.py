@@ -27,6 +27,7 @@ metrics.points = { aggregate = "sum", windows = ["all", "last-3-days"] }
 PLENTY: Final = 1_000_000  # Read units: more than a turn takes
 TRIFLING: Final = 10  # Read units: less than a board takes
 A_STEP: Final = 60  # Read units: more than any page of members or leaf here takes
+Drift = Callable[[], float]
 RECORDS: Final = 5  # Read units of a run beside the audit: names and records of boards, and the turn
 
 
@@ -46,7 +47,7 @@ def settling(engine: Any, clock: ManualClock) -> Iterator[Stack]:
 
 
 @pytest.fixture
-def drift(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[[], float]:
+def drift(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Drift:
     """Returns the sum of the metric since the last call."""
     monkeypatch.setenv("POWERTOOLS_METRICS_DISABLED", "false")
     metrics.clear_metrics()
@@ -169,7 +170,7 @@ def test_what_happens_between_runs_is_no_difference(stack: Stack, seed: int) -> 
 
 
 def test_a_difference_is_counted_in_the_metric_and_named_in_the_log(
-    stack: Stack, drift: Callable[[], float], caplog: pytest.LogCaptureFixture
+    stack: Stack, drift: Drift, caplog: pytest.LogCaptureFixture
 ) -> None:
     fill(stack, "a", "b", "c")
     lose_a_row(stack, "b#", "#m3")
@@ -214,7 +215,7 @@ def test_an_audit_beside_another_does_nothing(stack: Stack, engine: Any) -> None
     lose_a_row(stack, "b#", "#m3")
 
     beside: list[Any] = []
-    with before(engine, lambda: beside or beside.append(audit(stack)), "Query ", "'b#"):
+    with before(engine, lambda: beside.extend([] if beside else [audit(stack)]), "Query ", "'b#"):
         answer = audit(stack)
 
     assert beside == [{"done": False, "running": True, "board": None, "read_units": 0, "drift": 0, "boards": []}]
@@ -226,7 +227,7 @@ def test_a_command_beside_a_run_of_settlements_waits(settling: Stack, engine: An
     settling.clock.milliseconds = FINAL
 
     beside: list[Any] = []
-    with before(engine, lambda: beside or beside.append(leagues.settle(settling)), "Query "):
+    with before(engine, lambda: beside.extend([] if beside else [leagues.settle(settling)]), "Query "):
         settle(settling)
 
     assert beside[0]["running"]
@@ -236,7 +237,7 @@ def test_of_two_runs_that_begin_at_once_one_does_the_work(stack: Stack, engine: 
     fill(stack, "a")
 
     first: list[Any] = []
-    with before(engine, lambda: first or first.append(audit(stack)), "PutItem", f"'{AUDIT}'"):
+    with before(engine, lambda: first.extend([] if first else [audit(stack)]), "PutItem", f"'{AUDIT}'"):
         late = audit(stack)
 
     assert (first[0]["done"], names(first[0])) == (True, ["a"])
@@ -244,7 +245,7 @@ def test_of_two_runs_that_begin_at_once_one_does_the_work(stack: Stack, engine: 
 
 
 def test_a_board_that_fails_twice_is_left_out_and_what_was_found_before_counts(
-    stack: Stack, engine: Any, drift: Callable[[], float], caplog: pytest.LogCaptureFixture
+    stack: Stack, engine: Any, drift: Drift, caplog: pytest.LogCaptureFixture
 ) -> None:
     fill(stack, "a", "b", "c")
     lose_a_row(stack, "a#", "#m3")
@@ -330,9 +331,7 @@ def test_what_is_due_is_settled_once(settling: Stack) -> None:
     assert ("league-1", "week", "2026-11-16") in settled(settle(settling))
 
 
-def test_a_ranking_that_differs_is_counted_in_the_metric_and_holds_up_no_other(
-    settling: Stack, drift: Callable[[], float]
-) -> None:
+def test_a_ranking_that_differs_is_counted_in_the_metric_and_holds_up_no_other(settling: Stack, drift: Drift) -> None:
     for board in ("league-1", "league-2"):
         play(settling, 2, board=board)
     settling.clock.milliseconds = FINAL

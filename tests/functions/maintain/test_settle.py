@@ -329,7 +329,7 @@ def mentions(stack: Stack, member: str) -> tuple[list[str], int]:
 
 
 @pytest.mark.parametrize("is_slow", [False, True])
-def test_files_that_hold_a_person_are_named_and_rewritten(
+def test_files_of_a_person_are_named_and_rewritten(
     stack: Stack, is_slow: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(settlement, "PART", 10)

@@ -224,7 +224,7 @@ def test_counts_are_of_one_moment_whatever_happens(engine: Any, seed: int, logs:
             window.fold(log, rng.randrange(12) if what == "half a fold" else None)
 
     def before(_: Place) -> None:
-        for _ in range(rng.choice([1, 1, 2, 4]) if rng.random() < likely else 0):
+        for _number in range(rng.choice([1, 1, 2, 4]) if rng.random() < likely else 0):
             one_thing()
 
     for _ in range(4):

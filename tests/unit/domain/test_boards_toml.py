@@ -305,18 +305,14 @@ def lasts(count: int) -> str:
     return '[boards."*"]\n' + "".join(f"metrics.m{number} = {{ {each} }}\n" for number in range(count))
 
 
+DAYS = '"day", "last-90-days"'
 LATE = 'late = "90 days"\nkeep = "90 days"'
 
 
 @pytest.mark.parametrize(
     ("refused", "bound", "size", "accepted"),
     [
-        (
-            noted('"day", "last-90-days"', LATE),
-            "100,000",
-            r"1\d\d,\d{3}",
-            noted('"day", "last-90-days"', LATE, notes="false"),
-        ),
+        (noted(DAYS, LATE), "100,000", r"1\d\d,\d{3}", noted(DAYS, LATE, notes="false")),
         (lasts(2), "400,000", r"57\d,\d{3}: ", lasts(1)),  # what DynamoDB takes
     ],
 )

@@ -80,9 +80,7 @@ WINDOWS: dict[Unit, str] = {
 @pytest.mark.parametrize("zone", ["Etc/GMT+12", "Pacific/Kiritimati", "Asia/Kolkata", "America/New_York"])
 @pytest.mark.parametrize("week_start", ["monday", "sunday"])
 @pytest.mark.parametrize("unit", WINDOWS)
-def test_a_bucket_of_another_definition_goes_once_no_definition_could_read_it(
-    zone: str, week_start: str, unit: Unit
-) -> None:
+def test_a_bucket_of_another_definition_goes_once_none_could_read_it(zone: str, week_start: str, unit: Unit) -> None:
     other = family_of(LONGEST.format(zone=zone, week_start=week_start, windows=WINDOWS[unit]))
     points = other.metrics["points"]
     name = points.bucket(unit, points.timetable.index(unit, START))
