@@ -29,8 +29,6 @@ TRIFLING: Final = 10  # Read units: less than a board takes
 A_STEP: Final = 60  # Read units: more than any page of members or leaf here takes
 Drift = Callable[[], float]
 RECORDS: Final = 5  # Read units of a run beside the audit: names and records of boards, and the turn
-
-
 CLIENT = Meter  # read units are counted
 
 
