@@ -325,7 +325,14 @@ def test_what_is_due_is_settled_once(settling: Stack) -> None:
     second = settle(settling)
     assert (second["done"], second["rankings"]) == (True, [])
     assert (settling.bucket.results, settling.bus.events) == (files, events)
-    settling.clock.milliseconds = FINAL + 2 * 86_400_000
+
+
+def test_a_week_is_due_once_it_is_final(settling: Stack) -> None:
+    play(settling, 1)
+    settling.clock.milliseconds = FINAL + 2 * 86_400_000 - 1
+    assert ("league-1", "week", "2026-11-16") not in settled(settle(settling))
+    settling.clock.milliseconds += 1
+
     assert ("league-1", "week", "2026-11-16") in settled(settle(settling))
 
 
