@@ -317,16 +317,11 @@ def metrics_of(line: str) -> tuple[dict[str, str], dict[str, float]]:
     return {name: root[name] for name in names}, values
 
 
-def test_the_writer_emits_what_became_of_events_and_the_lag(stack: Stack, engine: Any, emitted: Emitted) -> None:
-    conflicts = [["None", "TransactionConflict"]]
-
-    def busy_once(operation: str, request: dict[str, Any]) -> None:
-        if operation == "TransactWriteItems" and conflicts:
-            raise cancelled((conflicts.pop() * len(request["TransactItems"]))[: len(request["TransactItems"])])
-
-    engine.before.append(busy_once)
+def test_the_writer_emits_what_became_of_events_and_the_lag(stack: Stack, emitted: Emitted) -> None:
+    busy_once = mock.Mock(side_effect=[cancelled(["None", "TransactionConflict"] * 2), None])
     bodies = [event("1"), event("1"), event("2", "n"), event("3", points="3"), event("4", colour=1), "{", "["]
-    stack.writer({"Records": [message(n, body, waited=100 * n) for n, body in enumerate(bodies)]}, Context())
+    with before(stack.dynamodb, busy_once, "TransactWriteItems"):
+        stack.writer({"Records": [message(n, body, waited=100 * n) for n, body in enumerate(bodies)]}, Context())
 
     # The lag is that of event 2: refused events and duplicates do not count. It includes the retry. Nothing failed, and
     # a count of 0 is left out.

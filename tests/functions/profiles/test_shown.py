@@ -1,5 +1,6 @@
 """`profiles=true` adds profiles to every answer that names members; without it a call costs what it did."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -121,15 +122,8 @@ def test_only_members_that_are_not_kept_are_read(stack: Stack, engine: Any) -> N
 
 
 def test_profiles_that_cannot_be_read_are_tried_again_and_then_a_503(stack: Stack, engine: Any) -> None:
-    failures = 2
-
-    def twice() -> None:
-        nonlocal failures
-        failures -= 1
-        if failures >= 0:
-            throttle()
-
-    with before(engine, twice, *READING):
+    twice: list[Callable[[], Any]] = [throttle, throttle]
+    with before(engine, lambda: twice and twice.pop()(), *READING):
         assert stack.get(ALL, profiles="true")[0] == 200
     stack.clock.milliseconds += MINUTE
     began = stack.clock()
