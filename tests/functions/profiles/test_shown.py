@@ -1,6 +1,5 @@
 """`profiles=true` adds profiles to every answer that names members; without it a call costs what it did."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -122,7 +121,7 @@ def test_only_members_that_are_not_kept_are_read(stack: Stack, engine: Any) -> N
 
 
 def test_profiles_that_cannot_be_read_are_tried_again_and_then_a_503(stack: Stack, engine: Any) -> None:
-    twice: list[Callable[[], Any]] = [throttle, throttle]
+    twice: list[Any] = [throttle, throttle]
     with before(engine, lambda: twice and twice.pop()(), *READING):
         assert stack.get(ALL, profiles="true")[0] == 200
     stack.clock.milliseconds += MINUTE
