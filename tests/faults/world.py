@@ -18,7 +18,8 @@ from botocore.exceptions import ClientError
 from standings.aws.dynamodb.tables import BOARDS, DELETED_BOARDS, board_of, member_key
 from standings.wiring import building_blocks
 from tests.support.aws.environment import ENVIRONMENT
-from tests.support.aws.fakes import ActivityQueue, Bucket, DeadLetterQueue
+from tests.support.aws.fakes import Bucket
+from tests.support.aws.fakes import Queue as MessageQueue
 from tests.support.aws.stack import ManualClock, Stack, http_event
 from tests.support.awslambda import settings
 from tests.support.awslambda.failure_records import TOO_OLD, failure_key, failure_record
@@ -439,7 +440,7 @@ class Comparison:
         """Compare answers over HTTP for some rankings and the members of each board."""
         query = self._world.instances.load("query", self._world.shape.text).handle
         now = ManualClock(self._world.clock.now // 1000)
-        queues = ActivityQueue(), DeadLetterQueue(), Bucket()
+        queues = MessageQueue("activity"), MessageQueue("dead"), Bucket()
         stack = Stack(now, self._world.sdk, query, query, query, query, query, *queues)
         for board, model in self._world.judge.models.items():
             at = EPOCH + timedelta(milliseconds=now.milliseconds)

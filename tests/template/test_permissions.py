@@ -18,9 +18,9 @@ from standings.wiring import building_blocks
 from tests.functions.client.test_reads import READS as READS_OF_CLIENT
 from tests.support.aws.client import connected
 from tests.support.aws.environment import ENVIRONMENT
-from tests.support.aws.fakes import Sqs, delivered
+from tests.support.aws.fakes import Sqs
 from tests.support.aws.stack import ManualClock, Stack, deliver, project, running
-from tests.support.awslambda.pollers import Context
+from tests.support.awslambda.pollers import Context, Message, record_of
 from tests.support.builders.checks import rows
 from tests.support.builders.maintenance import call, finish
 from tests.support.dynamodb.tables import engine_with_tables
@@ -177,7 +177,7 @@ def everything(stack: Stack, engine: Any) -> None:
     # Refused: a total out of bounds, an unknown metric, and a body that the dead-letter queue cannot hold.
     write(*[{"member": "m1", "metrics": {"points": MOST}}] * 9)
     write({"member": "m3", "metrics": {"beauty": 1}})
-    unfit = delivered(0, {"MessageBody": "SQS does not accept this: \x00", "MessageAttributes": {}})
+    unfit = record_of(Message("SQS does not accept this: \x00", {}, stack.clock(), "unfit"))
     assert stack.writer({"Records": [unfit]}, Context()) == {"batchItemFailures": []}
     damaged = deepcopy(engine.stream("Scores")[0][-1])
     damaged["dynamodb"]["NewImage"]["v"] = {"S": "?"}
@@ -187,7 +187,7 @@ def everything(stack: Stack, engine: Any) -> None:
     assert stack.post(f"{RANKING}/ranks", {"members": ["m6", "m7"]})[0] == 200
     # The second look at a top is too soon, and asks for another one.
     for _ in range(2):
-        assert stack.announcer({"Records": stack.looks.take()}, Context()) == {"batchItemFailures": []}
+        assert stack.announcer({"Records": stack.looks.records()}, Context()) == {"batchItemFailures": []}
         write({"member": "m9", "metrics": {"points": 1}})
     # The audit finds a missing row, and the rebuild restores it.
     row = next(row for row in rows(engine, "Rankings") if row["pk"]["S"].endswith("#m7"))
@@ -261,7 +261,7 @@ def watch(tmp_path_factory: pytest.TempPathFactory) -> Watch:
     ):
         clients = {
             "dynamodb": seen.client(engine),
-            "sqs": seen.client(Sqs(stack.activity, stack.dead_letters, stack.looks)),
+            "sqs": seen.client(Sqs([stack.activity, stack.dead_letters, stack.looks])),
             "s3": seen.client(stack.bucket),
             "events": seen.client(stack.bus),
         }

@@ -13,7 +13,7 @@ from standings.maintain.failures import LAMBDA_PREFIX
 from standings.stores import Entry, Partition, Span
 from tests.support.awslambda import settings
 from tests.support.awslambda.failure_records import failure_key, failure_record
-from tests.support.awslambda.pollers import Context, Killed, Queue, SqsPoller, StreamPoller
+from tests.support.awslambda.pollers import Context, Killed, Message, StreamPoller, failed_ids, record_of
 
 from .replacing import Change, Safeguard, Setting, always
 from .rig import NOW
@@ -88,6 +88,15 @@ def bodies() -> Iterator[str]:
         yield json.dumps({**event, "at": "2026-11-21T10:00:00Z"})
 
 
+def _failed(stack: Stack, messages: list[Message]) -> set[str]:
+    """Deliver messages once more, and return the ids of those that failed. SQS would drop those received too often."""
+    for message in messages:
+        message.received += 1
+        assert message.received <= settings.QUEUE.max_receive_count, "a message was received too often"
+    answer = stack.writer({"Records": [record_of(message) for message in messages]}, Context())
+    return failed_ids(answer, {message.message_id for message in messages})
+
+
 @Safeguard(
     "the queue delivers a message 300 times",
     Setting("template.yaml:maxReceiveCount", "QUEUE", {"max_receive_count": 10}),
@@ -95,19 +104,16 @@ def bodies() -> Iterator[str]:
 def a_day_without_dynamodb(pipeline: Rig) -> None:
     """DynamoDB throttles or fails for 24 hours. SQS delivers each message again after its visibility timeout."""
     stack = pipeline.functions()
-    queue = Queue(max_receive_count=settings.QUEUE.max_receive_count, clock=lambda: pipeline.clock() / 1000)
-    poller = SqsPoller(stack.writer, queue, batch_size=100)
-    for body in bodies():
-        queue.send(body)
+    messages = [Message(body, {}, NOW, f"message-{number}") for number, body in enumerate(bodies())]
     break_down(pipeline, "")
     while pipeline.clock() < NOW + DAY:
         received = pipeline.clock()
-        assert poller.poll()
+        assert _failed(stack, messages) == {message.message_id for message in messages}
         pipeline.clock.milliseconds = max(pipeline.clock(), received + settings.QUEUE.visibility * SECOND)
-    assert queue.most_received > DAY // SECOND // settings.QUEUE.visibility
+    assert messages[0].received > DAY // SECOND // settings.QUEUE.visibility
     pipeline.engine.before.clear()
-    poller.drain()
-    assert (len(queue.dead), stack.dead_letters.messages) == (0, [])
+    assert _failed(stack, messages) == set()
+    assert stack.dead_letters.messages == []
     pipeline.project(stack, *pipeline.records())
     assert pipeline.scores(stack) == ALL
 

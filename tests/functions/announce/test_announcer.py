@@ -120,7 +120,7 @@ def test_a_season_is_announced_by_name_until_nobody_names_it_any_more(stack: Sta
     (event,) = announce(stack)
     assert (event["window"], event["period"]["name"]) == ("season", "autumn-2026")
     post(stack, board="cup", ben=4)
-    (look,) = stack.looks.take()
+    (look,) = stack.looks.records()
     gone = orjson.loads(look["body"])
     gone["ranking"][3] += 1
     assert stack.announcer({"Records": [{**look, "body": orjson.dumps(gone)}]}, Context()) == {"batchItemFailures": []}
@@ -128,7 +128,7 @@ def test_a_season_is_announced_by_name_until_nobody_names_it_any_more(stack: Sta
 
 
 def test_the_batch_comes_again_if_the_announcer_cannot_be_told(stack: Stack) -> None:
-    stack.looks.refuses = True
+    stack.looks.refuses = lambda _: True
     write(stack, events(stack, ann=1))
     records = unprojected(stack)
     seconds = building_blocks.REPORTING_RESERVE + 1
@@ -136,19 +136,19 @@ def test_the_batch_comes_again_if_the_announcer_cannot_be_told(stack: Stack) -> 
     assert answer == {"batchItemFailures": [{"itemIdentifier": records[0]["dynamodb"]["SequenceNumber"]}]}
     assert stack.entries("/boards/b/points/all") != []
 
-    stack.looks.refuses = False
+    stack.looks.refuses = lambda _: False
     assert stack.projector({"Records": records}, Context()) == {"batchItemFailures": []}
     assert len(of(announce(stack), "all")) == 1
 
 
 def test_a_look_comes_again_if_the_next_one_is_not_queued(stack: Stack) -> None:
     post(stack, ann=1)
-    looks = stack.looks.take()
-    stack.looks.refuses = True
+    looks = stack.looks.records()
+    stack.looks.refuses = lambda _: True
     failed = stack.announcer({"Records": looks}, Context())["batchItemFailures"]
     assert [one["itemIdentifier"] for one in failed] == [look["messageId"] for look in looks]
 
-    stack.looks.refuses = False
+    stack.looks.refuses = lambda _: False
     assert stack.announcer({"Records": looks}, Context()) == {"batchItemFailures": []}
     assert len(stack.looks.messages) == len(looks)
 
@@ -167,7 +167,7 @@ def test_a_ranking_whose_members_stand_in_two_parts_of_a_batch_is_announced_afte
             (*failed,) = stack.projector({"Records": records}, Context(seconds=60))["batchItemFailures"]
         records = [one for one in records if failed and one["dynamodb"]["Keys"]["sk"]["S"] == "ben"]
         assert [one["itemIdentifier"] for one in failed] == [one["dynamodb"]["SequenceNumber"] for one in records]
-        told.append([orjson.loads(message)["ranking"][:3] for _, message in stack.looks.messages])
+        told.append([orjson.loads(look["MessageBody"])["ranking"][:3] for look in stack.looks.messages])
         announced = announce(stack)
         stack.clock.milliseconds += 2_000
         told.append([[event["board"], *(line["member"] for line in event["top"])] for event in announced])
@@ -188,14 +188,14 @@ def test_a_message_that_is_no_look_is_dropped_and_told(stack: Stack, caplog: pyt
 def test_an_announcement_that_was_held_up_and_the_next_are_a_second_apart(stack: Stack) -> None:
     post(stack, ann=1)
     stack.bus.fails = lambda _: "ThrottlingException"
-    held_up = stack.looks.take()
+    held_up = stack.looks.records()
     answer = stack.announcer({"Records": held_up}, Context())
     assert {one["itemIdentifier"] for one in answer["batchItemFailures"]} == {one["messageId"] for one in held_up}
     stack.clock.milliseconds += 60_000
     post(stack, ann=1)
     stack.bus.fails = lambda _: None
 
-    stack.announcer({"Records": [*held_up, *stack.looks.take()]}, Context())
+    stack.announcer({"Records": [*held_up, *stack.looks.records()]}, Context())
     assert [event["seq"] for event in of(stack.bus.events, "all")] == [1]
     stack.clock.milliseconds += 999
     stack.announcer({"Records": held_up}, Context())
@@ -210,7 +210,7 @@ def test_a_clock_that_is_ahead_of_another_does_not_make_announcements_faster(sta
     announce(stack)
     post(stack, ann=1)
     stack.clock.milliseconds -= 500
-    looks = [{"messageId": "m", "body": body} for _, body in stack.looks.messages]
+    looks = [{"messageId": "m", "body": look["MessageBody"]} for look in stack.looks.messages]
     stack.looks.messages.clear()
     before = len(stack.bus.events)
     stack.announcer({"Records": looks}, Context())
@@ -244,7 +244,7 @@ def test_a_crowd_of_equals_is_announced_after_a_quarter_of_an_hour(
 
 def test_a_new_look_at_a_crowd_is_not_given_up_with_an_old_one(stack: Stack) -> None:
     apply(stack, CROWD)
-    (first, *_) = stack.looks.take()
+    (first, *_) = stack.looks.records()
     ranking = orjson.loads(first["body"])["ranking"]
     looks = [
         {"messageId": str(tries), "body": orjson.dumps({"ranking": ranking, "tries": tries})} for tries in (ENOUGH, 0)

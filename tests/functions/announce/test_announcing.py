@@ -153,9 +153,9 @@ class Announced:
     def announce(self) -> None:
         """Look at what messages that are due name. They stay on the queue if anything fails."""
         looks = self.stack.looks
-        due = [message for message in looks.messages if message[0] <= self.stack.clock()]
+        due = [message for message in looks.messages if message["due"] <= self.stack.clock()]
         batch = self.rng.sample(due, min(len(due), FULL))
-        records = [{"messageId": str(number), "body": body} for number, (_, body) in enumerate(batch)]
+        records = [{"messageId": str(number), "body": look["MessageBody"]} for number, look in enumerate(batch)]
         try:
             answer = self.stack.announcer({"Records": records}, Context())
         except Killed:
@@ -197,7 +197,7 @@ class Announced:
             if self.waiting():
                 self.project()
             elif self.stack.looks.messages:
-                due = min(due for due, _ in self.stack.looks.messages)
+                due = min(look["due"] for look in self.stack.looks.messages)
                 self.stack.clock.milliseconds = max(self.stack.clock(), due)
                 self.announce()
             else:

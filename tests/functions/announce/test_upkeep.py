@@ -47,12 +47,12 @@ def test_a_replay_of_parked_records_asks_for_looks_and_is_not_done_before(stack:
     write(stack, "lost", "dan", 9)
     park(stack, *unprojected(stack))
     assert stack.looks.messages == []
-    stack.looks.refuses = True
+    stack.looks.refuses = lambda _: True
     answer = call(stack, "parked", "replay", seconds=60)
     assert not answer["done"]
     assert "SQS" in answer["why"]
 
-    stack.looks.refuses = False
+    stack.looks.refuses = lambda _: False
     finish(stack, "parked", "replay", cursor=answer["cursor"])
     announce(stack)
     assert leaders(stack, "all") == leaders(stack, "day") == ["dan", "ann"]
@@ -107,7 +107,7 @@ def test_a_deleted_board_is_announced_empty_however_late(stack: Stack) -> None:
     """EventBridge takes nothing until the deletion is over, and one number was already written down."""
     apply(stack, [event("dan", 9)])
     stack.bus.fails = lambda _: "ThrottlingException"
-    held_up = stack.looks.take()
+    held_up = stack.looks.records()
     stack.announcer({"Records": held_up}, Context())
     delete(stack, announcing=False)
     stack.bus.fails = lambda _: None

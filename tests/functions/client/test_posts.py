@@ -17,7 +17,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError
 
 from standings.client import BadArgument, Batch, PostError, Standings
 from tests.functions.client.conftest import Connect
-from tests.support.aws.fakes import ActivityQueue
+from tests.support.aws.fakes import Queue
 from tests.support.aws.stack import Stack, project
 from tests.support.awslambda.pollers import Context
 
@@ -45,7 +45,7 @@ def sent(stack: Stack) -> list[dict[str, Any]]:
 class Failing:
     """A queue whose calls fail, each as the next of `failures` says; then it works."""
 
-    def __init__(self, queue: ActivityQueue, *failures: Any) -> None:
+    def __init__(self, queue: Queue, *failures: Any) -> None:
         self.queue = queue
         self.failures = [*failures]
         self.sizes: list[int] = []
@@ -105,7 +105,7 @@ def test_it_makes_the_messages_that_the_api_makes(stack: Stack, connected: Conne
     connected().post("b", "u1", id="1", points=3)
     assert stack.post("/events", {"id": "1", "board": "b", "member": "u1", "metrics": {"points": 3}})[0] == 202
 
-    own, of_api = ({**message, "Id": ""} for message in stack.activity.messages)
+    own, of_api = ({**message, "Id": "", "MessageId": ""} for message in stack.activity.messages)
     assert own == of_api
 
 

@@ -12,6 +12,7 @@ from botocore.exceptions import ClientError
 
 from standings.aws.sqs import MAX_BYTES, size
 from tests.support.aws.environment import ENVIRONMENT
+from tests.support.awslambda.pollers import Message, record_of
 
 # SQS accepts these characters in a MessageGroupId.
 _GROUP = re.compile(r"[!-~]{1,128}")
@@ -20,21 +21,26 @@ _NO_XML = re.compile(r"[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass
-class DeadLetterQueue:
-    """The dead-letter queue in memory. A received message is hidden for its visibility timeout."""
+class Queue:
+    """A queue in memory. A message that was received is hidden for its visibility timeout.
 
+    `messages` are as they were sent, with an id, the system attributes, and the time `due` at which they can be seen.
+    """
+
+    name: str
     clock: Callable[[], int] = lambda: 0
     messages: list[dict[str, Any]] = field(default_factory=list)
-    _attributes: dict[str, dict[str, str]] = field(default_factory=dict)
-    _hidden: dict[str, int] = field(default_factory=dict)
+    refuses: Callable[[str], bool] = lambda _: False
+    """Return True for a message body that the queue refuses."""
     _sent: int = 0
 
-    def send_message_batch(self, QueueUrl: str, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
-        assert QueueUrl == ENVIRONMENT["DEAD_LETTER_QUEUE_URL"]
-        check_batch(Entries)
-        for entry in Entries:
-            self._put(entry, {})
-        return {"Successful": [{"Id": entry["Id"]} for entry in Entries]}
+    def put(self, entry: dict[str, Any], **system_attributes: str) -> None:
+        self._sent += 1
+        group = {name: entry[name] for name in ("MessageGroupId",) if name in entry}
+        attributes = {"SentTimestamp": str(self.clock()), **group, **system_attributes}
+        due = self.clock() + entry.get("DelaySeconds", 0) * 1000
+        more = {"MessageId": f"{self.name}-{self._sent}", "Attributes": attributes, "due": due}
+        self.messages.append({"MessageAttributes": {}, **entry, **more})
 
     def moved(self, record: dict[str, Any]) -> None:
         """Take a message that was received too often, as SQS does: it keeps the time at which it was first sent."""
@@ -42,12 +48,24 @@ class DeadLetterQueue:
             name: {"DataType": value["dataType"], "StringValue": value["stringValue"]}
             for name, value in record["messageAttributes"].items()
         }
-        system_attributes = {
-            "DeadLetterQueueSourceArn": "arn:aws:sqs:us-east-1:000000000000:activity",
-            "SentTimestamp": record["attributes"]["SentTimestamp"],
-            "ApproximateReceiveCount": "10",
+        self.put(
+            {"MessageBody": record["body"], "MessageAttributes": attributes},
+            DeadLetterQueueSourceArn="arn:aws:sqs:us-east-1:000000000000:activity",
+            SentTimestamp=record["attributes"]["SentTimestamp"],
+            ApproximateReceiveCount="10",
+        )
+
+    def send_message_batch(self, QueueUrl: str, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
+        self._check(QueueUrl)
+        check_batch(Entries)
+        refused = [entry for entry in Entries if self.refuses(entry["MessageBody"])]
+        taken = [entry for entry in Entries if entry not in refused]
+        for entry in taken:
+            self.put(entry)
+        return {
+            "Successful": [{"Id": entry["Id"]} for entry in taken],
+            "Failed": [{"Id": entry["Id"], "Code": "ServiceUnavailable", "SenderFault": False} for entry in refused],
         }
-        self._put({"MessageBody": record["body"], "MessageAttributes": attributes}, system_attributes)
 
     def receive_message(
         self,
@@ -56,147 +74,80 @@ class DeadLetterQueue:
         VisibilityTimeout: int,  # noqa: N803
         **_: Any,
     ) -> dict[str, Any]:
-        assert QueueUrl == ENVIRONMENT["DEAD_LETTER_QUEUE_URL"]
-        now = self.clock()
-        visible = [message for message in self.messages if self._hidden.get(message["MessageId"], 0) <= now]
+        self._check(QueueUrl)
         received = []
-        for message in visible[:MaxNumberOfMessages]:
-            message_id = message["MessageId"]
-            self._hidden[message_id] = now + VisibilityTimeout * 1000
-            attributes = self._attributes[message_id]
+        for message in self._visible()[:MaxNumberOfMessages]:
+            message["due"] = self.clock() + VisibilityTimeout * 1000
+            attributes = message["Attributes"]
             attributes["ApproximateReceiveCount"] = str(int(attributes.get("ApproximateReceiveCount", "0")) + 1)
             received.append(
                 {
-                    "MessageId": message_id,
-                    "ReceiptHandle": message_id,
+                    "MessageId": message["MessageId"],
+                    "ReceiptHandle": message["MessageId"],
                     "Body": message["MessageBody"],
-                    "Attributes": {**attributes, **_group(message)},
+                    "Attributes": dict(attributes),
                     "MessageAttributes": message["MessageAttributes"],
                 }
             )
         return {"Messages": received} if received else {}
 
     def delete_message_batch(self, QueueUrl: str, Entries: list[dict[str, str]]) -> dict[str, Any]:  # noqa: N803
-        assert QueueUrl == ENVIRONMENT["DEAD_LETTER_QUEUE_URL"]
+        self._check(QueueUrl)
         deleted = {entry["ReceiptHandle"] for entry in Entries}
         self.messages[:] = [message for message in self.messages if message["MessageId"] not in deleted]
         return {}
 
     def change_message_visibility_batch(self, QueueUrl: str, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
-        assert QueueUrl == ENVIRONMENT["DEAD_LETTER_QUEUE_URL"]
-        for entry in Entries:
-            self._hidden[entry["ReceiptHandle"]] = self.clock() + entry["VisibilityTimeout"] * 1000
+        self._check(QueueUrl)
+        due = {entry["ReceiptHandle"]: self.clock() + entry["VisibilityTimeout"] * 1000 for entry in Entries}
+        for message in self.messages:
+            message["due"] = due.get(message["MessageId"], message["due"])
         return {}
+
+    def records(self) -> list[dict[str, Any]]:
+        """Take all messages that can be seen off the queue, and return them as Lambda hands them to a function."""
+        taken = self._visible()
+        self.messages = [message for message in self.messages if message["due"] > self.clock()]
+        return [self._record(message) for message in taken]
 
     def reasons(self) -> list[str]:
         return [message["MessageAttributes"]["reason"]["StringValue"] for message in self.messages]
 
-    def _put(self, entry: dict[str, Any], system_attributes: dict[str, str]) -> None:
-        self._sent += 1
-        message_id = f"dead-{self._sent}"
-        self.messages.append({**entry, "MessageId": message_id})
-        self._attributes[message_id] = {"SentTimestamp": str(self.clock()), **system_attributes}
+    def _visible(self) -> list[dict[str, Any]]:
+        return [message for message in self.messages if message["due"] <= self.clock()]
 
+    def _record(self, message: dict[str, Any]) -> dict[str, Any]:
+        now, attributes = self.clock(), message["Attributes"]
+        group = attributes.get("MessageGroupId", "")
+        of = message["MessageBody"], message["MessageAttributes"], int(attributes["SentTimestamp"])
+        return record_of(Message(*of, message["MessageId"], received=1, first_received=now, group=group))
 
-@dataclass
-class ActivityQueue:
-    """The activity queue in memory. A test can make it refuse messages."""
-
-    clock: Callable[[], int] = lambda: 0
-    messages: list[dict[str, Any]] = field(default_factory=list)
-    delivered: int = 0
-    refuses: Callable[[str], bool] = lambda _: False
-    """Return True for a message body that the queue refuses."""
-
-    def send_message_batch(self, QueueUrl: str, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
-        assert QueueUrl == ENVIRONMENT["ACTIVITY_QUEUE_URL"]
-        check_batch(Entries)
-        refused = [entry for entry in Entries if self.refuses(entry["MessageBody"])]
-        self.messages.extend(entry for entry in Entries if entry not in refused)
-        return {
-            "Successful": [{"Id": entry["Id"]} for entry in Entries if entry not in refused],
-            "Failed": [{"Id": entry["Id"], "Code": "ServiceUnavailable", "SenderFault": False} for entry in refused],
-        }
-
-    def records(self) -> list[dict[str, Any]]:
-        """Take all messages off the queue and return them as Lambda hands them to the writer."""
-        taken, self.messages = self.messages, []
-        first = self.delivered
-        self.delivered += len(taken)
-        return [delivered(first + number, message, self.clock()) for number, message in enumerate(taken)]
+    def _check(self, url: str) -> None:
+        assert url == f"https://queue.invalid/{self.name}"
 
 
 def check_batch(entries: list[dict[str, Any]]) -> None:
     assert 1 <= len(entries) <= 10
-    assert sum(size(entry["MessageBody"], entry["MessageAttributes"]) for entry in entries) <= MAX_BYTES
-    assert all(len(entry["MessageAttributes"]) <= 10 for entry in entries)
-    texts = [value.get("StringValue") for entry in entries for value in entry["MessageAttributes"].values()]
+    assert sum(size(entry["MessageBody"], entry.get("MessageAttributes", {})) for entry in entries) <= MAX_BYTES
+    assert all(len(entry.get("MessageAttributes", {})) <= 10 for entry in entries)
+    texts = [value.get("StringValue") for entry in entries for value in entry.get("MessageAttributes", {}).values()]
     assert not any(_NO_XML.search(text) for text in (*(entry["MessageBody"] for entry in entries), *texts) if text)
     assert all(_GROUP.fullmatch(entry.get("MessageGroupId", "none")) for entry in entries)
-
-
-def _group(message: dict[str, Any]) -> dict[str, str]:
-    """Return the message group as a system attribute, if the message has one."""
-    return {name: message[name] for name in ("MessageGroupId",) if name in message}
-
-
-def delivered(number: int, message: dict[str, Any], now: int | None = None) -> dict[str, Any]:
-    """Return a sent message as Lambda hands it to the writer. Without `now` it has no times."""
-    times = {} if now is None else {"SentTimestamp": str(now), "ApproximateFirstReceiveTimestamp": str(now)}
-    return {
-        "messageId": f"posted-{number}",
-        "body": message["MessageBody"],
-        "attributes": {"ApproximateReceiveCount": "1", **times, **_group(message)},
-        "messageAttributes": {
-            name: {"dataType": value["DataType"], "stringValue": value["StringValue"], "stringListValues": []}
-            for name, value in message["MessageAttributes"].items()
-        },
-    }
-
-
-@dataclass
-class LooksQueue:
-    """The queue of looks in memory: messages with the time at which they are due. `refuses` makes it refuse them."""
-
-    clock: Callable[[], int] = lambda: 0
-    messages: list[tuple[int, str]] = field(default_factory=list)
-    refuses: bool = False
-
-    def send_message_batch(self, QueueUrl: str, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
-        assert QueueUrl == ENVIRONMENT["LOOKS_QUEUE_URL"]
-        assert 1 <= len(Entries) <= 10
-        assert all(0 <= entry["DelaySeconds"] <= 900 for entry in Entries)
-        if self.refuses:
-            return {"Failed": [{"Id": entry["Id"], "Code": "InternalError"} for entry in Entries]}
-        self.messages += [(self.clock() + entry["DelaySeconds"] * 1000, entry["MessageBody"]) for entry in Entries]
-        return {"Successful": [{"Id": entry["Id"]} for entry in Entries]}
-
-    def take(self) -> list[dict[str, Any]]:
-        """Take the messages that are due, as Lambda hands them to the announcer."""
-        due = [body for at, body in self.messages if at <= self.clock()]
-        self.messages = [message for message in self.messages if message[0] > self.clock()]
-        return [{"messageId": f"look-{number}", "body": body} for number, body in enumerate(due)]
+    assert all(0 <= entry.get("DelaySeconds", 0) <= 900 for entry in entries)
 
 
 @dataclass
 class Sqs:
     """An SQS client for all queues."""
 
-    activity: ActivityQueue
-    dead_letters: DeadLetterQueue
-    looks: LooksQueue = field(default_factory=LooksQueue)
-
-    def send_message_batch(self, QueueUrl: str, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
-        queues: dict[str, Any] = {
-            ENVIRONMENT["ACTIVITY_QUEUE_URL"]: self.activity,
-            ENVIRONMENT["LOOKS_QUEUE_URL"]: self.looks,
-        }
-        queue = queues.get(QueueUrl, self.dead_letters)
-        answer: dict[str, Any] = queue.send_message_batch(QueueUrl=QueueUrl, Entries=Entries)
-        return answer
+    queues: Sequence[Queue]
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.dead_letters, name)
+        def call(QueueUrl: str, **arguments: Any) -> Any:  # noqa: N803
+            (queue,) = (queue for queue in self.queues if QueueUrl.endswith(f"/{queue.name}"))
+            return getattr(queue, name)(QueueUrl=QueueUrl, **arguments)
+
+        return call
 
 
 @dataclass

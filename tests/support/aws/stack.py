@@ -26,7 +26,7 @@ from standings.runtime.environment import BOARDS_FILE
 from standings.wiring import building_blocks
 from standings.wiring import projector as projector_wiring
 from tests.support.aws.environment import ENVIRONMENT
-from tests.support.aws.fakes import ActivityQueue, Bucket, Bus, DeadLetterQueue, LooksQueue, Sqs
+from tests.support.aws.fakes import Bucket, Bus, Queue, Sqs
 from tests.support.awslambda.pollers import Context
 
 FUNCTIONS = Path(__file__).parents[3] / "functions"
@@ -72,12 +72,12 @@ class Stack:
     query: Handler
     command: Handler
     maintenance: Handler
-    activity: ActivityQueue
-    dead_letters: DeadLetterQueue
+    activity: Queue
+    dead_letters: Queue
     bucket: Bucket
     bus: Bus = field(default_factory=Bus)
     announcer: Handler = _no_function
-    looks: LooksQueue = field(default_factory=LooksQueue)
+    looks: Queue = field(default_factory=lambda: Queue("looks"))
     projected: dict[int, int] = field(default_factory=dict)
     """How many records of each stream shard the projector has received, by shard."""
 
@@ -165,9 +165,9 @@ class OneThread(Executor):
 @contextmanager
 def running(dynamodb: Any, clock: ManualClock, boards: str | None = None) -> Iterator[Stack]:
     """Start the functions over a DynamoDB client. `boards` is the text of boards.toml; None means the shipped file."""
-    activity, dead_letters, looks = ActivityQueue(clock), DeadLetterQueue(clock), LooksQueue(clock)
+    queues = activity, dead_letters, looks = [Queue(name, clock) for name in ("activity", "dead", "looks")]
     bucket, bus = Bucket(clock), Bus()
-    clients = {"dynamodb": dynamodb, "sqs": Sqs(activity, dead_letters, looks), "s3": bucket, "events": bus}
+    clients = {"dynamodb": dynamodb, "sqs": Sqs(queues), "s3": bucket, "events": bus}
     with ExitStack() as patches:
         patches.enter_context(mock.patch.dict(os.environ, ENVIRONMENT))
         patches.enter_context(mock.patch.object(building_blocks, "client", clients.__getitem__))
@@ -249,6 +249,6 @@ def announce(stack: Stack) -> list[dict[str, Any]]:
     """Let the announcer look until nothing is left to look at. Returns what it announced."""
     before = len(stack.bus.events)
     while stack.looks.messages:
-        stack.clock.milliseconds = max(stack.clock(), min(at for at, _ in stack.looks.messages))
-        assert stack.announcer({"Records": stack.looks.take()}, Context()) == {"batchItemFailures": []}
+        stack.clock.milliseconds = max(stack.clock(), min(look["due"] for look in stack.looks.messages))
+        assert stack.announcer({"Records": stack.looks.records()}, Context()) == {"batchItemFailures": []}
     return stack.bus.events[before:]

@@ -8,11 +8,9 @@ https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-batchfailurereporting.
 from __future__ import annotations
 
 import hashlib
-import time
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from itertools import count
 from typing import Any, Final
 
 from tests.support.awslambda import settings
@@ -20,7 +18,7 @@ from tests.support.awslambda.context import Context, Killed
 from tests.support.awslambda.failure_records import OUT_OF_TRIES, TOO_OLD
 from tests.support.dynamodb.local import LocalStream
 
-__all__ = ["Context", "Killed", "LocalStream", "Message", "Queue", "SqsPoller", "StreamPoller"]
+__all__ = ["Context", "Killed", "LocalStream", "Message", "StreamPoller"]
 
 Handler = Callable[[dict[str, Any], Any], Any]
 Record = dict[str, Any]
@@ -36,7 +34,7 @@ def failed_ids(answer: Any, known: set[str]) -> set[str]:
     return failed
 
 
-# ---- the queue
+# ---- messages of a queue
 
 ARN: Final = "arn:aws:sqs:us-east-1:000000000000:ActivityQueue"
 
@@ -51,40 +49,7 @@ class Message:
     message_id: str
     received: int = 0
     first_received: int = 0
-
-
-@dataclass
-class Queue:
-    """Keeps messages, in the order they were sent, until they are deleted.
-
-    A message that was received too often moves to `dead`.
-    """
-
-    max_receive_count: int = 10
-    clock: Callable[[], float] = time.time
-    dead: list[Message] = field(default_factory=list)
-    most_received: int = 0
-    visible: list[Message] = field(default_factory=list)
-    _numbers: Iterator[int] = field(default_factory=count)
-
-    def send(self, body: str, attributes: Mapping[str, Mapping[str, Any]] | None = None) -> None:
-        """Put a message on the queue. `attributes` have the form of SendMessage."""
-        sent = round(self.clock() * 1000)
-        self.visible.append(Message(body, attributes or {}, sent, f"message-{next(self._numbers)}"))
-
-    def receive(self, most: int) -> list[Message]:
-        """Take up to `most` messages. Messages that were received too often move to `dead` instead."""
-        taken: list[Message] = []
-        while self.visible and len(taken) < most:
-            message = self.visible.pop(0)
-            if message.received >= self.max_receive_count:
-                self.dead.append(message)
-                continue
-            message.received += 1
-            message.first_received = message.first_received or round(self.clock() * 1000)
-            self.most_received = max(self.most_received, message.received)
-            taken.append(message)
-        return taken
+    group: str = ""
 
 
 def _event_attribute(attribute: Mapping[str, Any]) -> dict[str, Any]:
@@ -101,6 +66,8 @@ def record_of(message: Message, arn: str = ARN) -> dict[str, Any]:
         "SenderId": "AIDAEXAMPLE",
         "ApproximateFirstReceiveTimestamp": str(message.first_received),
     }
+    if message.group:
+        attributes["MessageGroupId"] = message.group
     return {
         "messageId": message.message_id,
         "receiptHandle": f"{message.message_id}#{message.received}",
@@ -114,51 +81,7 @@ def record_of(message: Message, arn: str = ARN) -> dict[str, Any]:
     }
 
 
-# ---- pollers
-
-
-@dataclass
-class _Poller:
-    """Invokes a function with batches of a source."""
-
-    handler: Handler
-    source: Any
-    batch_size: int = 100
-    errors: list[BaseException] = field(default_factory=list)
-    invocations: int = 0
-
-    def poll(self) -> bool:
-        raise NotImplementedError
-
-    def drain(self, most: int = 100_000) -> None:
-        for _ in range(most):
-            if not self.poll():
-                return
-        raise AssertionError(f"something is left after {most} batches; last error: {self.errors[-1:]}")
-
-    def _failed(self, records: list[Record], ids: list[str]) -> set[str] | None:
-        """Invoke the function. Return the ids that failed, or None if the whole batch failed."""
-        self.invocations += 1
-        try:
-            answer = self.handler({"Records": records}, Context())
-        except (Exception, Killed) as error:  # noqa: BLE001 - Lambda does the same with every exception
-            self.errors.append(error)
-            return None
-        return failed_ids(answer, set(ids))
-
-
-@dataclass
-class SqsPoller(_Poller):
-    """Delivers the messages of a queue. Those that the function reports return to the queue; the others are deleted."""
-
-    def poll(self) -> bool:
-        messages: list[Message] = self.source.receive(self.batch_size)
-        if messages:
-            ids = [message.message_id for message in messages]
-            failed = self._failed([record_of(message) for message in messages], ids)
-            # SQS delivers them again after its visibility timeout.
-            self.source.visible += [each for each in messages if failed is None or each.message_id in failed]
-        return bool(messages)
+# ---- the stream
 
 
 @dataclass
@@ -190,7 +113,7 @@ RETENTION: Final = 24 * 3600
 
 
 @dataclass
-class StreamPoller(_Poller):
+class StreamPoller:
     """Delivers the records of each shard of a stream, with the settings of its mapping in template.yaml.
 
     - The function reports sequence numbers. Delivery continues at the lowest one, with the rest of the batch.
@@ -201,6 +124,11 @@ class StreamPoller(_Poller):
     The source may be an engine's `stream(table)` or a `LocalStream`.
     """
 
+    handler: Handler
+    source: Any
+    batch_size: int = 100
+    errors: list[BaseException] = field(default_factory=list)
+    invocations: int = 0
     clock: Callable[[], float] = lambda: 0.0
     on_failure: Callable[[list[Record], str], None] | None = None
     """Takes the records of a batch that is given up, and the condition for which it is."""
@@ -219,6 +147,22 @@ class StreamPoller(_Poller):
             self._deliver(ready[0], ready[0].cut(self.batch_size))
         return True
 
+    def drain(self, most: int = 100_000) -> None:
+        for _ in range(most):
+            if not self.poll():
+                return
+        raise AssertionError(f"something is left after {most} batches; last error: {self.errors[-1:]}")
+
+    def _invoke(self, records: list[Record], ids: list[str]) -> set[str] | None:
+        """Invoke the function. Return the ids that failed, or None if the whole batch failed."""
+        self.invocations += 1
+        try:
+            answer = self.handler({"Records": records}, Context())
+        except (Exception, Killed) as error:  # noqa: BLE001 - Lambda does the same with every exception
+            self.errors.append(error)
+            return None
+        return failed_ids(answer, set(ids))
+
     def _is_fresh(self, reader: Reader) -> bool:
         """Whether the next record may be delivered. If not, those that are too old are skipped."""
         times = [record["dynamodb"]["ApproximateCreationDateTime"] for record in reader.cut(self.batch_size)]
@@ -233,7 +177,7 @@ class StreamPoller(_Poller):
 
     def _deliver(self, reader: Reader, records: list[Record]) -> None:
         numbers = [record["dynamodb"]["SequenceNumber"] for record in records]
-        failed = self._failed(records, numbers)
+        failed = self._invoke(records, numbers)
         if failed is None and settings.STREAM.bisects and len(records) > 1:
             reader.halve(len(records))
             return
