@@ -1,6 +1,7 @@
 """The page of examples/web-page, over the functions and before an API that does not answer as it should."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import expect
@@ -60,25 +61,19 @@ def test_it_asks_ever_less_and_not_at_all_while_nobody_looks(example: View) -> N
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "said"),
+    ("answer", "said"),
     [
         # What the firewall of examples/cdn answers beyond its limits, and what a proxy may answer.
-        (429, "", "The API answered 429."),
-        (502, "<h1>Bad gateway</h1>", "The API answered 502."),
-        (503, '{"message": "Service Unavailable"}', "The API answered 503."),
-        (404, '{"detail": "no such board"}', "no such board"),
-        (500, "null", "The API answered 500."),
+        ({"status": 429, "body": ""}, "The API answered 429."),
+        ({"status": 502, "body": "<h1>Bad gateway</h1>"}, "The API answered 502."),
+        ({"status": 503, "body": '{"message": "Service Unavailable"}'}, "The API answered 503."),
+        ({"status": 404, "body": '{"detail": "no such board"}'}, "no such board"),
+        ({"status": 500, "body": "null"}, "The API answered 500."),
+        # What a browser does not tell apart names both causes.
+        (None, f"The API cannot be reached, or its parameter CorsOrigins does not name {ORIGIN}."),
     ],
 )
-def test_it_says_what_is_wrong(example: View, status: int, body: str, said: str) -> None:
-    example.instead["/points/all"] = {"status": status, "body": body}
+def test_it_says_what_is_wrong(example: View, answer: dict[str, Any] | None, said: str) -> None:
+    example.instead["/points/all"] = answer
     example.open(f"api={ORIGIN}&board=b")
     expect(example.page.locator("#state")).to_have_text(f"No new standings: {said}")
-
-
-def test_what_a_browser_does_not_tell_apart_names_both_causes(example: View) -> None:
-    example.instead["/points/all"] = None
-    example.open(f"api={ORIGIN}&board=b")
-    expect(example.page.locator("#state")).to_have_text(
-        f"No new standings: The API cannot be reached, or its parameter CorsOrigins does not name {ORIGIN}."
-    )

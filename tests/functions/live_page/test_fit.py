@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from tests.support.aws.stack import Stack
 from tests.support.browser.live_page import AXE, DESK, PHONE, WALL, Opener, View
@@ -135,20 +135,13 @@ def test_movement_takes_no_room_where_nothing_moves(open_page: Opener, viewport:
     expect(moved.first).to_be_visible()
 
 
-@pytest.fixture
-def page(open_page: Opener) -> Page:
-    return open_page(f"{DAY}&metric=points", viewport=DESK).page
-
-
-def test_a_chosen_window_keeps_the_focus(page: Page) -> None:
+def test_the_focus_stays_at_a_chosen_window_and_goes_to_the_card_of_a_member_and_back(open_page: Opener) -> None:
+    page = open_page(f"{DAY}&metric=points", viewport=DESK).page
     chosen = page.get_by_role("button", name="last 7 days")
     chosen.focus()
     page.keyboard.press("Enter")
     expect(chosen).to_have_attribute("aria-pressed", "true")
     expect(chosen).to_be_focused()
-
-
-def test_a_chosen_member_is_read_on_at_the_card_and_closing_it_leads_back(page: Page) -> None:
     row = page.locator("#rows td.who button").nth(4)
     member = row.text_content() or ""
     row.focus()
@@ -160,10 +153,8 @@ def test_a_chosen_member_is_read_on_at_the_card_and_closing_it_leads_back(page: 
     page.keyboard.press("Enter")
     expect(page.locator("#found")).to_be_hidden()
     expect(page.locator("#title")).to_be_focused()
-
-
-def test_who_is_not_me_any_more_goes_on_at_the_title(page: Page) -> None:
-    page.locator("#rows td.who button").nth(4).click()
+    # Who is not me any more goes on at the title.
+    row.click()
     page.get_by_role("button", name="This is me").click()
     page.get_by_role("button", name="Not me").focus()
     page.keyboard.press("Enter")
@@ -171,13 +162,14 @@ def test_who_is_not_me_any_more_goes_on_at_the_title(page: Page) -> None:
     expect(page.locator("#title")).to_be_focused()
 
 
-@pytest.mark.parametrize(("button", "other"), [("Later period", "Earlier period"), ("First", "Next")])
-def test_a_button_that_has_nothing_left_to_do_hands_the_focus_on(page: Page, button: str, other: str) -> None:
-    page.get_by_role("button", name=other, exact=True).click()
-    control = page.get_by_role("button", name=button, exact=True)
-    expect(control).to_be_enabled()
-    control.focus()
-    page.keyboard.press("Enter")
-    expect(control).to_be_disabled()
-    expect(page.locator("#rows tr[data-rank]").first).to_be_visible()
-    assert page.evaluate("document.activeElement !== document.body")
+def test_a_button_that_has_nothing_left_to_do_hands_the_focus_on(open_page: Opener) -> None:
+    page = open_page(f"{DAY}&metric=points", viewport=DESK).page
+    for button, other in (("Later period", "Earlier period"), ("First", "Next")):
+        page.get_by_role("button", name=other, exact=True).click()
+        control = page.get_by_role("button", name=button, exact=True)
+        expect(control).to_be_enabled()
+        control.focus()
+        page.keyboard.press("Enter")
+        expect(control).to_be_disabled()
+        expect(page.locator("#rows tr[data-rank]").first).to_be_visible()
+        assert page.evaluate("document.activeElement !== document.body"), button

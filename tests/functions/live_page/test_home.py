@@ -18,12 +18,6 @@ def names(page: Page) -> list[str]:
     return page.locator("#boards-there a").all_text_contents()
 
 
-@pytest.fixture
-def many(stack: Stack) -> None:
-    for number in range(MANY):
-        post(stack, f"run-{number:03}", {"ada": {"points": number}})
-
-
 def test_each_board_has_leader_members_and_last_change(open_page: Opener) -> None:
     tab = open_page("", viewport=PHONE)
     tab.drawn()
@@ -99,8 +93,9 @@ def test_boards_are_found_by_the_beginning_of_their_names(open_page: Opener) -> 
     expect(nothing).to_be_hidden()
 
 
-@pytest.mark.usefixtures("many")
-def test_more_boards_come_page_by_page_and_only_those_in_view_are_read(open_bare: Opener) -> None:
+def test_more_boards_come_page_by_page_and_only_those_in_view_are_read(open_bare: Opener, stack: Stack) -> None:
+    for number in range(MANY):
+        post(stack, f"run-{number:03}", {"ada": {"points": number}})
     tab = open_bare("", viewport=PHONE)
     rows, more = tab.page.locator("#boards-there li"), tab.page.get_by_role("button", name="More boards")
     expect(rows).to_have_count(50)
@@ -131,25 +126,23 @@ def test_more_boards_come_page_by_page_and_only_those_in_view_are_read(open_bare
     expect(rows).to_have_count(MANY)
 
 
-def test_a_stack_without_a_board_says_how_to_begin(open_bare: Opener) -> None:
+def test_a_stack_without_a_board_says_how_to_begin_and_the_board_beyond_a_full_page_can_be_had(
+    open_bare: Opener, stack: Stack
+) -> None:
     tab = open_bare("")
     expect(tab.page.locator("#begin")).to_contain_text("No board yet")
     expect(tab.page.locator("#example")).to_contain_text(f"curl {ORIGIN}/events -d")
     expect(tab.page.locator("#boards-there li")).to_have_count(0)
-
-
-def test_the_board_beyond_a_full_page_can_be_had_and_a_new_one_takes_the_focus_from_none(
-    open_bare: Opener, stack: Stack
-) -> None:
     for number in range(50):
         post(stack, f"run-{number:03}", {"ada": {"points": number}})
-    tab = open_bare("")
+    tab.open("")
     expect(tab.page.locator("#boards-there li")).to_have_count(50)
     expect(tab.page.locator("#more")).to_be_hidden()
     post(stack, "run-late", {"ada": {"points": 1}})
     tab.page.evaluate("void choose(false)")
     tab.page.get_by_role("button", name="More boards").click()
     expect(tab.page.locator("#boards-there li")).to_have_count(51)
+    # A new one takes the focus from none.
     tab.page.get_by_role("link", name="run-001").focus()
     post(stack, "run-000-new", {"ada": {"points": 1}})
     tab.page.evaluate("void choose(false)")

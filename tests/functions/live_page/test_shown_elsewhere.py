@@ -40,10 +40,7 @@ def test_a_frame_shows_the_list_alone(opened: Opener) -> None:
     assert not any("me=" in query for _, query in tab.lists)
     assert tab.asked["distribution"] == tab.asked["history"] == 0
     assert tab.page.url.endswith("embed")
-
-
-def test_its_links_open_the_whole_page_beside(opened: Opener) -> None:
-    tab = opened("board=b&window=day&embed")
+    # Its links open the whole page beside.
     title = tab.page.locator("#title a")
     expect(title).to_have_text("b · points · day")
     member = tab.page.locator("#rows td.who a").nth(2)
@@ -52,6 +49,10 @@ def test_its_links_open_the_whole_page_beside(opened: Opener) -> None:
         expect(link).to_have_attribute("href", f"{ORIGIN}/?board=b&metric=points&window=day{arguments}")
         expect(link).to_have_attribute("target", "_blank")
         expect(link).to_have_attribute("rel", "noopener")
+    # The address says how many rows.
+    for given, rows in (("25", 25), ("900", 50), ("-5", 10), ("0", 10), ("many", 10)):
+        tab.open(f"board=b&embed={given}")
+        expect(tab.page.locator("#rows td.who")).to_have_count(rows)
 
 
 def test_it_works_where_a_browser_stores_nothing(opened: Opener, score: Score) -> None:
@@ -59,14 +60,6 @@ def test_it_works_where_a_browser_stores_nothing(opened: Opener, score: Score) -
     score({"m007": 500})
     tab.pass_seconds(5)
     expect(tab.page.locator("#rows td.who").first).to_have_text("m007")
-
-
-def test_the_address_says_how_many_rows(opened: Opener) -> None:
-    tab = opened("board=b&embed=25")
-    expect(tab.page.locator("#rows td.who")).to_have_count(25)
-    for given, rows in (("900", 50), ("-5", 10), ("0", 10), ("many", 10)):
-        tab.open(f"board=b&embed={given}")
-        expect(tab.page.locator("#rows td.who")).to_have_count(rows)
 
 
 def elsewhere(tab: View, body: str) -> FrameLocator:
@@ -244,18 +237,14 @@ def test_every_row_that_is_shown_is_wholly_on_the_screen_in_type_for_five_metres
     assert capitals["podium step"] > capitals["rows score"]
     view.page.set_viewport_size({"width": size[1], "height": size[0]})
     assert rows_laid_out(view) != rows
-
-
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: "x".join(map(str, size)))
-def test_nothing_of_a_name_is_cut_below_in_tall_type(hang: Any, size: tuple[int, int]) -> None:
-    view = hang(f"board={BOARD}&window=day", size)
+    # In tall type nothing of a name is cut below.
+    view.page.set_viewport_size({"width": size[0], "height": size[1]})
     view.page.evaluate(f"""() => {{
         const sheet = new CSSStyleSheet();
         sheet.replaceSync(`{TALL}`);
         document.adoptedStyleSheets = [sheet];
     }}""")
     rows_laid_out(view)
-
     assert view.measured("cutBelow") == []
 
 
@@ -325,17 +314,14 @@ def test_boards_take_turns_and_those_that_cannot_be_shown_are_left_out(hang: Any
 def test_a_tour_shows_no_board_but_its_own_after_it_began_without_a_network(hang: Any) -> None:
     view = hang("board=nowhere", missing="status of")
     view.instead["/boards/b-"] = {"status": 503, "json": {"detail": "not now"}}
-    view.open("kiosk&boards=b-two,b-level&every=600")
+    # A turn that is longer than a timer holds is a day.
+    view.open("kiosk&boards=b-two,b-level&every=3000000")
     view.pass_seconds(10)
     expect(view.page.locator("#title")).not_to_contain_text("b-crowd")
     del view.instead["/boards/b-"]
     view.pass_seconds(20)
     expect(view.page.locator("#title")).to_have_text("b-two")
-
-
-def test_turns_that_are_longer_than_a_timer_holds_are_a_day(hang: Any) -> None:
-    view = hang("boards=b-two,b-level&every=3000000")
-    expect(view.page.locator("#title")).to_have_text("b-two")
+    view.paths.clear()
     view.pass_seconds(10)
     assert not any("b-level" in path for path in view.paths)
 
