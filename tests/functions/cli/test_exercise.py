@@ -11,8 +11,7 @@ import pytest
 from standings_cli.doctor import exercise
 from standings_cli.doctor.checks import Finding, Verdict
 from standings_cli.doctor.exercise import Tools
-from tests.support.aws.stack import BATCH, Stack, apply, event, project
-from tests.support.awslambda.pollers import Context
+from tests.support.aws.stack import Stack, apply, event, project
 from tests.support.builders.checks import rows
 from tests.support.cli.command_line import connected
 
@@ -47,11 +46,7 @@ class Trial:
 
     def pass_time(self, seconds: float) -> None:
         self.stack.clock.milliseconds += round(seconds * 1000)
-        records = self.stack.activity.records()
-        for start in range(0, len(records), BATCH):
-            batch = {"Records": records[start : start + BATCH]}
-            assert self.stack.writer(batch, Context()) == {"batchItemFailures": []}
-        project(self.stack)
+        self.connection.settle()
         self.is_meddled = self.is_meddled or self.meddle(self.stack)
 
     def findings(self, board: str = BOARD) -> dict[str, Finding]:
@@ -77,6 +72,10 @@ def trial(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> Iterator[Trial]:
         yield trial
 
 
+def content(stack: Stack) -> list[Any]:
+    return [row for table in ("Scores", "Rankings") for row in rows(stack.dynamodb, table)]
+
+
 def test_a_stack_that_counts_right_passes_and_is_left_clean(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exercise, "EVENTS", 120)
     found = trial.findings()
@@ -87,16 +86,15 @@ def test_a_stack_that_counts_right_passes_and_is_left_clean(trial: Trial, monkey
     assert "of 3 single events" in found["lag"].detail
     assert "5 minutes ahead" in found["a dead letter"].detail
     # Nothing is left but what expires: the versions of removed members, and receipts.
-    left = [row for table in ("Scores", "Rankings") for row in rows(trial.stack.dynamodb, table)]
-    assert [row for row in left if row["pk"]["S"].startswith(f"{BOARD}#") and "e" not in row] == []
+    assert [row for row in content(trial.stack) if row["pk"]["S"].startswith(f"{BOARD}#") and "e" not in row] == []
     assert trial.stack.dead_letters.messages == []
     assert trial.stack.get("/boards", prefix=BOARD)[1]["boards"] == []
 
 
 def miscount(stack: Stack) -> bool:
     """Change what the roots of the board's tier trees count."""
-    roots = [row for row in rows(stack.dynamodb, "Rankings") if row["pk"]["S"].startswith(f"{BOARD}#")]
-    roots = [row for row in roots if row["pk"]["S"].endswith("/") and "e" not in row]
+    of_board = [row for row in rows(stack.dynamodb, "Rankings") if row["pk"]["S"].startswith(f"{BOARD}#")]
+    roots = [row for row in of_board if row["pk"]["S"].endswith("/") and "e" not in row]
     for row in roots:
         digit = next(name for name in row if name not in ("pk", "v", "t", "n", "c"))
         stack.dynamodb.put_item(TableName="Rankings", Item={**row, digit: {"N": "1000"}})
@@ -129,15 +127,12 @@ def test_a_pipeline_that_stands_still_is_found(trial: Trial) -> None:
 
 
 def test_a_board_in_use_is_left_alone(trial: Trial) -> None:
-    def content() -> list[Any]:
-        return [row for table in ("Scores", "Rankings") for row in rows(trial.stack.dynamodb, table)]
-
     apply(trial.stack, [event("m", 5)])
-    before = content()
+    before = content(trial.stack)
     (found,) = trial.findings("b").values()
     assert found.verdict == Verdict.FAILED
     assert "expected a board without members, got 1 on b" in found.detail
-    assert content() == before
+    assert content(trial.stack) == before
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,11 @@ that are kept, through a proxy where the environment names one, and only to whom
 
 import base64
 import json
-import socket
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
+from socketserver import TCPServer
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote
@@ -21,6 +20,7 @@ from standings.client.errors import ApiError, NoAnswerError, StackError
 from standings_cli.__main__ import parser
 from standings_cli.stack.connection import Connection
 from standings_cli.terminal import OK, UNREACHABLE, WRONG
+from tests.support.aws.servers import listening
 from tests.support.cli.command_line import Ran, runner
 from tests.support.cli.signing import KEYS, SECRET, answering, expected_signature, parts
 
@@ -228,22 +228,10 @@ def test_a_proxy_of_another_kind_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_who_cannot_show_a_certificate_is_asked_once() -> None:
     naps: list[float] = []
-    with socket.create_server(("127.0.0.1", 0)) as server:
-
-        def refuse() -> None:
-            connection, _ = server.accept()
-            with connection:
-                connection.sendall(b"HTTP/1.1 400 no TLS here\r\n\r\n")
-
-        thread = threading.Thread(target=refuse)
-        thread.start()
-        api = Api(f"https://127.0.0.1:{server.getsockname()[1]}", Transport(), sleep=naps.append)
-        with pytest.raises(
-            NoAnswerError,
-            match=r"no answer from https://.*WRONG_VERSION_NUMBER.*the trusted certificates are those of",
-        ):
-            api.read("boards")
-        thread.join()
+    plain = TCPServer(("127.0.0.1", 0), lambda request, *_: request.sendall(b"HTTP/1.1 400 no TLS here\r\n\r\n"))
+    words = r"no answer from https://.*WRONG_VERSION_NUMBER.*the trusted certificates are those of"
+    with listening(plain), pytest.raises(NoAnswerError, match=words):
+        Api(f"https://127.0.0.1:{plain.server_address[1]}", Transport(), sleep=naps.append).read("boards")
     assert naps == []
 
 
