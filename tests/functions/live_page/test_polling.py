@@ -1,9 +1,8 @@
 """How often the live page asks: less often while nothing happens or nobody uses it, and never more than it may."""
 
 import re
-from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import Route, expect
@@ -11,6 +10,9 @@ from playwright.sync_api import Route, expect
 from tests.functions.live_page.conftest import Score
 from tests.support.browser.live_page import HIDE, PHONE, SHOW, Opener
 from tests.support.browser.tab import Tab
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 pytestmark = [pytest.mark.thorough]
 
