@@ -283,6 +283,7 @@ class Update(Reader):
                 raise self.unexpected()
             self._at += 1
             self.separated(section)
+        self.name_bytes = sum(len(name.encode()) for name in self.touched)
 
     def apply(self, old: Item, values: Values) -> Item:
         """Return the item after the update. Every operand is read from the old item."""

@@ -32,6 +32,7 @@ from tests.support.dynamodb.items import (
     json_value,
     read_units,
     same_item,
+    size_bound,
     stored_size,
     value_size,
 )
@@ -223,13 +224,17 @@ Written = Callable[[str, Item | None, Item | None], None]
 
 
 class Stored:
-    """An item and its size, which is computed on its first use. Writes never modify the item: they store a new one."""
+    """An item and its size. Writes never modify the item: they store a new one.
 
-    __slots__ = ("_size", "item")
+    ``bound`` is an upper bound of the size. The size itself is computed on its first use.
+    """
 
-    def __init__(self, item: Item) -> None:
+    __slots__ = ("_size", "bound", "item")
+
+    def __init__(self, item: Item, bound: int | None = None) -> None:
         self.item: Final = item
         self._size = -1
+        self.bound = self.size if bound is None else bound
 
     @property
     def size(self) -> int:
@@ -324,7 +329,7 @@ class Index(Ordered):
             if new is None:
                 self._entries.pop(key, None)
             else:
-                self._entries[key] = Stored(self.schema.project(new))
+                self._entries[key] = Stored(self.schema.project(new), ITEM_LIMIT)
         for value, places in added.items():
             self.add(value, *places)
 
@@ -395,14 +400,15 @@ class Table(Ordered):
 class Write:
     """One write of one item, after all checks that do not need the stored item.
 
-    ``payload`` is what counts towards the 4 MB of a transaction: the bytes of the item or key, and of the expression's
-    values.
+    ``size`` is an upper bound of the size of the item or key. ``payload`` is an upper bound of that size plus the
+    sizes of the expression's values.
     """
 
     kind: str
     table: Table
     key: Key
     item: Item
+    size: int
     payload: int
     expressions: Expressions
     return_old: bool
@@ -410,6 +416,10 @@ class Write:
     @property
     def identity(self) -> tuple[str, Key]:
         return self.table.schema.name, self.key
+
+    def exact_payload(self) -> int:
+        """Return the bytes that count towards the 4 MB limit of a transaction."""
+        return stored_size(self.item) + sum(map(value_size, self.expressions.values.values()))
 
     def outcome(self) -> Stored | None:
         """Return the item that would be stored. Raise if the condition is false or the item is invalid."""
@@ -425,12 +435,12 @@ class Write:
             return None
         for index in self.table.schema.indexes.values():
             index.check_item(self.item)
-        return Stored(self.item)
+        return Stored(self.item, self.size)
 
     def _updated(self, old: Stored | None) -> Stored:
         update = self.expressions.update
         if update is None:
-            return old or Stored(self.item)
+            return old or Stored(self.item, self.size)
         schema = self.table.schema
         for name in schema.key.names:
             if name in update.touched:
@@ -438,9 +448,11 @@ class Write:
         after = update.apply(old.item if old else {}, self.expressions.values)
         if old is None:
             after.update(self.item)
-        stored = Stored(after)
-        if stored.size > ITEM_LIMIT:
-            raise InvalidForItem(UPDATED_ITEM_TOO_LARGE)
+        stored = Stored(after, (old.bound if old else 0) + self.payload + update.name_bytes)
+        if stored.bound > ITEM_LIMIT:
+            stored.bound = stored.size
+            if stored.size > ITEM_LIMIT:
+                raise InvalidForItem(UPDATED_ITEM_TOO_LARGE)
         if not schema.index_attributes.isdisjoint(update.touched):
             for index in schema.indexes.values():
                 index.check_item(after)
@@ -455,12 +467,15 @@ def read_write(kind: str, table: Table, request: Mapping[str, Any]) -> Write:
         table.schema.key.check_item(item)
     else:
         item = table.schema.key.read_key(request["Key"])
-    size = stored_size(item)
+    size = size_bound(item)
     if size > ITEM_LIMIT:
-        raise Invalid(ITEM_TOO_LARGE)
+        size = stored_size(item)
+        if size > ITEM_LIMIT:
+            raise Invalid(ITEM_TOO_LARGE)
     expressions = read_expressions(request, "ConditionExpression", *(["UpdateExpression"] if kind == "Update" else []))
-    payload = size + sum(map(value_size, expressions.values.values()))
-    return Write(kind, table, table.schema.key.of(item), item, payload, expressions, return_old)
+    payload = size + size_bound(expressions.values)
+    key = table.schema.key.of(item)
+    return Write(kind, table, key, item, size, payload, expressions, return_old)
 
 
 # Key conditions -------------------------------------------------------------------------------------------------------
