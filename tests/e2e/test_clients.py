@@ -1,6 +1,7 @@
 """The commands of docs/how-to/clients.md: typed clients are made, type-checked and run against the deployed stack."""
 
 import os
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -29,6 +30,14 @@ TYPED: Final = {
     block.commands[0].removeprefix("cd "): block.commands[1:] for block in blocks(PAGE) if block.needs == NEEDS_PACKAGES
 }
 """The commands on the page by the example in whose folder they are typed."""
+REFUSED: Final = {
+    '{window}/rank"': '{window}/ranking"',
+    "limit: 10": 'limit: "10"',
+    "{ id, status, detail }": "{ id, state, detail }",
+    "data.me?.ahead": "data.ahead",
+}
+"""What the program says, and a mistake in its place."""
+
 Run = Callable[..., str]
 
 
@@ -79,6 +88,19 @@ def test_a_program_in_typescript(run: Run, deployment: Deployment) -> None:
     count(deployment, [event(BOARD, "ahead-of-ann", 6)])
     printed = run("examples/clients/typescript", *without_installs("examples/clients/typescript"))
     _check(deployment, printed, "ann")
+
+
+def test_the_compiler_refuses_what_the_api_would(run: Run) -> None:
+    example = "examples/clients/typescript"
+    generate, compile_, _ = without_installs(example)
+    run(example, generate)
+    program = (PROJECT / example / "program.ts").read_text(encoding="utf-8").splitlines()
+    wrong = {number for number, line in enumerate(program, 1) if any(right in line for right in REFUSED)}
+    assert len(wrong) == len(REFUSED)
+    mistakes = [f"sed -i 's%{right}%{mistake}%' program.ts" for right, mistake in REFUSED.items()]
+    with pytest.raises(AssertionError, match="error TS") as refused:
+        run(example, *mistakes, compile_)
+    assert wrong <= {int(line) for line in re.findall(r"program\.ts\((\d+),", str(refused.value))}
 
 
 def test_a_program_in_python(run: Run, deployment: Deployment) -> None:

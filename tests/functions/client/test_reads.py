@@ -173,7 +173,14 @@ def test_a_store_that_does_not_answer_is_unavailable_in_both(clients: Clients, m
         raised.append((found.value.type, found.value.detail))
     assert raised[0] == raised[1]
     assert raised[0][0] == "urn:standings:unavailable"
-    # Nor does it say whether the definitions are stale.
+
+
+def test_so_is_one_that_does_not_say_whether_the_definitions_are_stale(
+    clients: Clients, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: Any) -> Any:
+        raise StoreUnavailableError("Scores is throttled")
+
     monkeypatch.setattr("standings.read.reader.Request.record", fails)
     with pytest.raises(Unavailable):
         clients.tables.board("b").top(metric="points", window="last-9-days")

@@ -146,9 +146,9 @@ def test_the_queues_of_the_tests_deliver_documented_messages() -> None:
     assert shape(with_attributes) == shape(grouped)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def answering() -> Any:
-    """A real client to which DynamoDB answers 400 with `content`: reasons that a test may change."""
+    """A real client to which DynamoDB answers 400 with `content`."""
     credentials: dict[str, Any] = {"aws_access_key_id": "none", "aws_secret_access_key": "none"}
     client: Any = get_session().create_client("dynamodb", region_name="eu-central-1", **credentials)
 
@@ -162,6 +162,13 @@ def answering() -> Any:
     return client
 
 
+@pytest.fixture
+def content(answering: Any) -> Any:
+    """What the client is answered: reasons that a test may change."""
+    answering.content = documented("cancelled-transaction")
+    return answering.content
+
+
 def puts(count: int) -> list[Any]:
     return [{"Put": {"TableName": "Receipts", "Item": {"pk": {"S": f"e{number}"}}}} for number in range(count)]
 
@@ -173,8 +180,8 @@ def test_the_file_has_every_code_that_aws_documents() -> None:
     assert re.findall(r"Code: <code>(\w+)</code>", text) == CODES
 
 
-def test_the_product_understands_every_documented_reason(answering: Any) -> None:
-    _, *reasons = answering.content["CancellationReasons"]
+def test_the_product_understands_every_documented_reason(answering: Any, content: Any) -> None:
+    _, *reasons = content["CancellationReasons"]
     busy = [CancelReason.BUSY] * 3
     kinds = [CancelReason.CONDITION, CancelReason.INVALID, *busy, CancelReason.INVALID]
 
@@ -185,9 +192,9 @@ def test_the_product_understands_every_documented_reason(answering: Any) -> None
 
 
 @pytest.mark.parametrize("code", ["DuplicateItem", "AccessDenied", "RequestLimitExceeded"])
-def test_a_reason_that_is_not_documented_for_transactions_is_an_outage(answering: Any, code: str) -> None:
+def test_a_reason_that_is_not_documented_for_transactions_is_an_outage(answering: Any, content: Any, code: str) -> None:
     """The codes are those of single statements. Nobody knows what they would mean here, so the batch is tried again."""
-    answering.content["CancellationReasons"][1]["Code"] = code
+    content["CancellationReasons"][1]["Code"] = code
 
     with pytest.raises(StoreUnavailableError, match="Transaction cancelled"):
         transact(answering, puts(len(CODES)))
@@ -202,8 +209,7 @@ def outcome(client: Any, actions: list[Any]) -> tuple[dict[str, str], list[Cance
 
 
 @pytest.mark.parametrize("code", CODES[1:])
-def test_the_engine_cancels_as_documented(engine: Any, answering: Any, code: str) -> None:
-    content = answering.content
+def test_the_engine_cancels_as_documented(engine: Any, answering: Any, content: Any, code: str) -> None:
     content["CancellationReasons"] = [one for one in content["CancellationReasons"] if one["Code"] in ("None", code)]
     actions = puts(2)
     if code == "ConditionalCheckFailed":

@@ -67,6 +67,13 @@ def test_a_failed_condition_counts_and_an_invalid_request_does_not(meter: Meter)
     assert meter.snapshot().operations == {"PutItem": Units(write=9, round_trips=2)}
 
 
+def test_a_missing_item_costs_the_minimum(meter: Meter) -> None:
+    """DynamoDB counts these. DynamoDB Local does not."""
+    meter.batch_get_item(RequestItems={"Things": {"Keys": [key("none"), key("small")]}})
+
+    assert meter.snapshot().targets == {("Things", "none"): Units(read=0.5), ("Things", "small"): Units(read=0.5)}
+
+
 # ---- against DynamoDB Local and the engine
 
 Request = tuple[str, dict[str, Any]]
@@ -154,15 +161,14 @@ def test_the_engine_names_the_units_of_a_query_as_the_meter_counts_them(meter: M
 
 @pytest.mark.parametrize("consistent", [True, False])
 def test_batches_and_transactions_count_each_item_by_itself(meter: Meter, consistent: bool) -> None:
-    """A missing item costs the minimum. DynamoDB counts it. DynamoDB Local does not."""
-    keys = [key("small"), key("large"), key("none")]
+    keys = [key("small"), key("large")]
     batch = {"Things": {"Keys": keys, "ConsistentRead": consistent}}
-    gets = [{"Get": {"TableName": "Things", "Key": one}} for one in keys]
+    gets = [{"Get": {"TableName": "Things", "Key": one}} for one in (*keys, key("none"))]
     answers = [
         meter.batch_get_item(RequestItems=batch, ReturnConsumedCapacity="TOTAL"),
         meter.transact_get_items(TransactItems=gets, ReturnConsumedCapacity="TOTAL"),
     ]
 
     named = sum(one["CapacityUnits"] for answer in answers for one in answer["ConsumedCapacity"])
-    assert meter.snapshot().total.read == named == (5 if consistent else 2.5) + 2 + 6 + 2
+    assert meter.snapshot().total.read == named == (4 if consistent else 2) + 2 + 6 + 2
     assert meter.snapshot().targets["Things", "large"].read == 6 + (3 if consistent else 1.5)
