@@ -13,6 +13,7 @@ from demo.embedded.stack import PROJECT, Deployment, deployed
 from tests.support.aws.embedded_tools import skip_without_tools
 from tests.support.aws.tokens import AUDIENCE, Issuer, published
 
+PICTURES: Final = "pictures.example"
 WEST: Final = datetime.now(UTC).hour - 12
 """Hours to the west of Greenwich where it is about noon: the day before ended there long ago."""
 TODAY: Final = (datetime.now(UTC) - timedelta(hours=WEST)).date()
@@ -55,7 +56,7 @@ metrics.points = {{ aggregate = "sum", windows = ["day"] }}
 @pytest.fixture(scope="session")
 def deployment() -> Iterator[Deployment]:
     skip_without_tools()
-    with deployed(print, boards=boards("1 day")) as stack:
+    with deployed(print, {"PictureOrigins": PICTURES}, boards=boards("1 day")) as stack:
         yield stack
 
 

@@ -1,4 +1,4 @@
-"""A deployed stack with JWTs instead of IAM signatures: which token may call which route.
+"""A deployed stack with JWTs instead of IAM signatures: which token may call which route, and for whom it writes.
 
 API Gateway checks tokens by the issuer, the audience and the scopes that the template gives it, and so does the
 embedded AWS. It checks no IAM signatures; `tests/template/test_parameters.py` shows that routes require them by
@@ -33,14 +33,35 @@ def test_only_whoever_has_the_scope_in_a_token_for_this_api_may_call(
     guarded: Deployment, issuer: Issuer, call: Call
 ) -> None:
     for scope in (call.scope, " ".join(SCOPES)):
-        status, answer = ask(guarded, call, issuer.token(scope=scope))
+        status, _, answer = ask(guarded, call, issuer.token(scope=scope))
         assert status == call.status, (scope, answer)
     others = " ".join(scope for scope in SCOPES if scope != call.scope)
-    status, answer = ask(guarded, call, issuer.token(scope=others))
+    status, _, answer = ask(guarded, call, issuer.token(scope=others))
     assert (status, answer) == (HTTPStatus.FORBIDDEN, {"message": "Forbidden"})
     for token in (None, issuer.token(aud="another-audience"), issuer.token(iss="https://issuer.example")):
-        status, answer = ask(guarded, call, token)
+        status, _, answer = ask(guarded, call, token)
         assert (status, answer) == (HTTPStatus.UNAUTHORIZED, {"message": "Unauthorized"})
+
+
+def test_a_token_writes_for_its_own_member_and_an_administrators_for_all(guarded: Deployment, issuer: Issuer) -> None:
+    """`tests/functions/http/test_own_member.py` has all that may be posted, and by whom."""
+
+    def send(method: str, path: str, body: Any = None, **claims: Any) -> tuple[int, str]:
+        token = issuer.token(**{"scope": "standings/read standings/write", **claims})
+        status, _, answer = ask(guarded, Call(method, path, body, "", 0), token)
+        return status, answer.get("type", "")
+
+    refused = (HTTPStatus.FORBIDDEN, "urn:standings:not-your-member")
+    assert send("POST", "/events", [EVENT, {**EVENT, "id": "2", "member": "u2"}]) == refused
+    for sub in ("u2", None, "", [MEMBER]):
+        assert send("POST", "/events", EVENT, sub=sub, member=MEMBER) == refused, sub
+    assert send("POST", "/events", EVENT)[0] == HTTPStatus.ACCEPTED
+    assert send("PUT", f"/members?id={MEMBER}", {"name": "Ada"})[0] == HTTPStatus.OK
+    assert send("PUT", "/members?id=u2", {"name": "Eve"}) == refused
+    assert send("GET", "/members?id=u2")[0] == HTTPStatus.NOT_FOUND
+    scope = "standings/write standings/admin"
+    assert send("PUT", "/members?id=u2", {"country": "DE"}, scope=scope)[0] == HTTPStatus.OK
+    assert send("DELETE", "/members?id=u2", scope=scope)[0] == HTTPStatus.NO_CONTENT
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser
 
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.stack import ManualClock, Stack, apply, running
-from tests.support.browser.chromium import chromium, unavailable
+from tests.support.browser.chromium import chromium_or_skip
 from tests.support.browser.live_page import Opener, opener
 from tests.support.builders.page_boards import DEFINITIONS, fill
 from tests.support.dynamodb.tables import engine_with_tables
@@ -40,9 +40,7 @@ Score = Callable[..., None]
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    if (reason := unavailable()) is not None:
-        pytest.skip(reason)
-    with chromium() as started:
+    with chromium_or_skip() as started:
         yield started
 
 

@@ -5,6 +5,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from email.message import Message
 from typing import Any
 from uuid import uuid4
 
@@ -12,12 +13,10 @@ from demo import feed
 from demo.embedded.stack import Deployment
 
 
-def answer_of(
-    deployment: Deployment, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None
-) -> tuple[int, Any]:
-    """Send a request with JSON. Return the status and the JSON (None: no content)."""
+def ask(deployment: Deployment, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, Message, Any]:
+    """Send a request with JSON. Return the status, the headers and the JSON (None: no content)."""
     data = None if body is None else json.dumps(body).encode()
-    sent = {"Content-Type": "application/json", **(headers or {})}
+    sent = {"Content-Type": "application/json", **headers}
     request = urllib.request.Request(deployment.api_url + path, data, sent, method=method)  # noqa: S310 - loopback
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
@@ -26,7 +25,13 @@ def answer_of(
         answer = error
     with answer:
         content = answer.read()
-        return answer.status, json.loads(content) if content else None
+        return answer.status, answer.headers, json.loads(content) if content else None
+
+
+def answer_of(deployment: Deployment, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+    """The same without the headers."""
+    status, _, answer = ask(deployment, method, path, body)
+    return status, answer
 
 
 def event(board: str, member: str, points: int = 1, **more: Any) -> str:

@@ -6,6 +6,7 @@ from base64 import urlsafe_b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from email.message import Message
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final, NamedTuple
@@ -15,8 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generat
 from cryptography.hazmat.primitives.hashes import SHA256
 
 from demo.embedded.stack import Deployment
-from tests.support.aws import servers
-from tests.support.aws.deployed_api import answer_of
+from tests.support.aws import deployed_api, servers
 
 AUDIENCE: Final = "standings-of-the-test"
 SCOPES: Final = ("standings/read", "standings/write", "standings/admin")
@@ -91,7 +91,7 @@ def published(issuer: Issuer) -> Iterator[None]:
         yield
 
 
-def ask(deployment: Deployment, call: Call, token: str | None) -> tuple[int, Any]:
-    """Send a call with a token; return the status and the content of the answer."""
+def ask(deployment: Deployment, call: Call, token: str | None, **headers: str) -> tuple[int, Message, Any]:
     bearer = {"Authorization": f"Bearer {token}"} if token else {}
-    return answer_of(deployment, call.method, call.path, call.body, bearer)
+    status, received, answer = deployed_api.ask(deployment, call.method, call.path, call.body, **bearer, **headers)
+    return status, received, {} if answer is None else answer

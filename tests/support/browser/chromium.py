@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 _QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
@@ -29,3 +30,13 @@ def chromium() -> Iterator[Browser]:
             yield started
         finally:
             started.close()
+
+
+@contextmanager
+def chromium_or_skip() -> Iterator[Browser]:
+    """Start the browser; skip the test if there is none."""
+    reason = unavailable()
+    if reason is not None:
+        pytest.skip(reason)
+    with chromium() as started:
+        yield started
