@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any, Final
 from unittest import mock
 
@@ -212,11 +213,11 @@ def test_an_audit_beside_another_does_nothing(stack: Stack, engine: Any) -> None
     fill(stack, "a", "b")
     lose_a_row(stack, "b#", "#m3")
 
-    beside: list[Any] = []
-    with before(engine, lambda: beside.extend([] if beside else [audit(stack)]), "Query ", "'b#"):
+    beside = cache(lambda: audit(stack))
+    with before(engine, beside, "Query ", "'b#"):
         answer = audit(stack)
 
-    assert beside == [{"done": False, "running": True, "board": None, "read_units": 0, "drift": 0, "boards": []}]
+    assert beside() == {"done": False, "running": True, "board": None, "read_units": 0, "drift": 0, "boards": []}
     assert shown(stack)["last"]["drift"] == answer["drift"] > 0
 
 
@@ -224,21 +225,21 @@ def test_a_command_beside_a_run_of_settlements_waits(settling: Stack, engine: An
     play(settling, 5)
     settling.clock.milliseconds = FINAL
 
-    beside: list[Any] = []
-    with before(engine, lambda: beside.extend([] if beside else [leagues.settle(settling)]), "Query "):
+    beside = cache(lambda: leagues.settle(settling))
+    with before(engine, beside, "Query "):
         settle(settling)
 
-    assert beside[0]["running"]
+    assert beside()["running"]
 
 
 def test_of_two_runs_that_begin_at_once_one_does_the_work(stack: Stack, engine: Any) -> None:
     fill(stack, "a")
 
-    first: list[Any] = []
-    with before(engine, lambda: first.extend([] if first else [audit(stack)]), "PutItem", f"'{AUDIT}'"):
+    first = cache(lambda: audit(stack))
+    with before(engine, first, "PutItem", f"'{AUDIT}'"):
         late = audit(stack)
 
-    assert (first[0]["done"], names(first[0])) == (True, ["a"])
+    assert (first()["done"], names(first())) == (True, ["a"])
     assert (late["running"], late["boards"]) == (True, [])
 
 

@@ -5,20 +5,17 @@ from typing import Any
 
 import pytest
 
-from benchmarks.harness.meter import Meter
 from standings.read.profiles import STEP
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.stack import Stack, project, running
 from tests.support.builders.checks import rows
 from tests.support.builders.querying import ALL, BOARDS, MEMBER, post
-from tests.support.dynamodb.requests import Requests
+from tests.support.dynamodb.requests import metered
 
 ADA = {"name": "Ada", "picture": "https://pictures.example/ada.png", "country": "DE", "data": {"team": ["red", 7]}}
 
 
-def CLIENT(engine: Any) -> Requests:  # noqa: N802 - as the fixture `stack` looks for it
-    """Requests and read units are counted."""
-    return Requests(Meter(engine))
+CLIENT = metered  # requests and read units are counted
 
 
 def test_a_profile_by_itself_is_read_strongly_consistently(stack: Stack) -> None:

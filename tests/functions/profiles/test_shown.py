@@ -4,12 +4,11 @@ from typing import Any
 
 import pytest
 
-from benchmarks.harness.meter import Meter
 from standings.stores import PROFILE_TTL_S
 from tests.support.aws.stack import Stack
 from tests.support.builders.maintenance import before, throttle
 from tests.support.builders.querying import ALL, MEMBER, post
-from tests.support.dynamodb.requests import Requests
+from tests.support.dynamodb.requests import metered
 
 ADA = {"name": "Ada", "picture": None, "country": "DE", "data": {"team": "red"}}
 EMPTY = dict.fromkeys(ADA)
@@ -18,9 +17,7 @@ MINUTE = 60_000
 READING = ("BatchGetItem", "'Profiles'")
 
 
-def CLIENT(engine: Any) -> Requests:  # noqa: N802 - as the fixture `stack` looks for it
-    """Requests and read units are counted."""
-    return Requests(Meter(engine))
+CLIENT = metered  # requests and read units are counted
 
 
 READS: list[tuple[str, dict[str, Any]]] = [

@@ -16,7 +16,7 @@ from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.stack import ManualClock, Stack, project, running
 from tests.support.builders.maintenance import before
 from tests.support.builders.querying import ALL, BOARDS, DAY, MEMBER, post
-from tests.support.dynamodb.requests import Requests
+from tests.support.dynamodb.requests import metered
 from tests.support.faults.faulty_client import ItemByItem
 from tests.support.thoroughness import seeds
 
@@ -94,7 +94,7 @@ class Placed:
 @pytest.fixture
 def board(engine: Any) -> Iterator[Placed]:
     """Requests and read units are counted."""
-    with running(Requests(Meter(engine)), ManualClock(population.NOW), population.BOARDS) as stack:
+    with running(metered(engine), ManualClock(population.NOW), population.BOARDS) as stack:
         yield Placed(stack)
 
 

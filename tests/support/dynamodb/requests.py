@@ -3,6 +3,8 @@
 from collections import Counter
 from typing import Any
 
+from benchmarks.harness.meter import Meter
+
 
 class Requests:
     """Wraps a client. `counts` are the requests by operation and table, or index.
@@ -35,3 +37,8 @@ class Requests:
         self.listed.clear()
         self.spans = 0
         return dict(counts)
+
+
+def metered(client: Any) -> Requests:
+    """Wrap a client so that its read units are counted too: `snapshot()` is the meter's."""
+    return Requests(Meter(client))
