@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any, ClassVar, Final
 
 import orjson
@@ -46,7 +45,7 @@ from tests.support.machine.boards import (
 from tests.support.machine.traps import TRAPS, traps_of
 from tests.support.oracle.comparing import compare_every_read, same
 from tests.support.oracle.model import ENDING, BoardModel
-from tests.support.thoroughness import TIMES, assert_all_met
+from tests.support.thoroughness import TIMES
 
 STARTS: Final = (
     datetime(2026, 10, 23, 20, 30, tzinfo=UTC),  # before the end of daylight saving, of a week and of a month
@@ -63,6 +62,8 @@ REMEMBERED: Final = timedelta(days=29)
 """For this long, a repeated event is recognized."""
 RANKINGS: Final = 4
 """How many rankings of a board are compared after one step; others each time."""
+ROUNDS: Final = 20
+"""So often the examples of a board are run until they have met its traps; nearly always once."""
 AT_ONCE: Final = 2
 """How many boards are compared after one step: changed ones first, the others in turn."""
 SLOW: Final = settings(
@@ -418,7 +419,9 @@ TestMachine.settings = settings(SLOW, max_examples=10, stateful_step_count=15)
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("board", sorted(BOARDS))
-def test_many_examples_meet_all_traps(board: str, shared_folder: Path) -> None:
+def test_many_examples_meet_all_traps(board: str) -> None:
+    """A board whose examples have missed one of its traps has more of them: chance alone fails no run."""
+
     class Chosen(Machine):
         always = board
         met: ClassVar[set[str]] = set()
@@ -428,5 +431,9 @@ def test_many_examples_meet_all_traps(board: str, shared_folder: Path) -> None:
             """Set totals twice as often: a refusal by `least` or `most` is rare."""
             self.set_totals(data)
 
-    run_state_machine_as_test(Chosen, settings=settings(SLOW, max_examples=4 * TIMES, stateful_step_count=15))
-    assert_all_met(shared_folder, "machine", board, BOARDS, Chosen.met, [*TRAPS])
+    theirs = {trap for trap, where in TRAPS.items() if where == board}
+    for _ in range(ROUNDS):
+        run_state_machine_as_test(Chosen, settings=settings(SLOW, max_examples=4 * TIMES, stateful_step_count=15))
+        if theirs <= Chosen.met:
+            return
+    pytest.fail(f"no example of {ROUNDS} rounds has met {sorted(theirs - Chosen.met)}")
