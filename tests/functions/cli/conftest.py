@@ -5,11 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.aws.stack import ManualClock, Stack, running
-from tests.support.builders.querying import BOARDS
+from tests.support.aws.stack import ManualClock, Stack
 from tests.support.cli.command_line import Run, connected, runner
-
-REGISTERED = '[boards."club"]\nmembers = "registered"\nmetrics.points = { aggregate = "sum", windows = ["all"] }\n'
 
 
 @pytest.fixture
@@ -17,13 +14,6 @@ def clock(clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> ManualClock:
     """The clock of the stack, which is also that of the command line."""
     monkeypatch.setattr("time.time_ns", lambda: clock() * 1_000_000)
     return clock
-
-
-@pytest.fixture
-def stack(request: pytest.FixtureRequest, engine: Any, clock: ManualClock) -> Iterator[Stack]:
-    """A stack with the `BOARDS` of the test's module."""
-    with running(engine, clock, getattr(request.module, "BOARDS", BOARDS + REGISTERED)) as deployed:
-        yield deployed
 
 
 @pytest.fixture

@@ -9,13 +9,11 @@ from typing import Any
 import pytest
 
 from standings_cli.terminal import OK, WRONG
-from tests.support.aws.stack import ManualClock, apply, running
+from tests.support.aws.stack import apply
+from tests.support.builders.querying import deployed
 from tests.support.cli.command_line import Run, connected
 from tests.support.cli.sessions import Step, replay, sessions
-from tests.support.dynamodb.engine import Engine
-from tests.support.dynamodb.tables import create_tables
 
-NOW = 1_795_256_100_000
 BOARDS = """
 [boards."*"]
 metrics.kept = { aggregate = "sum" }
@@ -45,9 +43,7 @@ def event(member: str, points: float, board: str = "b", at: str = "21T09", **met
 
 @pytest.fixture(scope="module")
 def connection() -> Iterator[Any]:
-    engine: Any = Engine()
-    create_tables(engine)
-    with running(engine, ManualClock(NOW), BOARDS) as stack:
+    with deployed(BOARDS) as stack:
         apply(stack, [event(f"m{number}", number * 400.25, kept=number) for number in range(6)])
         apply(stack, [event("m3", 0.5, at="21T10"), event("m2", 401, at="21T10"), event("m1", -1.5, at="19T10")])
         apply(stack, [event(member, 5, "odd:1", best=number) for number, member in enumerate((*HOSTILE, *ODD))])

@@ -20,10 +20,15 @@ from standings_cli.commands import profiles
 from standings_cli.files import Record
 from standings_cli.terminal import DIFFERS, OK, UNREACHABLE, WRONG
 from tests.support.aws.stack import Stack
-from tests.support.builders.querying import post
+from tests.support.builders import querying
 from tests.support.cli.command_line import Run
 from tests.support.cli.sessions import Step, replay, sessions
 
+BOARDS = f"""{querying.BOARDS}
+[boards."club"]
+members = "registered"
+metrics.points = {{ aggregate = "sum", windows = ["all"] }}
+"""
 NAMES = ("members.txt", "post.txt", "rows.txt", "tasks.txt", "mistakes.txt")
 
 
@@ -47,7 +52,7 @@ def test_an_erasure_goes_on_until_it_is_done(
     stack: Stack, run: Run, connection: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for board in ("b", "b-2", "b-3"):
-        post(stack, {"a": 5}, board=board)
+        querying.post(stack, {"a": 5}, board=board)
     monkeypatch.setattr(erasing, "MAX_ACTIONS", 1)
     monkeypatch.setattr(erasing, "MAX_NAMED", 1)
     answers = [json.loads(line) for line in run("--json member erase a --yes").out.splitlines()]
@@ -62,7 +67,7 @@ def test_an_erasure_goes_on_until_it_is_done(
 
 def test_a_board_to_look_at_is_told(stack: Stack, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     for board in ("b", "b-2", "b-3"):
-        post(stack, {"bob": 5}, board=board)
+        querying.post(stack, {"bob": 5}, board=board)
     monkeypatch.setattr(RewriteMembers, "run", lambda self, chunks: setattr(self, "busy", chunks[0]))
     ran = run("member erase bob --yes")
 
@@ -77,7 +82,7 @@ def test_a_board_to_look_at_is_told(stack: Stack, run: Run, monkeypatch: pytest.
 def test_what_is_gone_for_good_is_asked_for(
     stack: Stack, run: Run, monkeypatch: pytest.MonkeyPatch, command: str, nothing: str
 ) -> None:
-    post(stack, {"bob": 5})
+    querying.post(stack, {"bob": 5})
     monkeypatch.setattr("sys.stdin", io.StringIO("bo\n"))
     assert run(command).err == f"{nothing}\n"
     monkeypatch.setattr("sys.stdin", io.StringIO())

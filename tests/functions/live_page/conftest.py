@@ -2,8 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
-from itertools import count
 from typing import Final
 from unittest import mock
 
@@ -11,11 +9,11 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.support.aws.environment import ENVIRONMENT
-from tests.support.aws.stack import ManualClock, Stack, apply, running
+from tests.support.aws.stack import Stack
 from tests.support.browser.chromium import chromium_or_skip
 from tests.support.browser.live_page import Opener, opener
 from tests.support.builders.page_boards import DEFINITIONS, fill
-from tests.support.dynamodb.tables import engine_with_tables
+from tests.support.builders.querying import deployed, post
 
 BOARDS: Final = f"""
 {DEFINITIONS}
@@ -32,7 +30,6 @@ OPEN: Final = {
     "PICTURE_ORIGINS": "pictures.example",
     "EMBED_ORIGINS": "https://elsewhere.invalid",
 }
-NOW: Final = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 MEMBERS: Final = 120
 
 Score = Callable[..., None]
@@ -46,9 +43,7 @@ def browser() -> Iterator[Browser]:
 
 @contextmanager
 def _stack(boards: str) -> Iterator[Stack]:
-    engine = engine_with_tables()
-    clock = ManualClock(int(NOW.timestamp() * 1000))
-    with mock.patch.dict(ENVIRONMENT, OPEN), running(engine, clock, boards) as started:
+    with mock.patch.dict(ENVIRONMENT, OPEN), deployed(boards) as started:
         yield started
 
 
@@ -70,17 +65,11 @@ def site() -> Iterator[Stack]:
 @pytest.fixture
 def score(stack: Stack) -> Score:
     """Post one event for each member with its points, so many days ago."""
-    numbers = count()
 
-    def post(points: dict[str, int], days_ago: int = 0, board: str = "b") -> None:
-        at = (datetime.fromtimestamp(stack.clock() / 1000, UTC) - timedelta(days=days_ago)).isoformat()
-        said = [
-            {"id": f"e{next(numbers)}", "board": board, "member": member, "at": at, "metrics": {"points": more}}
-            for member, more in points.items()
-        ]
-        apply(stack, said)
+    def posted(points: dict[str, int], days_ago: int = 0, board: str = "b") -> None:
+        post(stack, points, board=board, days_ago=days_ago)
 
-    return post
+    return posted
 
 
 @pytest.fixture
@@ -93,11 +82,10 @@ def board(score: Score) -> Sequence[str]:
 
 
 @pytest.fixture
-def opened(browser: Browser, stack: Stack, board: Sequence[str]) -> Iterator[Opener]:
+def opened(board: Sequence[str], open_bare: Opener) -> Opener:
     """Opens pages of the stack with that board."""
     del board
-    with opener(browser, stack) as open_:
-        yield open_
+    return open_bare
 
 
 @pytest.fixture

@@ -42,6 +42,6 @@ def post(
         [
             {"id": f"{crc32(name.encode())}", "board": board, "member": member, "at": at, "metrics": {metric: score}}
             for member, score in scores.items()
-            for name in [f"{board}/{member}/{days_ago}/{score}"]
+            for name in [f"{board}/{member}/{at}/{score}"]
         ],
     )
