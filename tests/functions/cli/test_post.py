@@ -6,49 +6,29 @@ import io
 import json
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
 from standings_cli.post import outbox
 from standings_cli.terminal import DIFFERS, INTERRUPTED, OK, UNREACHABLE, WRONG
-from tests.support.aws.fakes import check_batch
+from tests.support.aws import fakes
+from tests.support.aws.fakes import INVALID
 from tests.support.aws.stack import ManualClock
 from tests.support.builders.querying import NOW
 from tests.support.cli.command_line import Run
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 DAY_MS = 86_400_000
 CSV = "post --csv rows.csv --board b"
 
 
-class Queue:
-    """Keeps what is sent. `refuses` returns a code for a refused body, and whether the sender is at fault."""
-
-    def __init__(self) -> None:
-        self.entries: list[dict[str, Any]] = []
-        self.requests = 0
-        self.refuses: Callable[[str], tuple[str, bool] | None] = lambda _: None
-
-    def send_message_batch(self, QueueUrl: str, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
-        assert QueueUrl.startswith("https://queue.invalid/")
-        check_batch(Entries)
-        self.requests += 1
-        failed = []
-        for entry in Entries:
-            if refused := self.refuses(entry["MessageBody"]):
-                failed.append({"Id": entry["Id"], "Code": refused[0], "SenderFault": refused[1]})
-            else:
-                self.entries.append(entry)
-        return {"Failed": failed} if failed else {}
-
+class Queue(fakes.Queue):
     def take(self) -> list[dict[str, Any]]:
         """Return and forget the events, in the order of their members."""
-        entries, self.entries = self.entries, []
-        return sorted((json.loads(entry["MessageBody"]) for entry in entries), key=lambda event: event["member"])
+        events = [json.loads(message["MessageBody"]) for message in self.messages]
+        self.messages.clear()
+        return sorted(events, key=lambda event: event["member"])
 
     def members(self) -> list[str]:
         return [event["member"] for event in self.take()]
@@ -56,7 +36,7 @@ class Queue:
 
 @pytest.fixture
 def queue() -> Queue:
-    return Queue()
+    return Queue("activity")
 
 
 @pytest.fixture
@@ -81,16 +61,16 @@ def remembered(file: str = "rows.csv.posted") -> dict[str, Any]:
 
 def test_a_member_that_is_no_text_is_not_posted(run: Run, queue: Queue) -> None:
     ran = run("post b m\udcff points=1")
-    assert (ran.status, ran.out, queue.requests) == (WRONG, "", 0)
+    assert (ran.status, ran.out, queue.messages) == (WRONG, "", [])
     assert ran.err.startswith("standings: str is not valid UTF-8")
 
 
 def test_an_event_that_the_queue_does_not_take_now_or_never(run: Run, queue: Queue) -> None:
-    queue.refuses = lambda _: ("InternalError", False)
+    queue.refuses = lambda _: "InternalError"
     ran = run("post b m points=1 --id x")
     assert ran.status == UNREACHABLE
     assert "run the same command again with --id x: the event counts once" in ran.err
-    queue.refuses = lambda _: ("InvalidMessageContents", True)
+    queue.refuses = lambda _: INVALID
     refused = "standings: the queue refuses the event: InvalidMessageContents: \n"
     assert run("post b m points=1") == (WRONG, "", refused)
 
@@ -139,23 +119,24 @@ def test_standard_input(run: Run, queue: Queue, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_what_the_queue_never_takes_is_named_and_passed(run: Run, queue: Queue) -> None:
-    queue.refuses = lambda body: ("InvalidMessageContents", True) if '"b"' in body.partition("member")[2] else None
+    queue.refuses = lambda body: INVALID if '"b"' in body.partition("member")[2] else ""
     write("a,1", "b,2", "c,3")
     ran = run(CSV)
     assert (ran.status, "rows.csv:3: the queue refuses it: InvalidMessageContents" in ran.err) == (DIFFERS, True)
     assert queue.members() == ["a", "c"]
+    queue.refuses = lambda _: ""
     assert run(CSV).status == DIFFERS
-    assert queue.requests == 1
+    assert queue.messages == []
 
 
 def test_what_the_queue_does_not_take_now_is_gone_on_with(run: Run, queue: Queue) -> None:
-    queue.refuses = lambda body: ("InternalError", False) if '"m08"' in body else None
+    queue.refuses = lambda body: "InternalError" if '"m08"' in body else ""
     write(*(f"m{n // 2:02},1" for n in range(30)))
     ran = run(f"{CSV} --json")
     assert "the queue did not accept all rows after line 11 of rows.csv: InternalError: ; run the same" in ran.err
     assert (ran.status, json.loads(ran.out)["finished"], remembered()["mark"]["rows"]) == (UNREACHABLE, False, 10)
 
-    queue.refuses = lambda _: None
+    queue.refuses = lambda _: ""
     before = {event["id"] for event in queue.take()}
     ran = run(CSV)
     assert (ran.status, "10 rows were posted before; continuing after line 11" in ran.err) == (OK, True)
@@ -187,9 +168,9 @@ def test_what_ends_it_is_told_and_remembered(
 
 def test_receipts_that_may_be_gone(run: Run, queue: Queue, clock: ManualClock) -> None:
     write("a,1", "b,2")
-    queue.refuses = lambda _: ("InternalError", False)
+    queue.refuses = lambda _: "InternalError"
     assert run(CSV).status == UNREACHABLE
-    queue.refuses = lambda _: None
+    queue.refuses = lambda _: ""
     clock.milliseconds += 29 * DAY_MS + 1
     ran = run(CSV)
     assert (ran.status, "some rows after line 0 may have been sent 29 days ago" in ran.err) == (WRONG, True)
@@ -228,10 +209,10 @@ def test_a_record_of_version_0_2_is_gone_on_with(run: Run, queue: Queue) -> None
     assert queue.members() == ["a", "b"]
 
 
-def test_a_state_that_is_of_something_else(run: Run, connection: Any) -> None:
+def test_a_state_that_is_of_something_else(run: Run, queue: Queue, connection: Any) -> None:
     write("a,1")
     assert run(CSV).status == OK
-    connection.queue_url = "https://queue.invalid/other"
+    connection.queue_url, queue.name = "https://queue.invalid/other", "other"
     ran = run(CSV)
     other = "rows.csv.posted: expected a record of posted rows for https://queue.invalid/other, "
     assert (ran.status, ran.err.startswith(f"standings: {other}")) == (WRONG, True)

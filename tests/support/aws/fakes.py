@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from io import BytesIO
-from typing import Any
+from typing import Any, Final
 
 import orjson
 from botocore.exceptions import ClientError
@@ -14,6 +14,8 @@ from standings.aws.sqs import MAX_BYTES, size
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.awslambda.pollers import Message, record_of
 
+INVALID: Final = "InvalidMessageContents"
+"""The code with which SQS refuses a message whose sender is at fault."""
 # SQS accepts these characters in a MessageGroupId.
 _GROUP = re.compile(r"[!-~]{1,128}")
 # SQS rejects these characters, because XML cannot hold them.
@@ -30,8 +32,8 @@ class Queue:
     name: str
     clock: Callable[[], int] = lambda: 0
     messages: list[dict[str, Any]] = field(default_factory=list)
-    refuses: Callable[[str], bool] = lambda _: False
-    """Return True for a message body that the queue refuses."""
+    refuses: Callable[[str], bool | str] = lambda _: False
+    """Whether the queue refuses a message body, or the code with which it does."""
     _sent: int = 0
 
     def put(self, entry: dict[str, Any], **system_attributes: str) -> None:
@@ -58,13 +60,14 @@ class Queue:
     def send_message_batch(self, QueueUrl: str, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
         self._check(QueueUrl)
         check_batch(Entries)
-        refused = [entry for entry in Entries if self.refuses(entry["MessageBody"])]
-        taken = [entry for entry in Entries if entry not in refused]
+        refused = {entry["Id"]: why for entry in Entries if (why := self.refuses(entry["MessageBody"]))}
+        taken = [entry for entry in Entries if entry["Id"] not in refused]
         for entry in taken:
             self.put(entry)
+        codes = {each: "ServiceUnavailable" if why is True else why for each, why in refused.items()}
         return {
             "Successful": [{"Id": entry["Id"]} for entry in taken],
-            "Failed": [{"Id": entry["Id"], "Code": "ServiceUnavailable", "SenderFault": False} for entry in refused],
+            "Failed": [{"Id": each, "Code": code, "SenderFault": code == INVALID} for each, code in codes.items()],
         }
 
     def receive_message(

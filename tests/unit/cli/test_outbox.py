@@ -12,22 +12,13 @@ from botocore.exceptions import EndpointConnectionError
 
 from standings.aws.sqs import OutgoingMessage
 from standings_cli.post.outbox import MAX_WAITING, SENDERS, NotTakenError, Outbox
+from tests.support.aws.fakes import Queue
 
 
-class Queue:
-    """Takes everything, or nothing for now. `before` is called before each request."""
-
-    def __init__(self, before: Callable[[str], Any] = lambda _: None, *, takes: bool = True) -> None:
-        self._before = before
-        self._takes = takes
-        self.requests = 0
-
-    def send_message_batch(self, QueueUrl: str, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
-        assert QueueUrl == "queue"
-        self._before(Entries[0]["MessageBody"])
-        self.requests += 1
-        left = [] if self._takes else Entries
-        return {"Failed": [{"Id": entry["Id"], "Code": "InternalError", "SenderFault": False} for entry in left]}
+def outbox(refuses: Callable[[str], bool | str], **options: Any) -> Outbox:
+    """An outbox of a queue that refuses messages."""
+    queue: Any = Queue("activity", refuses=refuses)
+    return Outbox(queue, "https://queue.invalid/activity", **options)
 
 
 def messages(batch: list[str]) -> list[OutgoingMessage]:
@@ -35,11 +26,11 @@ def messages(batch: list[str]) -> list[OutgoingMessage]:
 
 
 def test_attempts_end() -> None:
-    naps: list[float] = []
-    queue: Any = Queue(takes=False)
+    naps, tried = list[float](), list[str]()
+    refusing = outbox(lambda body: tried.append(body) or "InternalError", chance=lambda: 1.0, sleep=naps.append)  # type: ignore[func-returns-value]
     with pytest.raises(NotTakenError, match="InternalError"):
-        list(Outbox(queue, "queue", chance=lambda: 1.0, sleep=naps.append).delivered([["a"]], messages))
-    assert queue.requests == 8
+        list(refusing.delivered([["a"]], messages))
+    assert tried == ["a"] * 8
     assert naps == [0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 10.0]
 
 
@@ -55,9 +46,8 @@ def test_batches_come_back_in_their_order_however_they_are_taken() -> None:
                 full.set()
             yield [str(number)]
 
-    queue: Any = Queue(lambda body: body != "0" or full.wait(60))
     returned = []
-    for batch, _ in Outbox(queue, "queue").delivered(batches(), messages):
+    for batch, _ in outbox(lambda body: body == "0" and not full.wait(60)).delivered(batches(), messages):
         returned += batch
         assert len(taken_up) - len(returned) < MAX_WAITING
     assert returned == taken_up
@@ -67,18 +57,17 @@ def test_nothing_is_tried_again_once_nobody_waits() -> None:
     """Of its eight senders one waits until the others have failed once, and wait to try again."""
     tried, all_failed = list[str](), threading.Event()
 
-    def before(body: str) -> None:
+    def refuses(body: str) -> bool:
         if body == "a":
-            assert all_failed.wait(60)
-            return
+            return not all_failed.wait(60)
         tried.append(body)
         if len(tried) == SENDERS - 1:
             all_failed.set()
         raise EndpointConnectionError(endpoint_url="http://nowhere")
 
     others = threading.enumerate()
-    outbox = Outbox(Queue(before), "queue", sleep=lambda _: outbox._closed.wait(60))  # type: ignore[arg-type]
-    sending = outbox.delivered([["a"], *[["b"]] * SENDERS], messages)
+    trying: Outbox = outbox(refuses, sleep=lambda _: trying._closed.wait(60))
+    sending = trying.delivered([["a"], *[["b"]] * SENDERS], messages)
     assert next(sending) == (["a"], {})
     sending.close()
     for sender in threading.enumerate():
