@@ -35,6 +35,7 @@ from tests.support.aws.stack import ManualClock, Stack, write
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import rows
 from tests.support.builders.maintenance import apart, calls
+from tests.support.builders.points import family
 from tests.support.builders.stored import Counters, Stored
 from tests.support.dynamodb.items import decode_item
 from tests.support.faults import faulty_client
@@ -79,12 +80,10 @@ class Audited:
 
     def rankings(self) -> list[Ranking]:
         """All rankings that can be read."""
-        family = self.boards.family(BOARD)
-        assert family is not None
         now = self.clock()
         return [
             ranking
-            for ranking in open_rankings(family, BOARD, now)
+            for ranking in open_rankings(family(BOARD, self.boards), BOARD, now)
             if ranking.readable_until is None or now < ranking.readable_until
         ]
 

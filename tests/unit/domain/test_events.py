@@ -1,6 +1,5 @@
 """The rules of events: what an accepted body adds, which bodies are the same event, and why another is refused."""
 
-import json
 from datetime import UTC, datetime
 from typing import Any
 
@@ -30,10 +29,6 @@ BASE = {"id": "e1", "board": "b", "member": "m", "at": AT, "metrics": {"points":
 def but(**fields: Any) -> dict[str, Any]:
     """The event with other fields."""
     return {**BASE, **fields}
-
-
-def without(key: str) -> dict[str, Any]:
-    return {name: value for name, value in BASE.items() if name != key}
 
 
 def amount(text: str, metric: str = "points", **fields: Any) -> str:
@@ -150,13 +145,6 @@ def test_a_changed_precision_leaves_the_digest() -> None:
     assert digest(0) == digest(1) == digest(6)
 
 
-def nested(depth: int) -> list[Any]:
-    lists: list[Any] = []
-    for _ in range(depth):
-        lists = [lists]
-    return lists
-
-
 UNREADABLE = "body: cannot be read: "
 TEXT = "expected an RFC 3339 instant with offset such as 2026-11-21T10:15:00Z, got"
 BOARD = "board: expected 1 to 128 of A-Z a-z 0-9 . _ : -, not . or .., got"
@@ -177,7 +165,7 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("unknown", but(colour=1), "colour: no such field; there are at, board, id, member, metrics, note"),
     ("unknown", but(updates=[]), "board: no such field; there are at, id, updates"),
     ("unknown", several(share(x=1)), "updates[0].x: no such field"),
-    *(("missing", without(key), f"{key}: is missing") for key in BASE),
+    *(("missing", {name: BASE[name] for name in BASE if name != key}, f"{key}: is missing") for key in BASE),
     ("id", but(id=7), "id: expected text, got 7"),
     ("id", but(id=""), "id: expected 1 to 128 characters (it has 0), got ''"),
     ("id", but(id="x" * 129), f"id: expected 1 to 128 characters (it has 129), got '{'x' * 76}..."),
@@ -189,7 +177,11 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("member", but(member=""), "member: expected 1 to 256 bytes of UTF-8 (it has 0), got ''"),
     ("member", but(member="ü" * 129), "member: expected 1 to 256 bytes of UTF-8 (it has 258), got '"),
     ("member", but(member=None), "member: expected text, got null"),
-    ("member", json.dumps(but(member=nested(900))), "member: expected text, got a list of 1"),
+    (
+        "member",
+        orjson.dumps(but(member="?")).decode().replace('"?"', "[" * 900 + "]" * 900),
+        "member: expected text, got a list of 1",
+    ),
     ("member", several(share(member=5)), "updates[0].member: expected text, got 5"),
     *(
         ("metrics", but(metrics={f"m{n}": 1 for n in range(count)}), f"{NUMBERS} an object of {count}")

@@ -9,14 +9,13 @@ from standings.domain.boards_toml import parse_boards
 from standings.domain.members import EventPart, Image, additions, affected_rankings, beyond_bounds, expired
 from standings.domain.windows import DAY, HOUR, MAX_SLAB, Unit
 from standings.runtime.environment import BOARDS_FILE
+from tests.support.builders.points import family
 
 START = int(datetime(2026, 1, 1, 12, tzinfo=UTC).timestamp() * 1000)
 
 
 def family_of(text: str) -> Family:
-    family = parse_boards(f'[boards."*"]\n{text}').family("b")
-    assert family is not None
-    return family
+    return family("b", parse_boards(f'[boards."*"]\n{text}'))
 
 
 def image(family: Family, values: dict[str, int], written_at_ms: int, version: int = 2) -> Image:
@@ -31,9 +30,7 @@ def moved(family: Family, old: Image | None, new: Image) -> set[tuple[str, int]]
 @pytest.fixture(scope="module")
 def demo() -> Family:
     """The family of the shipped boards with all windows."""
-    family = parse_boards(BOARDS_FILE.read_text(encoding="utf-8")).family("demo-x")
-    assert family is not None
-    return family
+    return family("demo-x", parse_boards(BOARDS_FILE.read_text(encoding="utf-8")))
 
 
 @pytest.fixture(scope="module")
@@ -110,13 +107,13 @@ def test_what_cannot_be_aged_stays_and_a_bucket_before_all_calendars_goes(demo: 
 
 
 def test_bounds_hold_in_every_window() -> None:
-    family = family_of('metrics.points = { aggregate = "sum", windows = ["last-3-days"] }')
-    points = family.metrics["points"]
+    days = family_of('metrics.points = { aggregate = "sum", windows = ["last-3-days"] }')
+    points = days.metrics["points"]
     half = MAX_UNITS // 2 + 1
     monday, tuesday = points.bucket("d", 20000), points.bucket("d", 20001)
 
     def beyond(values: dict[str, int], changed: str) -> str | None:
-        return beyond_bounds(family, image(family, values, START), [changed])
+        return beyond_bounds(days, image(days, values, START), [changed])
 
     assert beyond({monday: half}, monday) is None
     assert beyond({monday: half, tuesday: half}, tuesday) == "points in last-3-days"

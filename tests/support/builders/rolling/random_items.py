@@ -10,6 +10,7 @@ from standings.domain.members import AHEAD_MARGIN, Image
 from standings.domain.rolling import RollingRankings, Step, Steps
 from standings.domain.scoring import Aggregate, Place, aggregate_of_event, merge
 from standings.domain.windows import DAY, HOUR, MAX_SLAB, MINUTE
+from tests.support.builders.points import family
 
 BOARD: Final = "b"
 AGGREGATES: Final = ("sum", "max", "min", "last")
@@ -24,9 +25,7 @@ def rolling_window(
 ) -> RollingRankings:
     """The rankings of one rolling window of a board with one metric. `calendar` is TOML."""
     rules = f'aggregate = "{aggregate}", order = "{order}", ties = "{ties}", windows = ["{window}"]'
-    family = parse_boards(f'[boards."*"]\n{calendar}\nmetrics.points = {{ {rules} }}').family(BOARD)
-    assert family is not None
-    metric = family.metrics["points"]
+    metric = family(BOARD, parse_boards(f'[boards."*"]\n{calendar}\nmetrics.points = {{ {rules} }}')).metrics["points"]
     return RollingRankings(BOARD, metric, metric.windows[0])
 
 

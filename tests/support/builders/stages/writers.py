@@ -14,6 +14,7 @@ from standings.runtime.clock import Clock
 from standings.runtime.environment import BOARDS_FILE
 from standings.write.writer import QueueMessage, Writer, WriteResult
 from tests.support.builders.checks import rows
+from tests.support.builders.points import family
 from tests.support.faults import faulty_client
 
 NOW = 1_795_256_100_000  # 2026-11-21T10:15:00Z
@@ -48,10 +49,8 @@ class Subject:
         return self.scores.image((board, member))
 
     def total(self, member: str = "m", board: str = "b", metric: str = "points") -> int | None:
-        family = self.boards.family(board)
-        image = self.image(member, board)
-        assert family is not None
-        return image.values.get(family.metrics[metric].total()) if image is not None else None
+        image, name = self.image(member, board), family(board, self.boards).metrics[metric].total()
+        return image.values.get(name) if image is not None else None
 
     def receipts(self) -> set[str]:
         """The ids of the events that were counted."""
