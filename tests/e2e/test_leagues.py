@@ -9,18 +9,13 @@ from typing import Any, Final
 
 import pytest
 
-from demo.embedded.stack import Deployment, target
+from demo.embedded.stack import Deployment
 from tests.e2e.conftest import TODAY, WEST, boards
-from tests.e2e.test_told import task, until
-from tests.support.aws.deployed_api import count, event, invoked
+from tests.support.aws.deployed_api import count, event, invoked, maintained, until
 from tests.support.aws.examples import deploy
 
 pytestmark = [pytest.mark.e2e, pytest.mark.thorough, pytest.mark.xdist_group("deployment")]
 
-OUTPUTS: Final = (
-    *("StandingsLayerArn", "ReaderPolicyArn", "ScoresTableName", "RankingsTableName", "ProfilesTableName"),
-    "ResultsBucketName",
-)
 SIZE: Final = 5
 MEMBERS: Final = [f"player/{number:02}" for number in range(10)]
 YESTERDAY: Final = TODAY - timedelta(days=1)
@@ -29,10 +24,9 @@ YESTERDAY: Final = TODAY - timedelta(days=1)
 @pytest.fixture
 def league(deployment: Deployment) -> Callable[[str, str, date], Any]:
     """Deploys the example: days, groups of five, of which the first two rise and the last falls. Calls its API."""
-    given = dict(one.split("=") for one in target())
     rules = {"GroupSize": str(SIZE), "Rise": "2", "Fall": "1", "Window": "day", "PatienceHours": "72"}
     place = {"BoardPrefix": "tier", "Timezone": f"Etc/GMT{WEST:+}"}
-    name = deploy(deployment, "leagues", *OUTPUTS, **given, **rules, **place)["ApiFunctionName"]
+    name = deploy(deployment, "leagues", **rules, **place)["ApiFunctionName"]
 
     def call(method: str, member: str, day: date) -> Any:
         request = {
@@ -67,6 +61,6 @@ def test_a_day_of_a_league(deployment: Deployment, league: Callable[[str, str, d
     deployment.define(boards("1 day", "2 minutes"))
     for board in groups:
         settle = {"settle": {"board": board, "window": "day", "period": str(YESTERDAY)}}
-        (told,) = task(deployment, settle)["rankings"]
+        (told,) = maintained(deployment, settle)["rankings"]
         assert told["settled"], told
     until(lambda: {member: league("GET", member, TODAY)["division"] for member in MEMBERS} == divisions)

@@ -7,20 +7,16 @@ from typing import Any, Final
 
 import pytest
 
-from demo.embedded.stack import PROJECT, Deployment, target
+from demo.embedded.stack import PROJECT, Deployment
 from tests.support.aws.deployed_api import answer_of, count, event, invoked
 from tests.support.aws.examples import deploy
 from tests.support.programs import output
 
 pytestmark = [pytest.mark.e2e, pytest.mark.thorough, pytest.mark.xdist_group("deployment")]
 
-OUTPUTS: Final = ("StandingsLayerArn", "ReaderPolicyArn", "ProducerPolicyArn", "ActivityQueueUrl")
-TABLES: Final = ("ScoresTableName", "RankingsTableName", "ProfilesTableName")
-
 
 def test_a_function_of_another_stack_posts_and_reads(deployment: Deployment) -> None:
-    parameters = dict(one.split("=") for one in target())
-    function = deploy(deployment, "reader", *OUTPUTS, *TABLES, **parameters)["RunFunctionName"]
+    function = deploy(deployment, "reader")["RunFunctionName"]
     count(deployment, [event("demo-reader", "ahead", 5)])
 
     def run(**said: Any) -> Any:

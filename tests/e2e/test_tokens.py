@@ -15,12 +15,12 @@ from typing import Any, Final
 
 import pytest
 
-from demo.embedded.stack import PROJECT, Deployment
+from demo.embedded.stack import Deployment
+from tests.support.aws.examples import deploy
 from tests.support.aws.tokens import MEMBER, SCOPES, Call, Issuer, ask
 
 pytestmark = [pytest.mark.e2e, pytest.mark.thorough, pytest.mark.xdist_group("tokens")]
 
-POOL: Final = PROJECT / "examples" / "tokens" / "template.yaml"
 BOARD: Final = "demo-jwt"
 EVENT: Final = {"id": "by-token", "board": BOARD, "member": MEMBER, "metrics": {"points": 1}}
 READ: Final = Call("GET", "/boards", None, "standings/read", HTTPStatus.OK)
@@ -67,14 +67,8 @@ def test_a_token_writes_for_its_own_member_and_an_administrators_for_all(guarded
 @pytest.fixture
 def pool(guarded: Deployment) -> Iterator[Mapping[str, str]]:
     """The outputs of `examples/tokens`. Meanwhile the API takes the tokens of its pool alone."""
-    stacks, gateway = guarded.client("cloudformation"), guarded.client("apigatewayv2")
-    given = {"DomainPrefix": "my-game", "AppUrl": "https://game.example/"}
-    parameters = [{"ParameterKey": name, "ParameterValue": value} for name, value in given.items()]
-    stacks.create_stack(StackName="pool", TemplateBody=POOL.read_text(encoding="utf-8"), Parameters=parameters)
-    stacks.get_waiter("stack_create_complete").wait(StackName="pool", WaiterConfig={"Delay": 1, "MaxAttempts": 60})
-    (stack,) = stacks.describe_stacks(StackName="pool")["Stacks"]
-    outputs = {out["OutputKey"]: out["OutputValue"] for out in stack["Outputs"]}
-    api = guarded.outputs["ApiId"]
+    outputs = deploy(guarded, "tokens", DomainPrefix="my-game", AppUrl="https://game.example/")
+    api, gateway = guarded.outputs["ApiId"], guarded.client("apigatewayv2")
     (authorizer,) = gateway.get_authorizers(ApiId=api)["Items"]
 
     def accept(configuration: dict[str, Any]) -> None:

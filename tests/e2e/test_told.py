@@ -5,9 +5,7 @@ the season is final. A function behind a rule grants its prizes, each once.
 """
 
 import random
-import time
 from collections import Counter
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, Final
 
@@ -15,7 +13,7 @@ import pytest
 
 from demo.embedded.stack import Deployment
 from tests.e2e.conftest import SEASON, TODAY, WEST, boards
-from tests.support.aws.deployed_api import answer_of, count, event, invoked
+from tests.support.aws.deployed_api import answer_of, count, event, invoked, maintained, until
 from tests.support.aws.examples import deploy
 from tests.support.aws.heard_events import HeardEvents
 
@@ -23,18 +21,8 @@ pytestmark = [pytest.mark.e2e, pytest.mark.thorough, pytest.mark.xdist_group("de
 
 BOARD: Final = "league-1"
 MEMBERS: Final = 300
-PATIENCE_S: Final = 90
 LIMITS: Final = {"gold": (1, 1), "silver": (2, 3), "top": (1, -(-MEMBERS // 10))}
 """The first and the last rank of each prize."""
-
-
-def until(what: Callable[[], Any]) -> Any:
-    """The first answer that is true."""
-    end = time.monotonic() + PATIENCE_S
-    while not (answer := what()):
-        assert time.monotonic() < end, answer
-        time.sleep(0.5)
-    return answer
 
 
 def ranked(scores: dict[str, int]) -> list[tuple[int, str, int]]:
@@ -49,10 +37,7 @@ def test_each_change_of_a_moving_top_is_heard_in_order(deployment: Deployment) -
     for points, member in enumerate("abcd", 1):
         said = event("race-1", member, points)
         deployment.sqs().send_message(QueueUrl=deployment.queue_url, MessageBody=said)
-        end = time.monotonic() + PATIENCE_S
-        while len(heard) < points:
-            assert time.monotonic() < end, deployment.complaint()
-            heard += tops.next()
+        heard += tops.take(1)
 
     listed = [[(line["rank"], line["member"], line["score"]) for line in one["top"]] for one in heard]
     assert listed == [ranked(dict(zip("abcd", range(1, points), strict=False)))[:3] for points in range(2, 6)]
@@ -75,11 +60,11 @@ def test_a_season_is_settled_and_its_prizes_are_granted_once(deployment: Deploym
 
     deployment.define(boards("2 minutes"))
     until(lambda: answer_of(deployment, "GET", path)[1]["state"] == "final")
-    (told,) = task(deployment, settle)["rankings"]
+    (told,) = maintained(deployment, settle)["rankings"]
     assert (told["settled"], told["why"]) == (True, None)
-    assert task(deployment, {"settlements": {"next": {}}})["rankings"] == []
+    assert maintained(deployment, {"settlements": {"next": {}}})["rankings"] == []
     for again in (settle, {"settle": {**settle["settle"], "again": True}}):
-        answer = task(deployment, again)
+        answer = maintained(deployment, again)
         assert [one["summary"] for one in answer["rankings"]] == [told["summary"]], answer
 
     winners = Counter(
@@ -91,15 +76,12 @@ def test_a_season_is_settled_and_its_prizes_are_granted_once(deployment: Deploym
     until(lambda: granted(deployment, table)[0].total() >= winners.total())
     owned, receipts = granted(deployment, table)
     assert owned == winners
-    ids = won(prizes, len(winners))
+    told_of = [*prizes.take(len(winners)), *(one for _ in range(3) for one in prizes.next())]
+    ids = Counter(one["id"] for one in told_of)
     assert ids == Counter(receipts)
     assert len(ids) == len(winners)
     deliver_again(deployment, table, next(iter(receipts)))
     assert granted(deployment, table)[0] == winners
-
-
-def task(deployment: Deployment, said: dict[str, Any]) -> Any:
-    return invoked(deployment, deployment.outputs["MaintenanceFunctionName"], said)
 
 
 def granted(deployment: Deployment, table: str) -> tuple[Counter[tuple[str, str]], set[str]]:
@@ -123,15 +105,3 @@ def deliver_again(deployment: Deployment, table: str, identity: str) -> None:
     functions = deployment.client("lambda").list_functions()["Functions"]
     (name,) = [one["FunctionName"] for one in functions if "Grant" in one["FunctionName"]]
     invoked(deployment, name, {"detail": detail})
-
-
-def won(prizes: HeardEvents, least: int) -> Counter[str]:
-    """The ids of the prizes that the bus told of, with how often; it is idle at the end."""
-    ids: Counter[str] = Counter()
-    idle = 0
-    while idle < 3 or ids.total() < least:
-        heard = [one["id"] for one in prizes.next()]
-        idle = 0 if heard else idle + 1
-        assert idle < PATIENCE_S, ids
-        ids.update(heard)
-    return ids

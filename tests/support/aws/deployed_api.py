@@ -1,9 +1,10 @@
 """Requests to the API of a deployed stack, past any proxy, and events that it counts."""
 
 import json
+import time
 import urllib.error
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from email.message import Message
 from typing import Any
@@ -59,3 +60,15 @@ def invoked(deployment: Deployment, function: str, said: dict[str, Any]) -> Any:
     content = json.loads(answer["Payload"].read())
     assert "FunctionError" not in answer, content
     return content
+
+
+def maintained(deployment: Deployment, task: dict[str, Any]) -> Any:
+    return invoked(deployment, deployment.outputs["MaintenanceFunctionName"], task)
+
+
+def until(what: Callable[[], Any]) -> None:
+    """Wait a minute and a half, at most, until something is true."""
+    end = time.monotonic() + 90
+    while not what():
+        assert time.monotonic() < end
+        time.sleep(0.5)

@@ -3,28 +3,29 @@
 import subprocess
 from typing import Final
 
+from samtranslator.yaml_helper import yaml_parse  # type: ignore[import-untyped]
+
 from demo.embedded import stack
 from demo.embedded.stack import PROJECT, Deployment
 
 _TIMEOUT_S: Final = 120
 
 
-def deploy(deployment: Deployment, example: str, *outputs: str, **parameters: str) -> dict[str, str]:
+def deploy(deployment: Deployment, example: str, **parameters: str) -> dict[str, str]:
     """Deploy the template of an example as a stack of the same name, and return its outputs.
 
-    Its parameters are outputs of the deployed stack, by their names, and what is given. A layer has another version
-    after each change of `boards.toml`, so the outputs are those of now.
+    Its parameters are outputs of the deployed stack, by their names, the runtime, and what is given. A layer has
+    another version after each change of `boards.toml`, so the outputs are those of now.
     """
-    functions = deployment.client("lambda")
-    runtime = functions.get_function_configuration(FunctionName=deployment.outputs["WriterFunctionName"])["Runtime"]
-    now = outputs_of(deployment, "standings")
-    given = {"PythonRuntime": runtime, **{name: now[name] for name in outputs}, **parameters}
+    folder = PROJECT / "examples" / example
+    known = dict(one.split("=") for one in stack.target()) | outputs_of(deployment, "standings")
+    asked = yaml_parse((folder / "template.yaml").read_text(encoding="utf-8"))["Parameters"]
+    given = {name: known[name] for name in asked if name in known} | parameters
     command = [str(stack._sam()), "deploy", "--stack-name", example.replace("_", "-")]
     command += ["--template-file", "template.yaml", "--region", "us-east-1", "--capabilities", "CAPABILITY_IAM"]
     command += ["--resolve-s3", "--no-progressbar", "--no-confirm-changeset", "--parameter-overrides"]
     command += [f"{name}={value}" for name, value in given.items()]
     environment = stack._environment(deployment.log.parent) | {"AWS_ENDPOINT_URL": deployment.endpoint}
-    folder = PROJECT / "examples" / example
     subprocess.run(command, env=environment, cwd=folder, check=True, timeout=_TIMEOUT_S)
     return outputs_of(deployment, example.replace("_", "-"))
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from demo.embedded.stack import Deployment
+from tests.support.aws.deployed_api import until
 
 
 class HeardEvents:
@@ -18,6 +19,17 @@ class HeardEvents:
         pattern = {"source": ["standings"], "detail-type": [detail_type]}
         events.put_rule(Name=name, EventPattern=json.dumps(pattern))
         events.put_targets(Rule=name, Targets=[{"Id": "queue", "Arn": arn}])
+
+    def take(self, least: int) -> list[dict[str, Any]]:
+        """The details of the next events, of so many at least."""
+        heard: list[dict[str, Any]] = []
+
+        def enough() -> bool:
+            heard.extend(self.next())
+            return len(heard) >= least
+
+        until(enough)
+        return heard
 
     def next(self) -> Iterator[dict[str, Any]]:
         """Yield the details of the events that wait, after a second at most; none if nothing came."""
