@@ -19,6 +19,7 @@ from standings_cli.__main__ import parser
 from standings_cli.stack.connection import Connection
 from standings_cli.terminal import INTERRUPTED, OK, WRONG
 from tests.support.cli.signing import answering
+from tests.support.programs import ended, output
 
 PROJECT = Path(__file__).parents[3]
 LAYER = PROJECT / "layers" / "standings"
@@ -95,7 +96,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for folder in ("standings_cli", "layers", "tests/support"):
         shutil.copytree(PROJECT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__"))
     build = "import sys; from setuptools.build_meta import build_wheel; build_wheel(sys.argv[1])"
-    subprocess.run([sys.executable, "-c", build, str(built)], cwd=copy, check=True, capture_output=True)
+    output([sys.executable, "-c", build, built], cwd=copy)
     (path,) = built.iterdir()
     return path
 
@@ -130,10 +131,8 @@ def test_the_wheel_is_installed_and_runs_without_the_repository(wheel: Path, tmp
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
 
     def answer(program: str, *arguments: str) -> str:
-        command = [str(place / "bin" / program), *arguments]
-        done = subprocess.run(command, cwd=place, env=environment | {"NO_PROXY": "127.0.0.1"}, text=True,
-                              capture_output=True, check=True)  # fmt: skip
-        return done.stdout
+        command = [f"{place}/bin/{program}", *arguments]
+        return output(command, cwd=place, env=environment | {"NO_PROXY": "127.0.0.1"})
 
     where = "import standings, standings_cli; print(standings.__file__, standings_cli.__file__)"
     assert answer("python", "-c", where).count(str(place)) == 2
@@ -144,10 +143,8 @@ def test_the_wheel_is_installed_and_runs_without_the_repository(wheel: Path, tmp
         assert answer("standings", *read) == "berlin-2026\n"
 
     (place / "program.py").write_text(RANKED, encoding="utf-8")
-    checks: list[str | Path] = [
-        *(sys.executable, "-m", "mypy", "--strict", "--python-executable", place / "bin" / "python", "program.py"),
-    ]
-    checked = subprocess.run(checks, cwd=place, env=environment, text=True, capture_output=True, check=False)
+    check = [sys.executable, "-m", "mypy", "--strict", "--python-executable", f"{place}/bin/python", "program.py"]
+    checked = ended(check, cwd=place, env=environment)
     found = [line.partition(": error: ")[::2] for line in checked.stdout.splitlines()[:-1]]
     assert [where for where, _ in found] == ["program.py:4", "program.py:5"]
     assert found[0][1].startswith('TypedDict "MemberRank" has no key "place"')
