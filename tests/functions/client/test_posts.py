@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -15,11 +14,10 @@ import orjson
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
-from standings.client import BadArgument, Batch, PostError, Standings
+from standings.client import BadArgument, PostError
 from tests.functions.client.conftest import Connect
 from tests.support.aws.fakes import Queue
-from tests.support.aws.stack import Stack, project
-from tests.support.awslambda.pollers import Context
+from tests.support.aws.stack import Stack, count
 
 BOARDS: Final = """
 [boards."*"]
@@ -32,9 +30,7 @@ ALL: Final = "/boards/b/points/all"
 
 def counted(stack: Stack) -> dict[str, float]:
     """The scores, once the functions have counted what is on the queue."""
-    while records := stack.activity.records():
-        assert stack.writer({"Records": records}, Context()) == {"batchItemFailures": []}
-    project(stack)
+    count(stack)
     return {entry["member"]: entry["score"] for entry in stack.entries(ALL)}
 
 
@@ -246,15 +242,3 @@ posted.wait()
 """
     subprocess.run([sys.executable, "-c", program], env=os.environ, check=True, timeout=60)
     assert [orjson.loads(line)["id"] for line in file.read_text(encoding="utf-8").splitlines()] == ["1"]
-
-
-def test_threads_share_a_client_and_a_batch(stack: Stack, connected: Connect) -> None:
-    client = connected()
-
-    def work(poster: Standings | Batch) -> None:
-        for _ in range(50):
-            poster.post("b", "u", points=1)
-
-    with client.batch() as batch, ThreadPoolExecutor(4) as pool:
-        assert [*pool.map(work, [client, batch, client, batch])] == [None] * 4
-    assert counted(stack) == {"u": 200}

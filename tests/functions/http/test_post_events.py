@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from standings.aws.sqs import MAX_BYTES
 from standings.domain.errors import RequestError
 from standings.ingest import parse_documents
-from tests.support.aws.stack import Stack, project
-from tests.support.awslambda.pollers import Context
+from tests.support.aws.stack import Stack, count
 from tests.support.builders.querying import ALL
 
 BOARDS = """
@@ -31,12 +30,6 @@ def results(stack: Stack, body: Any) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = answer["results"]
     assert all(set(result) == {"id", "status", "detail"} for result in found)
     return found
-
-
-def count_them(stack: Stack) -> list[dict[str, Any]]:
-    assert stack.writer({"Records": stack.activity.records()}, Context()) == {"batchItemFailures": []}
-    project(stack)
-    return stack.entries(ALL)
 
 
 def raw(number: int, part: str = '"metrics":{"points":1}', member: str = "m") -> str:
@@ -88,7 +81,8 @@ def test_amounts_and_characters_reach_the_queue_as_they_were_written(stack: Stac
     # The queue does not know these characters.
     results(stack, [{**EVENT, "id": "9", "member": "\ufffe\uffff\U0001ffff\x7f"}])
 
-    scores = {entry["member"]: entry["score"] for entry in count_them(stack)}
+    count(stack)
+    scores = {entry["member"]: entry["score"] for entry in stack.entries(ALL)}
     assert scores == {f"m{n}": score for n, score in enumerate(amounts.values())} | {"\ufffe\uffff\U0001ffff\x7f": 3}
 
 

@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ from standings_cli.__main__ import main
 from standings_cli.stack.maintenance import Maintenance
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.gateway import serving
-from tests.support.aws.stack import Stack, project
+from tests.support.aws.stack import Stack, count
 from tests.support.awslambda.pollers import Context
 
 _LOGGED = re.compile(r'^\{"(_aws|level)":.*\n', re.MULTILINE)
@@ -102,11 +103,6 @@ def connected(stack: Stack, sleep: Callable[[float], None] | None = None) -> Ite
         naps.append(seconds)
         (sleep or stack.clock.sleep)(seconds)
 
-    def settle() -> None:
-        while records := stack.activity.records():
-            assert stack.writer({"Records": records}, Context()) == {"batchItemFailures": []}
-        project(stack)
-
     function = Lambda(stack)
     maintenance = Maintenance(function, "maintenance", nap, chance=lambda: 1.0)  # type: ignore[arg-type]
     with serving(stack) as gateway:
@@ -118,6 +114,6 @@ def connected(stack: Stack, sleep: Callable[[float], None] | None = None) -> Ite
             client=lambda _: stack.activity,
             function=function,
             naps=naps,
-            settle=settle,
+            settle=partial(count, stack),
         )
         assert gateway.raised == []
