@@ -6,12 +6,12 @@ import shlex
 import subprocess
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Final
 
 import pytest
 
-PROJECT: Final = Path(__file__).parents[2]
+from tests.support.documents.pages import PROJECT
+
 TEXT: Final = (PROJECT / "docs" / "guarantees.md").read_text(encoding="utf-8")
 PROMISES, _, TABLE = TEXT.partition("\n## Which command runs which test\n")
 NAMED: Final = sorted(set(re.findall(r"`(tests/[a-z0-9_/]+\.py(?:::test_[a-z_]+)?)`", PROMISES)))

@@ -5,7 +5,6 @@ import argparse
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Final
 
 from api import answer_types
@@ -15,8 +14,8 @@ from standings.calls import CALLS
 from standings.domain.boards_toml import parse_boards
 from standings.domain.windows import DAY
 from standings_cli.__main__ import parser
+from tests.support.documents.pages import PROJECT
 
-PROJECT: Final = Path(__file__).parents[2]
 REFERENCE: Final = PROJECT / "docs" / "reference"
 DESCRIPTION: Final = FILE.read_text(encoding="utf-8")
 DESCRIBED: Final[dict[str, Any]] = json.loads(DESCRIPTION)
@@ -62,14 +61,10 @@ def test_the_reference_names_every_error_with_its_status() -> None:
     page = (REFERENCE / "errors.md").read_text("utf-8")
 
     assert set(re.findall(r"^\| (\d+) \| `([a-z-]+)` \|", page, re.MULTILINE)) == described
-    statuses = {status for item in DESCRIBED["paths"].values() for call in item.values() for status in answers(call)}
+    calls = [call for item in DESCRIBED["paths"].values() for call in item.values() if isinstance(call, dict)]
+    statuses = {status for call in calls for status in call["responses"] if status >= "4"}
     of_gateway = statuses - {status for status, _ in described} | {"403"}
     assert set(re.findall(r"\b[45]\d\d\b", page.rpartition("API Gateway itself")[2])) == of_gateway
-
-
-def answers(call: object) -> list[str]:
-    """Return the statuses of errors that a call may answer; none for what is not a call."""
-    return [status for status in call["responses"] if status >= "4"] if isinstance(call, dict) else []
 
 
 def test_the_reference_gives_each_argument_its_limits_and_its_default() -> None:

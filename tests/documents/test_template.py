@@ -12,11 +12,10 @@ from typing import Any, Final
 from samtranslator.yaml_helper import yaml_parse  # type: ignore[import-untyped]
 
 from standings.calls import CALLS
-from tests.support.documents.pages import PAGES, blocks
+from tests.support.documents.pages import PAGES, PROJECT, blocks
 from tests.template.expansion import expanded, source
 from tests.template.rules import emitted
 
-PROJECT: Final = Path(__file__).parents[2]
 TEMPLATE: Final = source()
 DOCS: Final = PROJECT / "docs"
 PARAMETERS: Final = (DOCS / "reference" / "parameters.md").read_text(encoding="utf-8")
