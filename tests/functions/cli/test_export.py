@@ -13,6 +13,7 @@ from pathlib import Path
 from random import Random
 from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -26,6 +27,7 @@ from tests.support.thoroughness import seeds
 PROJECT = Path(__file__).parents[3]
 BOARDS = '[boards."*"]\nmetrics.points = { aggregate = "sum", precision = 2, windows = ["all", "day"] }\n'
 PAGE_SIZE = 7
+PRESS_CTRL_C = mock.Mock(side_effect=KeyboardInterrupt)
 HOSTILE = ('a"b', "a,b", "a\nb", "a\rb", "a\r\nb", "\x1b[31mred", " 用户 ", "=1+1", "\ufeffm")
 
 
@@ -41,15 +43,10 @@ class Session(Transport):
         self.before()
         return super().send(*request)
 
-    def interrupt(self, number: int) -> None:
-        """Let Ctrl-C come before the request with this number, from 0."""
+    def at(self, number: int, do: Callable[[], Any]) -> None:
+        """Do something before the request with this number, from 0."""
         requests = count()
-
-        def before() -> None:
-            if next(requests) == number:
-                raise KeyboardInterrupt
-
-        self.before = before
+        self.before = lambda: do() if next(requests) == number else None
 
 
 class Board:
@@ -179,13 +176,7 @@ def test_who_moves_down_between_two_pages_is_written_once(
     run: Run, session: Session, stack: Stack, board: Board
 ) -> None:
     first = board.lines()[0][1]
-    requests = count()
-
-    def before() -> None:
-        if next(requests) == 2:
-            apply(stack, [event(first, -10_000)])
-
-    session.before = before
+    session.at(2, lambda: apply(stack, [event(first, -10_000)]))
     listed = [member for _, member, _ in read_csv(run("export b --window all").out)]
     assert (listed[0], listed.count(first), len(listed)) == (first, 1, 49)
     assert board.lines()[-1][1] == first
@@ -194,7 +185,7 @@ def test_who_moves_down_between_two_pages_is_written_once(
 def test_a_day_that_was_begun_goes_on_after_midnight(
     run: Run, session: Session, board: Board, clock: ManualClock, file: Path
 ) -> None:
-    session.interrupt(4)
+    session.at(4, PRESS_CTRL_C)
     assert run("export b --window day --output", str(file)).status == INTERRUPTED
     assert len(read_csv(file.read_bytes().decode())) == 3 * PAGE_SIZE
     clock.milliseconds += 86_400_000
@@ -214,7 +205,7 @@ def test_a_file_is_not_overwritten_and_another_list_is_not_mixed_in(
     refused("--window all", " exists already: name another file, or write it again with --again")
     assert file.read_text() == "mine"
 
-    session.interrupt(3)
+    session.at(3, PRESS_CTRL_C)
     stopped = (INTERRUPTED, "", "stopped; run the same command again to continue\n")
     assert run("export b --window all --again --output", str(file)) == stopped
     another = f".exporting: expected a record of an export for {session.address} b points {{}}, got one for "

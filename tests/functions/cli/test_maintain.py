@@ -6,6 +6,7 @@ What `dlq` and `delete` print, and what all print where there is nothing to be d
 import json
 from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import orjson
 import pytest
@@ -101,10 +102,7 @@ def test_any_other_error_of_the_function_ends_it_at_once(stack: Stack, run: Run,
     assert run("rebuild nobody").status == WRONG
     assert len(connection.function.payloads) == 1
 
-    def broken(*_: Any) -> dict[str, Any]:
-        raise RuntimeError("out of order")
-
-    stack.maintenance = broken
+    stack.maintenance = mock.Mock(side_effect=RuntimeError("out of order"))
     assert run("audit") == (UNREACHABLE, "", "standings: RuntimeError: out of order\n")
     assert len(connection.function.payloads) == 2
 

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import pytest
 from botocore.exceptions import ClientError
@@ -155,10 +156,7 @@ def test_what_the_queue_does_not_take_now_is_gone_on_with(run: Run, queue: Queue
 def test_what_ends_it_is_told_and_remembered(
     run: Run, queue: Queue, monkeypatch: pytest.MonkeyPatch, ended: BaseException, status: int, words: str
 ) -> None:
-    def send(**_: Any) -> Any:
-        raise ended
-
-    monkeypatch.setattr(queue, "send_message_batch", send)
+    monkeypatch.setattr(queue, "send_message_batch", mock.Mock(side_effect=ended))
     write("a,1")
     ran = run(CSV)
     assert ran.status == status

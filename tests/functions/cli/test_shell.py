@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from unittest import mock
 
 import pytest
 from botocore.exceptions import (
@@ -125,10 +126,7 @@ AGAIN = "standings: throttled: run the same command again in a moment\n"
 def test_a_command_that_is_ended(
     capsys: pytest.CaptureFixture[str], ended: BaseException, status: int, said: str
 ) -> None:
-    def read(*_: str, **__: str) -> None:
-        raise ended
-
-    run = runner(SimpleNamespace(api=SimpleNamespace(read=read)), capsys)
+    run = runner(SimpleNamespace(api=SimpleNamespace(read=mock.Mock(side_effect=ended))), capsys)
     assert run("boards list") == (status, "", said)
 
 

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
+from unittest import mock
 
 import pytest
 
@@ -161,9 +162,7 @@ def test_both_raise_the_same(clients: Clients, kind: type[ApiError], type_: str,
 
 
 def test_a_store_that_does_not_answer_is_unavailable_in_both(clients: Clients, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(*_: Any, **__: Any) -> Any:
-        raise StoreUnavailableError("Rankings is throttled")
-
+    fails = mock.Mock(side_effect=StoreUnavailableError("Rankings is throttled"))
     monkeypatch.setattr("standings.aws.dynamodb.ranking_reads.items_by_key", fails)
     monkeypatch.setattr("standings.aws.dynamodb.ranking_reads.get_item", fails)
     raised = []
@@ -178,9 +177,7 @@ def test_a_store_that_does_not_answer_is_unavailable_in_both(clients: Clients, m
 def test_so_is_one_that_does_not_say_whether_the_definitions_are_stale(
     clients: Clients, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails(*_: Any) -> Any:
-        raise StoreUnavailableError("Scores is throttled")
-
+    fails = mock.Mock(side_effect=StoreUnavailableError("Scores is throttled"))
     monkeypatch.setattr("standings.read.reader.Request.record", fails)
     with pytest.raises(Unavailable):
         clients.tables.board("b").top(metric="points", window="last-9-days")
