@@ -252,9 +252,7 @@ def test_a_late_answer_does_not_bring_back_a_member_who_was_closed_nor_stand_for
 
 
 def test_ranks_of_the_period_before_that_come_late_are_shown(opened: Opener) -> None:
-    tab = opened("board=nowhere", missing="404")
-    tab.held = "/ranks"
-    tab.open("board=b&window=day")
+    tab = opened("board=b&window=day", held="/ranks")
     assert tab.asked["ranks"] == 1
     tab.page.locator("#rows td.who button").first.click()
     expect(tab.page.locator("#rows tr.me")).to_have_count(1)
@@ -304,10 +302,7 @@ def people(opened: Opener, stack: Stack, score: Score) -> View:
     score({f"plain-{number}": 500 - number for number in range(60)}, board="b-people")
     for days, points in ((1, {"p1": 5, "p2": 9}), (2, {"p1": 5}), (3, {"p2": 9}), (4, {"p1": 5})):
         score(points, days, "b-people")
-    view = opened("board=nowhere", missing="404")
-    view.instead["^https://(pictures|elsewhere).example"] = picture
-    view.open("board=b-people")
-    return view
+    return opened("board=b-people", missing="404", instead={"^https://(pictures|elsewhere).example": picture})
 
 
 def picture(route: Route) -> dict[str, Any]:
@@ -352,9 +347,7 @@ def test_the_usual_port_may_be_written_or_not(
 ) -> None:
     assert stack.put("/members", {"name": "Ada Nagy", "picture": picture}, id="m001")[0] == 200
     with mock.patch.dict(os.environ, PICTURE_ORIGINS=host):
-        tab = opened("board=nowhere", missing="404")
-    tab.instead["ada.png"] = {"status": 404}
-    tab.open("board=b&window=day&member=m001")
+        tab = opened("board=b&window=day&member=m001", missing="404", instead={"ada.png": {"status": 404}})
     expect(tab.page.locator("#note")).to_be_hidden()
     expect(tab.page.locator("#found-name")).to_have_text("Ada Nagy")
     expect(tab.page.locator("#rows tr.me .face")).to_have_attribute("data-initials", "AN")

@@ -179,9 +179,7 @@ def test_a_refusal_says_when_to_come_back(opened: Opener, seconds: str, least: i
 def test_what_was_never_there_is_asked_for_ever_less_and_need_not_stay_away(
     opened: Opener, query: str, part: str, answer: Any, said: str
 ) -> None:
-    tab = opened("board=nowhere", ME, missing="status of|ERR_FAILED")
-    tab.instead[part] = answer
-    tab.open(query)
+    tab = opened(query, ME, missing="status of|ERR_FAILED", instead={part: answer})
     expect(tab.page.locator("#note")).to_contain_text(said)
     expect(tab.page.locator("#wrong")).to_be_visible(visible=not said)
     tab.paths.clear()
@@ -217,9 +215,8 @@ def test_what_was_there_stays_while_the_api_is_away_and_nobody_hurries_it(opened
 
 
 def test_boards_that_cannot_be_read_just_now_are_asked_for_ever_less(open_page: Opener) -> None:
-    tab = open_page("board=nowhere", missing="status of", viewport={"width": PHONE["width"], "height": 200})
-    tab.instead[r"/all\?"] = {"status": 503, "json": {}}
-    tab.open("")
+    busy, low = {r"/all\?": {"status": 503, "json": {}}}, {"width": PHONE["width"], "height": 200}
+    tab = open_page("", missing="status of", viewport=low, instead=busy)
     tab.drawn()
 
     def asked() -> int:

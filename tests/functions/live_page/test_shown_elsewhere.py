@@ -190,9 +190,8 @@ def hang(open_bare: Opener, walls: None) -> Any:
 
     def hung(query: str, size: tuple[int, int] = SIZES[0], **more: Any) -> View:
         viewport = dict(zip(("width", "height"), size, strict=True))
-        view = open_bare("board=nowhere", **{"missing": "404", "viewport": viewport, **more})
-        view.instead["^https://pictures.example/"] = {"body": PICTURE, "content_type": "image/svg+xml"}
-        view.open(f"kiosk&{query}")
+        pictures = {"^https://pictures.example/": {"body": PICTURE, "content_type": "image/svg+xml"}}
+        view = open_bare(f"kiosk&{query}", **{"missing": "404", "viewport": viewport, "instead": pictures, **more})
         drawn(view)
         return view
 

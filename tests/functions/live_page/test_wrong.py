@@ -70,9 +70,7 @@ def test_a_board_without_an_event_becomes_a_list_with_the_first(open_page: Opene
 def test_a_list_of_nobody_is_loading_until_the_page_knows_why(
     open_page: Opener, query: str, where: str, said: str
 ) -> None:
-    tab = open_page("board=nowhere", missing="40")
-    tab.held = r"/boards\?prefix=[^&]*&limit=1$"
-    tab.open(query)
+    tab = open_page(query, missing="40", held=r"/boards\?prefix=[^&]*&limit=1$")
     expect(tab.page.locator("#state")).to_have_attribute("data-is", "waiting")
     expect(tab.page.locator("#rows .ghost")).to_have_count(8)
     expect(tab.page.locator("#empty")).to_be_hidden()

@@ -67,7 +67,10 @@ class View(Tab):
 
 
 class Opener(Protocol):
-    """Opens a page: `missing` is a pattern of what its console may say, `script` runs before the page's own."""
+    """Opens a page: `missing` is a pattern of what its console may say, `script` runs before the page's own.
+
+    `instead` and `held` are those of the tab from the beginning.
+    """
 
     def __call__(self, arguments: str, script: str = "", missing: str = "", **context: Any) -> View: ...
 

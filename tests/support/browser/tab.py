@@ -42,9 +42,9 @@ class Tab:
         self.lists: list[tuple[float, str]] = []
         """When lists were asked for, in seconds of the clock, and with which query."""
         self.paths: list[str] = []
-        self.instead: dict[str, Answer] = {}
+        self.instead: dict[str, Answer] = context.pop("instead", {})
         """What requests get whose addresses have such a part (a regular expression). None: they fail."""
-        self.held = "(?!)"
+        self.held: str = context.pop("held", "(?!)")
         """Requests with such an address get no answer for now."""
         self.context = browser.new_context(
             **{"reduced_motion": "reduce", "viewport": {"width": 1100, "height": 900}, **context}
