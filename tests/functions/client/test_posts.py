@@ -63,12 +63,6 @@ def error(code: str, status: int = 400) -> ClientError:
     return ClientError(response, "SendMessageBatch")
 
 
-@pytest.fixture
-def without_definitions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No layer: in this repository the package stands beside a `boards.toml`, as in the layer."""
-    monkeypatch.setattr("standings.client.stack.BOARDS_FILE", Path("none"))
-
-
 def test_an_event_counts_once_with_all_its_fields(stack: Stack, connected: Connect) -> None:
     client = connected()
     assert client.post("b", "u1", points=3) == "made-1"
@@ -128,12 +122,15 @@ def test_it_makes_the_messages_that_the_api_makes(stack: Stack, connected: Conne
 def test_a_wrong_event_is_refused_before_it_is_sent(
     stack: Stack,
     connected: Connect,
-    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
     post: Callable[[Any], Any],
     expected: str,
     known: bool,
 ) -> None:
-    client = connected() if known else connected(boards=request.getfixturevalue("without_definitions"))
+    if not known:
+        # In this repository the package stands beside a `boards.toml`, as in the layer.
+        monkeypatch.setattr("standings.client.stack.BOARDS_FILE", Path("none"))
+    client = connected() if known else connected(boards=None)
     with pytest.raises(BadArgument, match=expected):
         post(client)
     with pytest.raises(BadArgument, match=expected), client.batch() as batch:  # noqa: PT012 - the end of the batch matters
