@@ -43,15 +43,27 @@ Run = Callable[..., str]
 
 @pytest.fixture
 def run(deployment: Deployment, tmp_path: Path) -> Run:
-    """Copies an example, and runs commands there as the page says. It answers what they print."""
+    """Copies an example, and runs commands there: those of the page, but for the installation, if none are given.
+
+    It answers what they print.
+    """
 
     def typed(example: str, *commands: str) -> str:
         folder = tmp_path / example
+        install, *others = TYPED[example]
+        assert install in INSTALLS
         if not folder.exists():
             shutil.copytree(
                 PROJECT / example, folder, ignore=shutil.ignore_patterns("node_modules", "schema.ts", "built")
             )
-            _link(example, folder)
+            # The copy has what npm has installed for the example.
+            if (PROJECT / example / "package.json").exists():
+                installed = LOCAL / example / "node_modules"
+                if not installed.exists():
+                    pytest.skip(NO_NPM)
+                (folder / "node_modules").symlink_to(installed)
+            elif not (CLIENTS / "openapi-python-client").exists():
+                pytest.skip(NO_TOOLS)
         environment = {
             **os.environ,
             "PATH": os.pathsep.join([str(CLIENTS), os.environ["PATH"]]),
@@ -61,38 +73,21 @@ def run(deployment: Deployment, tmp_path: Path) -> Run:
             "AWS_ENDPOINT_URL": deployment.endpoint,
             "AWS_REGION": "us-east-1",
         }
-        script = "\n".join(["set -euo pipefail", *commands])
+        script = "\n".join(["set -euo pipefail", *(commands or others)])
         return output(["bash", "-c", script], cwd=folder, env=environment)
 
     return typed
 
 
-def _link(example: str, folder: Path) -> None:
-    """Give the copy what npm has installed for the example."""
-    if (PROJECT / example / "package.json").exists():
-        installed = LOCAL / example / "node_modules"
-        if not installed.exists():
-            pytest.skip(NO_NPM)
-        (folder / "node_modules").symlink_to(installed)
-    elif not (CLIENTS / "openapi-python-client").exists():
-        pytest.skip(NO_TOOLS)
-
-
-def without_installs(example: str) -> list[str]:
-    install, *others = TYPED[example]
-    assert install in INSTALLS
-    return others
-
-
 def test_a_program_in_typescript(run: Run, deployment: Deployment) -> None:
     count(deployment, [event(BOARD, "ahead-of-ann", 6)])
-    printed = run("examples/clients/typescript", *without_installs("examples/clients/typescript"))
+    printed = run("examples/clients/typescript")
     _check(deployment, printed, "ann")
 
 
 def test_the_compiler_refuses_what_the_api_would(run: Run) -> None:
     example = "examples/clients/typescript"
-    generate, compile_, _ = without_installs(example)
+    _, generate, compile_, _ = TYPED[example]
     run(example, generate)
     program = (PROJECT / example / "program.ts").read_text(encoding="utf-8").splitlines()
     wrong = {number for number, line in enumerate(program, 1) if any(right in line for right in REFUSED)}
@@ -105,7 +100,7 @@ def test_the_compiler_refuses_what_the_api_would(run: Run) -> None:
 
 def test_a_program_in_python(run: Run, deployment: Deployment) -> None:
     count(deployment, [event(BOARD, "ahead-of-bob", 6)])
-    printed = run("examples/clients/python", *without_installs("examples/clients/python"))
+    printed = run("examples/clients/python")
     _check(deployment, printed, "bob")
 
     check = f"{PROJECT}/.venv/bin/mypy --strict --python-executable {CLIENTS}/python program.py"
@@ -133,7 +128,7 @@ def _check(deployment: Deployment, printed: str, member: str) -> None:
 
 
 def test_a_producer_in_node_may_run_twice(run: Run, deployment: Deployment) -> None:
-    printed = run("examples/node-producer", *without_installs("examples/node-producer"))
+    printed = run("examples/node-producer")
     assert printed.splitlines() == ["sent 3", "sent 3"]
     count(deployment)
     scores = scores_of(deployment, BOARD)
