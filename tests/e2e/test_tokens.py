@@ -33,13 +33,13 @@ def test_only_whoever_has_the_scope_in_a_token_for_this_api_may_call(
     guarded: Deployment, issuer: Issuer, call: Call
 ) -> None:
     for scope in (call.scope, " ".join(SCOPES)):
-        status, _, answer = ask(guarded, call, issuer.token(scope=scope))
+        status, answer = ask(guarded, call, issuer.token(scope=scope))
         assert status == call.status, (scope, answer)
     others = " ".join(scope for scope in SCOPES if scope != call.scope)
-    status, _, answer = ask(guarded, call, issuer.token(scope=others))
+    status, answer = ask(guarded, call, issuer.token(scope=others))
     assert (status, answer) == (HTTPStatus.FORBIDDEN, {"message": "Forbidden"})
     for token in (None, issuer.token(aud="another-audience"), issuer.token(iss="https://issuer.example")):
-        status, _, answer = ask(guarded, call, token)
+        status, answer = ask(guarded, call, token)
         assert (status, answer) == (HTTPStatus.UNAUTHORIZED, {"message": "Unauthorized"})
 
 
@@ -48,7 +48,7 @@ def test_a_token_writes_for_its_own_member_and_an_administrators_for_all(guarded
 
     def send(method: str, path: str, body: Any = None, **claims: Any) -> tuple[int, str]:
         token = issuer.token(**{"scope": "standings/read standings/write", **claims})
-        status, _, answer = ask(guarded, Call(method, path, body, "", 0), token)
+        status, answer = ask(guarded, Call(method, path, body, "", 0), token)
         return status, answer.get("type", "")
 
     refused = (HTTPStatus.FORBIDDEN, "urn:standings:not-your-member")

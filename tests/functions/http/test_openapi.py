@@ -71,7 +71,8 @@ def test_it_is_served_as_it_is(stack: Stack) -> None:
     assert call(stack, "GET", "/openapi.json", {}) == (200, "application/json", DESCRIPTION)
 
 
-EVENT: Final = {"id": "1", "board": "b", "member": "a", "metrics": {"points": 1}}
+SHARE: Final = {"board": "b", "member": "a", "metrics": {"points": 1}}
+EVENT: Final = {"id": "1", **SHARE}
 NOTED: Final = {"id": "9", "board": "cup", "member": "a", "metrics": {"best": 9.5}, "note": {"seed": 7}}
 CALLS: Final[list[tuple[str, str, dict[str, Any], Any]]] = [
     ("putProfile", "/members", {"id": "b"}, {"name": "Ada", "picture": "https://a.example/1", "data": {"x": [1.5]}}),
@@ -136,10 +137,6 @@ def test_whole_numbers_have_the_described_limits(stack: Stack) -> None:
     assert found == 7
 
 
-def shares(count: int) -> list[dict[str, Any]]:
-    return [{"board": f"b{number}", "member": "a", "metrics": {"points": 1}} for number in range(count)]
-
-
 SIZED: Final[list[tuple[str, str, dict[str, Any], Callable[[int], Any], int]]] = [
     ("putProfile", "/members", {"id": "c"}, lambda n: {"name": "é" * n}, 64),
     ("putProfile", "/members", {"id": "c"}, lambda n: {"picture": "https://a.example/".ljust(n, "x")}, 512),
@@ -150,7 +147,13 @@ SIZED: Final[list[tuple[str, str, dict[str, Any], Callable[[int], Any], int]]] =
     ("postEvents", "/events", {}, lambda n: {**EVENT, "board": "x" * n}, 128),
     ("postEvents", "/events", {}, lambda n: {**EVENT, "board": [f"b{k}" for k in range(n)]}, 10),
     ("postEvents", "/events", {}, lambda n: {**EVENT, "member": "x" * n}, 256),
-    ("postEvents", "/events", {}, lambda n: {"id": "1", "updates": shares(n)}, 20),
+    (
+        "postEvents",
+        "/events",
+        {},
+        lambda n: {"id": "1", "updates": [{**SHARE, "board": f"b{k}"} for k in range(n)]},
+        20,
+    ),
 ]
 
 

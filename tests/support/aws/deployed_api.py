@@ -6,7 +6,6 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from email.message import Message
 from typing import Any
 from uuid import uuid4
 
@@ -14,8 +13,8 @@ from demo import feed
 from demo.embedded.stack import Deployment
 
 
-def ask(deployment: Deployment, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, Message, Any]:
-    """Send a request with JSON. Return the status, the headers and the JSON (None: no content)."""
+def answer_of(deployment: Deployment, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, Any]:
+    """Send a request with JSON. Return the status and the JSON (None: no content)."""
     data = None if body is None else json.dumps(body).encode()
     sent = {"Content-Type": "application/json", **headers}
     request = urllib.request.Request(deployment.api_url + path, data, sent, method=method)  # noqa: S310 - loopback
@@ -26,13 +25,7 @@ def ask(deployment: Deployment, method: str, path: str, body: Any = None, **head
         answer = error
     with answer:
         content = answer.read()
-        return answer.status, answer.headers, json.loads(content) if content else None
-
-
-def answer_of(deployment: Deployment, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-    """The same without the headers."""
-    status, _, answer = ask(deployment, method, path, body)
-    return status, answer
+        return answer.status, json.loads(content) if content else None
 
 
 def event(board: str, member: str, points: int = 1, **more: Any) -> str:

@@ -6,7 +6,6 @@ from base64 import urlsafe_b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from email.message import Message
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final, NamedTuple
@@ -16,7 +15,8 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generat
 from cryptography.hazmat.primitives.hashes import SHA256
 
 from demo.embedded.stack import Deployment
-from tests.support.aws import deployed_api, servers
+from tests.support.aws import servers
+from tests.support.aws.deployed_api import answer_of
 
 AUDIENCE: Final = "standings-of-the-test"
 SCOPES: Final = ("standings/read", "standings/write", "standings/admin")
@@ -91,7 +91,7 @@ def published(issuer: Issuer) -> Iterator[None]:
         yield
 
 
-def ask(deployment: Deployment, call: Call, token: str | None, **headers: str) -> tuple[int, Message, Any]:
+def ask(deployment: Deployment, call: Call, token: str | None) -> tuple[int, Any]:
     bearer = {"Authorization": f"Bearer {token}"} if token else {}
-    status, received, answer = deployed_api.ask(deployment, call.method, call.path, call.body, **bearer, **headers)
-    return status, received, {} if answer is None else answer
+    status, answer = answer_of(deployment, call.method, call.path, call.body, **bearer)
+    return status, {} if answer is None else answer
