@@ -73,6 +73,14 @@ READS: Final[list[Call]] = [
 ]
 STATUSES: Final[list[Call]] = [lambda client: client.event("b-0-0"), lambda client: client.event("nobody-knows")]
 """What needs the rights of those who post."""
+
+
+def rank_of_a_throttled_store(client: Standings) -> Any:
+    fails = mock.Mock(side_effect=StoreUnavailableError("Rankings is throttled"))
+    with mock.patch.multiple("standings.aws.dynamodb.ranking_reads", items_by_key=fails, get_item=fails):
+        return client.board("b").rank("a")
+
+
 ERRORS: Final[list[tuple[type[ApiError], str, Call]]] = [
     (NotFound, "no-such-board", lambda client: client.board("no board").top()),
     (NotFound, "no-such-board", lambda client: client.board("../boards").definition()),
@@ -94,6 +102,7 @@ ERRORS: Final[list[tuple[type[ApiError], str, Call]]] = [
     (BadArgument, "bad-argument", lambda client: client.search("a")),
     (BadArgument, "bad-argument", lambda client: client.event("")),
     (BadArgument, "bad-body", lambda client: client.board("b").ranks([])),
+    (Unavailable, "unavailable", rank_of_a_throttled_store),
 ]
 
 
@@ -161,20 +170,7 @@ def test_both_raise_the_same(clients: Clients, kind: type[ApiError], type_: str,
     assert raised[0][:2] == (kind, f"urn:standings:{type_}")
 
 
-def test_a_store_that_does_not_answer_is_unavailable_in_both(clients: Clients, monkeypatch: pytest.MonkeyPatch) -> None:
-    fails = mock.Mock(side_effect=StoreUnavailableError("Rankings is throttled"))
-    monkeypatch.setattr("standings.aws.dynamodb.ranking_reads.items_by_key", fails)
-    monkeypatch.setattr("standings.aws.dynamodb.ranking_reads.get_item", fails)
-    raised = []
-    for client in (clients.tables, clients.api):
-        with pytest.raises(Unavailable) as found:
-            client.board("b").rank("a")
-        raised.append((found.value.type, found.value.detail))
-    assert raised[0] == raised[1]
-    assert raised[0][0] == "urn:standings:unavailable"
-
-
-def test_so_is_one_that_does_not_say_whether_the_definitions_are_stale(
+def test_a_store_that_does_not_say_whether_the_definitions_are_stale_is_unavailable(
     clients: Clients, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fails = mock.Mock(side_effect=StoreUnavailableError("Scores is throttled"))
