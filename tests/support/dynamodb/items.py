@@ -99,11 +99,6 @@ def decode_item(wire: Mapping[str, Wire]) -> Item:
     return item
 
 
-def kind_of(value: Value) -> str:
-    """Return the type letters of a value: S, N, B, BOOL, L or NS."""
-    return _KINDS[type(value)]
-
-
 def encode(value: Value) -> dict[str, Any]:
     """Encode one value as in an answer of the API. The result is a new object."""
     kind = _KINDS[type(value)]
