@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from tests.support.aws.stack import Stack
 from tests.support.browser.live_page import AXE, DESK, PHONE, WALL, Opener, View
-from tests.support.builders.page_boards import post
+from tests.support.builders.querying import post_amounts
 from tests.support.dynamodb.local import NO_NPM
 
 ME: Final = "localStorage.setItem('standings-me', 'runner-4');"
@@ -95,7 +95,7 @@ def test_the_first_screen_is_the_list(
 
 @pytest.mark.parametrize("window", ["all", "week", "last-7-days"])
 def test_on_a_desk_the_search_stands_beside_six_windows(open_bare: Opener, stack: Stack, window: str) -> None:
-    post(stack, "prize-1", {"ada": {"points": 1}})
+    post_amounts(stack, "prize-1", {"ada": {"points": 1}})
     page = open_bare(f"board=prize-1&window={window}", viewport=DESK).page
 
     tops = page.locator("#controls > *:visible").evaluate_all("all => all.map(one => one.getBoundingClientRect().top)")

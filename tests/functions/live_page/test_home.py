@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from tests.support.aws.stack import Stack
 from tests.support.browser.live_page import DESK, PHONE, Opener
 from tests.support.browser.tab import ORIGIN
-from tests.support.builders.page_boards import post
+from tests.support.builders.querying import post_amounts
 
 MANY = 120
 
@@ -35,7 +35,7 @@ def test_each_board_has_leader_members_and_last_change(open_page: Opener) -> Non
 @pytest.mark.parametrize("name", ["Ádám Nagy", "A person whose name goes on for quite a while"])
 def test_a_phone_cuts_names_and_never_scores(open_bare: Opener, stack: Stack, name: str) -> None:
     for place, score in enumerate((7, 1_005, 999_999_999_999)):
-        post(stack, f"run-{place}", {"ada": {"points": score}})
+        post_amounts(stack, f"run-{place}", {"ada": {"points": score}})
     assert stack.put("/members", {"name": name}, id="ada")[0] == 200
     tab = open_bare("", viewport=PHONE)
     tab.drawn()
@@ -95,7 +95,7 @@ def test_boards_are_found_by_the_beginning_of_their_names(open_page: Opener) -> 
 
 def test_more_boards_come_page_by_page_and_only_those_in_view_are_read(open_bare: Opener, stack: Stack) -> None:
     for number in range(MANY):
-        post(stack, f"run-{number:03}", {"ada": {"points": number}})
+        post_amounts(stack, f"run-{number:03}", {"ada": {"points": number}})
     tab = open_bare("", viewport=PHONE)
     rows, more = tab.page.locator("#boards-there li"), tab.page.get_by_role("button", name="More boards")
     expect(rows).to_have_count(50)
@@ -134,17 +134,17 @@ def test_a_stack_without_a_board_says_how_to_begin_and_the_board_beyond_a_full_p
     expect(tab.page.locator("#example")).to_contain_text(f"curl {ORIGIN}/events -d")
     expect(tab.page.locator("#boards-there li")).to_have_count(0)
     for number in range(50):
-        post(stack, f"run-{number:03}", {"ada": {"points": number}})
+        post_amounts(stack, f"run-{number:03}", {"ada": {"points": number}})
     tab.open("")
     expect(tab.page.locator("#boards-there li")).to_have_count(50)
     expect(tab.page.locator("#more")).to_be_hidden()
-    post(stack, "run-late", {"ada": {"points": 1}})
+    post_amounts(stack, "run-late", {"ada": {"points": 1}})
     tab.page.evaluate("void choose(false)")
     tab.page.get_by_role("button", name="More boards").click()
     expect(tab.page.locator("#boards-there li")).to_have_count(51)
     # A new one takes the focus from none.
     tab.page.get_by_role("link", name="run-001").focus()
-    post(stack, "run-000-new", {"ada": {"points": 1}})
+    post_amounts(stack, "run-000-new", {"ada": {"points": 1}})
     tab.page.evaluate("void choose(false)")
     expect(tab.page.get_by_role("link", name="run-000-new")).to_be_visible()
     expect(tab.page.get_by_role("link", name="run-001")).to_be_focused()

@@ -12,7 +12,7 @@ from tests.functions.live_page.conftest import Score
 from tests.support.aws.stack import Stack
 from tests.support.browser.live_page import DESK, WALL, Opener, View
 from tests.support.browser.tab import ORIGIN
-from tests.support.builders.page_boards import post
+from tests.support.builders.querying import post_amounts
 
 pytestmark = [pytest.mark.thorough]
 
@@ -384,7 +384,7 @@ def test_a_list_that_cannot_be_read_any_more_leaves_nobody_on_the_podium(open_pa
 )
 def test_a_boards_name_may_have_a_colon(open_page: Opener, site: Stack, stop: str, title: str, facts: str) -> None:
     for board in ("run-x:2026", "run-x:red"):
-        post(site, board, {"ada": {"points": 1, "best_km": 3}})
+        post_amounts(site, board, {"ada": {"points": 1, "best_km": 3}})
     page = open_page(f"kiosk&boards={quote(stop)}", viewport=DESK).page
     expect(page.locator("#title")).to_have_text(title)
     expect(page.locator("#facts")).to_contain_text(facts)

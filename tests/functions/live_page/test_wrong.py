@@ -5,7 +5,7 @@ from playwright.sync_api import Page, expect
 
 from tests.support.aws.stack import Stack
 from tests.support.browser.live_page import PHONE, Opener
-from tests.support.builders.page_boards import post
+from tests.support.builders.querying import post_amounts
 
 pytestmark = pytest.mark.thorough
 
@@ -51,7 +51,7 @@ def test_a_board_without_an_event_becomes_a_list_with_the_first(open_page: Opene
     assert links(page)[0] == "run-rome"
     tab.pass_seconds(3)
     expect_nothing_alive(page)
-    post(site, "run-oslo", {"eve": {"points": 1}})
+    post_amounts(site, "run-oslo", {"eve": {"points": 1}})
     tab.pass_seconds(20)
     expect(page.locator("#rows td.who button")).to_have_text(["eve"])
     expect(page.locator("#wrong")).to_be_hidden()

@@ -36,12 +36,17 @@ def post(
     stack: Stack, scores: Mapping[str, float], *, board: str = "b", metric: str = "points", days_ago: int = 0
 ) -> None:
     """Apply one event for each member; the score is the amount."""
+    post_amounts(stack, board, {member: {metric: score} for member, score in scores.items()}, days_ago)
+
+
+def post_amounts(stack: Stack, board: str, amounts: Mapping[str, Mapping[str, float]], days_ago: float = 0) -> None:
+    """Apply an event for each member, with its amounts by metric."""
     at = (datetime.fromtimestamp(stack.clock() / 1000, UTC) - timedelta(days=days_ago)).isoformat()
     apply(
         stack,
         [
-            {"id": f"{crc32(name.encode())}", "board": board, "member": member, "at": at, "metrics": {metric: score}}
-            for member, score in scores.items()
-            for name in [f"{board}/{member}/{at}/{score}"]
+            {"id": f"{crc32(name.encode())}", "board": board, "member": member, "at": at, "metrics": metrics}
+            for member, metrics in amounts.items()
+            for name in [f"{board}/{member}/{at}/{metrics}"]
         ],
     )
