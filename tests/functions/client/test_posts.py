@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -14,7 +15,7 @@ import orjson
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
-from standings.client import BadArgument, PostError
+from standings.client import BadArgument, Batch, PostError, Standings
 from tests.functions.client.conftest import Connect
 from tests.support.aws.fakes import Queue
 from tests.support.aws.stack import Stack, count
@@ -239,3 +240,20 @@ posted.wait()
 """
     subprocess.run([sys.executable, "-c", program], env=os.environ, check=True, timeout=60)
     assert [orjson.loads(line)["id"] for line in file.read_text(encoding="utf-8").splitlines()] == ["1"]
+
+
+def test_threads_share_a_client_and_a_batch(stack: Stack, connected: Connect) -> None:
+    client = connected()
+
+    def work(poster: Standings | Batch) -> None:
+        for _ in range(50):
+            poster.post("b", "u", points=1)
+
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # so that threads come between any two statements of each other
+    try:
+        with client.batch() as batch, ThreadPoolExecutor(4) as pool:
+            assert [*pool.map(work, [client, batch, client, batch])] == [None] * 4
+    finally:
+        sys.setswitchinterval(usual)
+    assert counted(stack) == {"u": 200}

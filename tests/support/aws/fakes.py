@@ -1,10 +1,11 @@
 """AWS services in memory: the queues of SQS, the two buckets of S3, and the default bus of EventBridge."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from io import BytesIO
+from itertools import count
 from typing import Any, Final
 
 import orjson
@@ -34,14 +35,14 @@ class Queue:
     messages: list[dict[str, Any]] = field(default_factory=list)
     refuses: Callable[[str], bool | str] = lambda _: False
     """Whether the queue refuses a message body, or the code with which it does."""
-    _sent: int = 0
+    _numbers: Iterator[int] = field(default_factory=lambda: count(1))
+    """Threads may send at once."""
 
     def put(self, entry: dict[str, Any], **system_attributes: str) -> None:
-        self._sent += 1
         group = {name: entry[name] for name in ("MessageGroupId",) if name in entry}
         attributes = {"SentTimestamp": str(self.clock()), **group, **system_attributes}
         due = self.clock() + entry.get("DelaySeconds", 0) * 1000
-        more = {"MessageId": f"{self.name}-{self._sent}", "Attributes": attributes, "due": due}
+        more = {"MessageId": f"{self.name}-{next(self._numbers)}", "Attributes": attributes, "due": due}
         self.messages.append({"MessageAttributes": {}, **entry, **more})
 
     def moved(self, record: dict[str, Any]) -> None:
