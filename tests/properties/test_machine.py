@@ -414,7 +414,7 @@ class Machine(RuleBasedStateMachine):
 
 
 TestMachine = Machine.TestCase
-TestMachine.settings = settings(SLOW, max_examples=10, stateful_step_count=15)
+TestMachine.settings = settings(SLOW, max_examples=5, stateful_step_count=15)
 
 
 @pytest.mark.thorough

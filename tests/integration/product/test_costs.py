@@ -12,6 +12,7 @@ from benchmarks.harness.questions import Board, Questions, placed
 from benchmarks.harness.truth import Truth
 from benchmarks.measure import reads, rolling, units
 from benchmarks.measure.units import AMOUNTS
+from benchmarks.members.histories import ONE_DAY
 from benchmarks.models.cost.counted import Settings, Traffic, usage
 from benchmarks.pages.budgets import EVENTS, TRANSACTIONS, Kind
 from standings.domain.windows import DAY
@@ -74,7 +75,9 @@ def test_the_first_thousand_of_ten_shards_are_merged_from_little_more(members: i
     assert 1_000 < read["entries_most"] <= 1_300
 
 
-@pytest.mark.parametrize("kind", reads.KINDS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=pytest.mark.thorough if "90" in kind else ()) for kind in reads.KINDS]
+)
 def test_reads_of_rolling_windows_are_right_and_a_rank_costs_seven_units(kind: str) -> None:
     read = {row["read"]: row for row in reads.rolling(400, kind)}
 
@@ -85,7 +88,14 @@ def test_reads_of_rolling_windows_are_right_and_a_rank_costs_seven_units(kind: s
         assert rank["round_trips_most"] == 2
 
 
-@pytest.mark.parametrize("kind", [kind for kind in EVENTS if kind.windows == units.SHIPPED and kind.amounts == AMOUNTS])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param(kind, marks=() if kind.life == ONE_DAY else pytest.mark.thorough)
+        for kind in EVENTS
+        if kind.windows == units.SHIPPED and kind.amounts == AMOUNTS
+    ],
+)
 def test_an_event_in_a_rolling_window_costs_what_it_may(kind: Kind) -> None:
     """With fewer members than `make units` has."""
     batch = units.TOGETHER if kind.kind == "together" else 1

@@ -102,6 +102,7 @@ def test_the_command_prints_what_a_load_costs(tmp_path: Path, capsys: pytest.Cap
         assert any(line.startswith(begin) for line in lines), begin
 
 
+@pytest.mark.thorough
 def test_members_who_come_on_few_days_cost_less_in_a_rolling_window_alone() -> None:
     alone = Traffic(members=2_000, batch=1, counted=80, daily=8.64)
     seldom = replace(alone, comes=1 / 7)
