@@ -82,6 +82,7 @@ def test_without_a_stack_here_local_says_how_to_start_one(
 ) -> None:
     """A command line of a wheel is in no clone: it looks in the folder from which it is called, and above it."""
     monkeypatch.setattr(stack_connection, "_CLONE", tmp_path / "site-packages")
+    monkeypatch.setattr("standings.client.api.backoff", lambda *_: 0.0)
     called_from = tmp_path / "clone" / "docs"
     called_from.mkdir(parents=True)
     monkeypatch.chdir(called_from)

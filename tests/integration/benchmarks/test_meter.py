@@ -136,6 +136,7 @@ PLAIN: list[Request] = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("request_", PLAIN, ids=lambda request: f"{request[0]}-{str(request[1])[:70]}")
 def test_plain_calls_count_as_dynamodb_local_says(local_client: Any, request_: Request) -> None:
     fill_for_units(local_client)
