@@ -118,12 +118,8 @@ class SeasonHistory(Deployments):
             else:
                 assert page["type"].rpartition(":")[2] == ("not-built" if readable else "period-gone"), page
                 missed = [when for when, known in self.at_work if season not in known]
-                assert not readable or (missed and day_of(missed[-1] + CLOCKS) >= season.starts), season
+                assert not readable or (missed and (missed[-1] + CLOCKS).date() >= season.starts), season
             self.must += readable
-
-
-def day_of(instant: datetime) -> date:
-    return instant.astimezone(UTC).date()
 
 
 @pytest.mark.parametrize("seed", seeds(5, 40))

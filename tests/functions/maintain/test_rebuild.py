@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from itertools import count
+from itertools import count as numbers
 from typing import Any, Final
 
 import orjson
@@ -15,15 +15,14 @@ from standings.domain.members import Image, rewritten
 from standings.domain.windows import DAY
 from standings.maintain.rebuild import PROPAGATION_WAIT
 from standings.stores import Rewrite, StoreUnavailableError
-from tests.support.aws.stack import ManualClock, Stack, apply, deliver, event, project, running, write
-from tests.support.awslambda.pollers import Context
+from tests.support.aws.stack import ManualClock, Stack, apply, count, deliver, event, project, running, write
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries, rows
 from tests.support.builders.maintenance import before, call, calls, clock_of, finish, throttle
 from tests.support.faults.faulty_client import cancelled
 
 ALL: Final = '[boards."b"]\nmetrics.points = { aggregate = "sum", windows = ["all"] }\n'
 DAYS: Final = '[boards."b"]\nmetrics.points = { aggregate = "sum", windows = ["all", "day", "last-2-days"] }\n'
-NUMBERS: Final = count()
+NUMBERS: Final = numbers()
 
 
 @dataclass
@@ -99,25 +98,6 @@ def test_a_new_window_can_be_read_once_the_board_is_rebuilt_for_what_was_kept(en
         upkeep = Upkeep(stack)
         upkeep.projected("tomorrow", 2)
         assert (upkeep.page("day"), upkeep.page("last-2-days")[0]) == ((200, {"tomorrow": 2}), 404)
-
-
-def test_a_new_metric_can_be_read_once_the_board_is_rebuilt(engine: Any, clock: ManualClock) -> None:
-    with running(engine, clock, ALL) as stack:
-        Upkeep(stack).projected("before", 5)
-    read = []
-    for aggregate, points in (("max", 7), ("sum", 50), ("max", 3)):
-        with running(
-            engine, clock, f'{ALL}metrics.best = {{ aggregate = "{aggregate}", windows = ["all"] }}\n'
-        ) as stack:
-            apply(stack, [{**event("m", 1), "id": str(next(NUMBERS)), "metrics": {"best": points}}])
-            clock.milliseconds += PROPAGATION_WAIT
-            read.append(stack.get("/boards/b/best/all")[1]["type"])
-            if len(read) == 3:
-                job(stack, "rebuild")
-                after = stack.get("/boards/b/best/all")[1]["entries"]
-
-    assert read == ["urn:standings:not-built"] * 3
-    assert after == [{"rank": 1, "member": "m", "score": 7}]
 
 
 def test_a_deleted_board_is_gone_and_begins_from_zero(engine: Any, clock: ManualClock) -> None:
@@ -215,8 +195,7 @@ def test_from_the_start_of_a_deletion_events_are_refused_and_nothing_is_shown(en
         # What was refused is not lost.
         assert upkeep.page() == (200, {})
         assert finish(stack, "dead_letters", "replay")["replayed"] == 2
-        assert stack.writer({"Records": stack.activity.records()}, Context()) == {"batchItemFailures": []}
-        project(stack)
+        count(stack)
         clock.milliseconds += PROPAGATION_WAIT
         assert upkeep.page() == (200, {"m1": 14})
 

@@ -4,6 +4,7 @@ The reader reads logs and then nodes. The items of a batch are read one by one, 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
 from itertools import product
@@ -16,13 +17,15 @@ import pytest
 from standings.aws.dynamodb import ranking_reads, rolling
 from standings.aws.dynamodb.ranking_reads import TRIES, QueryReads
 from standings.aws.dynamodb.rolling import RollingWindows
+from standings.aws.dynamodb.tables import MAX_KEYS
 from standings.domain.boards import Ranking
 from standings.domain.rolling import LogEntry, Step, Steps, count_changes, node_deltas
 from standings.domain.scoring import Place as Score
 from standings.domain.tiers import ROOT, Path, deltas, nodes_for
 from standings.runtime.clock import Clock
-from standings.stores import RollingRow, RowChange
-from tests.support.builders.points import NOW
+from standings.stores import Partition, RollingRow, RowChange, Span
+from tests.support.aws.stack import OneThread
+from tests.support.builders.points import NOW, family
 from tests.support.builders.rolling.random_items import rolling_window
 from tests.support.faults.faulty_client import ItemByItem, Place, Time
 from tests.support.thoroughness import seeds
@@ -283,3 +286,33 @@ def test_nodes_of_several_windows_are_caught_up_each_by_itself(engine: Any) -> N
     assert sum(nodes[other.ranking, ROOT].counters.values()) == 1
     # Only the logs and the nodes of the window that was folded are read again.
     assert {key.split("#")[0] for batch in client.batches[2:] for key in batch} == {"b"}
+
+
+# ---- batches of nodes and spans of the index, side by side
+
+
+class BusyThread(OneThread):
+    """In place of a pool with one thread. A call must not give another one."""
+
+    def __init__(self, **_: Any) -> None:
+        self._busy = False
+
+    def submit(self, call: Callable[..., Any], /, *args: Any, **named: Any) -> Future[Any]:
+        assert not self._busy, "a call on the pool waits for another one"
+        self._busy = True
+        done = super().submit(call, *args, **named)
+        self._busy = False
+        return done
+
+
+def test_nodes_of_several_batches_beside_spans_do_not_wait_on_the_pool(
+    engine: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ranking_reads, "ThreadPoolExecutor", BusyThread)
+    reader = QueryReads(engine, "Rankings", "Scores", Time(0).clock())
+    metric = family("b").metrics["points"]
+    ranking = Ranking("b", metric, metric.windows[0], 0)
+    spans = [Span(Partition(ranking.key, shard), None, 10) for shard in (0, 1)]
+
+    assert reader.spans(ranking, spans, [(60, digit) for digit in range(MAX_KEYS + 1)]) == ([[], []], {})
+    assert reader.spans(ranking, spans, []) == ([[], []], {})

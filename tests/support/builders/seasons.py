@@ -35,11 +35,6 @@ def at(stack: Stack, text: str) -> None:
 
 def post(stack: Stack, when: str, **scores: int) -> None:
     """Apply an event for each member, with an instant as its `at`."""
-    body = {"board": "b", "at": f"{when}:00Z"}
-    apply(
-        stack,
-        [
-            {"id": f"{when}{name}{stack.clock()}", **body, "member": name, "metrics": {"points": score}}
-            for name, score in scores.items()
-        ],
-    )
+    for name, score in scores.items():
+        body = {"id": f"{when}{name}{stack.clock()}", "board": "b", "member": name, "metrics": {"points": score}}
+        apply(stack, [{**body, "at": f"{when}:00Z"}])
