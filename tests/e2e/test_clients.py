@@ -179,9 +179,6 @@ def test_a_backend_in_flask_counts_and_answers(deployment: Deployment) -> None:
     environment = {
         **os.environ,
         "AWS_ENDPOINT_URL": deployment.endpoint,
-        "AWS_ACCESS_KEY_ID": "local",
-        "AWS_SECRET_ACCESS_KEY": "local",
-        "AWS_DEFAULT_REGION": "us-east-1",
         "NO_PROXY": "127.0.0.1",
         "PYTHONPATH": os.pathsep.join(map(str, (PROJECT / "examples" / "backend", PROJECT / "layers" / "standings"))),
     }
