@@ -56,8 +56,8 @@ serve: $(STACK) ## the same deployment with simulated activity, until Ctrl-C
 	@$(RUN) -m demo.serve
 
 .PHONY: test
-test: $(TESTS) ## before each commit: a sample of everything; three to six minutes on two processors
-	@echo "a sample of every kind of test: three to six minutes on two processors"
+test: $(TESTS) ## before each commit: a sample of everything; two to five minutes on two processors
+	@echo "a sample of every kind of test: two to five minutes on two processors"
 	@$(RUN) -m pytest -m "not thorough" -n auto --dist loadgroup $(PYTEST_ARGS)
 
 .PHONY: test-all
