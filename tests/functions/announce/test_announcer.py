@@ -141,12 +141,13 @@ def test_the_batch_comes_again_if_the_announcer_cannot_be_told(stack: Stack) -> 
     assert len(of(announce(stack), "all")) == 1
 
 
-def test_a_look_comes_again_if_the_next_one_is_not_queued(stack: Stack) -> None:
+def test_a_look_comes_again_if_its_time_is_over_or_the_next_one_is_not_queued(stack: Stack) -> None:
     post(stack, ann=1)
     looks = stack.looks.records()
     stack.looks.refuses = lambda _: True
-    failed = stack.announcer({"Records": looks}, Context())["batchItemFailures"]
-    assert [one["itemIdentifier"] for one in failed] == [look["messageId"] for look in looks]
+    for seconds in (0, 60):
+        failed = stack.announcer({"Records": looks}, Context(seconds=seconds))["batchItemFailures"]
+        assert [one["itemIdentifier"] for one in failed] == [look["messageId"] for look in looks]
 
     stack.looks.refuses = lambda _: False
     assert stack.announcer({"Records": looks}, Context()) == {"batchItemFailures": []}

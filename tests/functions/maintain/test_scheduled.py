@@ -107,6 +107,7 @@ def test_a_run_with_plenty_audits_each_board_once_and_the_next_run_begins_again(
     for _ in range(2):
         answer = audit(stack)
         assert (names(answer), answer["done"], answer["drift"]) == (["a", "b", "c"], True, 0)
+        assert 0 < max(board["read_units"] for board in answer["boards"]) < answer["read_units"]
     last = shown(stack)["last"]
     assert (last["boards"], last["drift"], last["failed"], last["until"]) == (3, 0, [], stack.clock())
     assert last["read_units"] == answer["read_units"]
@@ -315,7 +316,7 @@ def test_what_is_due_is_settled_once(settling: Stack) -> None:
     first = settle(settling)
     files, events = dict(settling.bucket.results), list(settling.bus.events)
 
-    assert first["done"]
+    assert (first["done"], first["running"]) == (True, False)
     assert settled(first) == [
         ("cup-1", "season", "autumn-2026"),
         ("league-1", "day", "2026-11-20"),
