@@ -37,7 +37,7 @@ export SAM_CLI_TELEMETRY := 0
 # Whom the system trusts, uv trusts too: behind a proxy with a certificate of its own, for one.
 export UV_SYSTEM_CERTS := 1
 unexport VIRTUAL_ENV
-# Hundreds of processes import the same modules: where this is set, each of them compiles all.
+# Where this is set, each of the hundreds of processes of a test run compiles every module that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help

@@ -4,7 +4,6 @@ import socket
 from datetime import UTC, datetime
 from http import HTTPStatus
 from random import Random
-from typing import Final
 from urllib.parse import urlsplit
 
 import pytest
@@ -52,13 +51,11 @@ def test_a_second_stack_has_a_life_of_its_own(deployment: Deployment) -> None:
     assert feed.lag(deployment) > 0
 
 
-ADA: Final = {"name": "Ada Nagy", "picture": "https://pictures.example/ada.png"}
-
-
 @pytest.mark.thorough
 def test_the_live_page_shows_the_list_of_the_api_and_who_overtakes(deployment: Deployment) -> None:
     """`tests/functions/live_page` shows all that it does."""
-    assert answer_of(deployment, "PUT", "/members?id=ada", ADA)[0] == HTTPStatus.OK
+    ada = {"name": "Ada Nagy", "picture": "https://pictures.example/ada.png"}
+    assert answer_of(deployment, "PUT", "/members?id=ada", ada)[0] == HTTPStatus.OK
     members = [*HOSTILE, "ada", *(f"member-{number}" for number in range(60))]
     count(deployment, [event("demo-page", member, 900 - 10 * place) for place, member in enumerate(members)])
     listed = answer_of(deployment, "GET", "/boards/demo-page/points/all?limit=50")[1]["entries"]
@@ -76,7 +73,7 @@ def test_the_live_page_shows_the_list_of_the_api_and_who_overtakes(deployment: D
         page.route("https://*/**", refuse)
         page.goto(f"{deployment.api_url}/?board=demo-page")
         rows = page.locator("#rows td.who button")
-        expect(rows).to_have_text([ADA["name"] if one["member"] == "ada" else one["member"] for one in listed])
+        expect(rows).to_have_text([ada["name"] if one["member"] == "ada" else one["member"] for one in listed])
         page.fill("#member", "ad")
         expect(page.locator("#offers li")).to_have_text(["Ada Nagy"])
         page.keyboard.press("ArrowDown")
@@ -86,5 +83,5 @@ def test_the_live_page_shows_the_list_of_the_api_and_who_overtakes(deployment: D
         page.click("#first")
         expect(rows.first).to_have_text("member-0")
         expect(page.locator("#state")).to_have_attribute("data-is", "live")
-    assert set(outside) == {ADA["picture"]}
+    assert set(outside) == {ada["picture"]}
     assert complaints == []

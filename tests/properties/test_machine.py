@@ -63,7 +63,7 @@ REMEMBERED: Final = timedelta(days=29)
 RANKINGS: Final = 4
 """How many rankings of a board are compared after one step; others each time."""
 ROUNDS: Final = 20
-"""So often the examples of a board are run until they have met its traps; nearly always once."""
+"""The most rounds of examples that a board may need to meet its traps. Nearly always it needs one."""
 AT_ONCE: Final = 2
 """How many boards are compared after one step: changed ones first, the others in turn."""
 SLOW: Final = settings(

@@ -1,10 +1,10 @@
 """Boards are rebuilt, deleted and redefined while events flow and others write their members."""
 
+import itertools
 import random
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from itertools import count as numbers
 from typing import Any, Final
 
 import orjson
@@ -22,7 +22,7 @@ from tests.support.faults.faulty_client import cancelled
 
 ALL: Final = '[boards."b"]\nmetrics.points = { aggregate = "sum", windows = ["all"] }\n'
 DAYS: Final = '[boards."b"]\nmetrics.points = { aggregate = "sum", windows = ["all", "day", "last-2-days"] }\n'
-NUMBERS: Final = numbers()
+NUMBERS: Final = itertools.count()
 
 
 @dataclass

@@ -62,6 +62,6 @@ def maintained(deployment: Deployment, task: dict[str, Any]) -> Any:
 def until(what: Callable[[], Any]) -> None:
     """Wait a minute and a half, at most, until something is true."""
     end = time.monotonic() + 90
-    while not what():
-        assert time.monotonic() < end
+    while not (answer := what()):
+        assert time.monotonic() < end, answer
         time.sleep(0.5)

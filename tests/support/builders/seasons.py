@@ -35,6 +35,6 @@ def at(stack: Stack, text: str) -> None:
 
 def post(stack: Stack, when: str, **scores: int) -> None:
     """Apply an event for each member, with an instant as its `at`."""
-    for name, score in scores.items():
-        body = {"id": f"{when}{name}{stack.clock()}", "board": "b", "member": name, "metrics": {"points": score}}
-        apply(stack, [{**body, "at": f"{when}:00Z"}])
+    body = {"board": "b", "at": f"{when}:00Z"}
+    ids = {name: f"{when}{name}{stack.clock()}" for name in scores}
+    apply(stack, [{**body, "id": ids[name], "member": name, "metrics": {"points": scores[name]}} for name in scores])

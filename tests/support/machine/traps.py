@@ -23,7 +23,7 @@ TRAPS: Final = {
     "a writer's clock is behind": "lasts",
     "a total that is set twice in a batch": "sums",
 }
-"""Each trap, and a board whose examples meet it. Many others meet it too."""
+"""Each trap, and the board whose examples must meet it. Those of other boards may meet it too."""
 
 
 def traps_of(boards: Mapping[str, Board], events: Sequence[Sent], refused: Collection[str]) -> Iterator[str]:

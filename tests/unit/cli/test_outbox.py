@@ -6,6 +6,7 @@ What is tried again at all is in `tests/functions/client/test_posts.py`.
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
+from unittest import mock
 
 import pytest
 from botocore.exceptions import EndpointConnectionError
@@ -26,11 +27,10 @@ def messages(batch: list[str]) -> list[OutgoingMessage]:
 
 
 def test_attempts_end() -> None:
-    naps, tried = list[float](), list[str]()
-    refusing = outbox(lambda body: tried.append(body) or "InternalError", chance=lambda: 1.0, sleep=naps.append)  # type: ignore[func-returns-value]
+    naps, refuses = list[float](), mock.Mock(return_value="InternalError")
     with pytest.raises(NotTakenError, match="InternalError"):
-        list(refusing.delivered([["a"]], messages))
-    assert tried == ["a"] * 8
+        list(outbox(refuses, chance=lambda: 1.0, sleep=naps.append).delivered([["a"]], messages))
+    assert refuses.mock_calls == [mock.call("a")] * 8
     assert naps == [0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 10.0]
 
 
