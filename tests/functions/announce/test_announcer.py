@@ -128,7 +128,7 @@ def test_a_season_is_announced_by_name_until_nobody_names_it_any_more(stack: Sta
 
 
 def test_the_batch_comes_again_if_the_announcer_cannot_be_told(stack: Stack) -> None:
-    stack.looks.refuses = lambda _: True
+    stack.looks.refusal = lambda _: "InternalError"
     write(stack, events(stack, ann=1))
     records = unprojected(stack)
     seconds = building_blocks.REPORTING_RESERVE + 1
@@ -136,7 +136,7 @@ def test_the_batch_comes_again_if_the_announcer_cannot_be_told(stack: Stack) -> 
     assert answer == {"batchItemFailures": [{"itemIdentifier": records[0]["dynamodb"]["SequenceNumber"]}]}
     assert stack.entries("/boards/b/points/all") != []
 
-    stack.looks.refuses = lambda _: False
+    stack.looks.refusal = lambda _: ""
     assert stack.projector({"Records": records}, Context()) == {"batchItemFailures": []}
     assert len(of(announce(stack), "all")) == 1
 
@@ -144,12 +144,12 @@ def test_the_batch_comes_again_if_the_announcer_cannot_be_told(stack: Stack) -> 
 def test_a_look_comes_again_if_its_time_is_over_or_the_next_one_is_not_queued(stack: Stack) -> None:
     post(stack, ann=1)
     looks = stack.looks.records()
-    stack.looks.refuses = lambda _: True
+    stack.looks.refusal = lambda _: "InternalError"
     for seconds in (0, 60):
         failed = stack.announcer({"Records": looks}, Context(seconds=seconds))["batchItemFailures"]
         assert [one["itemIdentifier"] for one in failed] == [look["messageId"] for look in looks]
 
-    stack.looks.refuses = lambda _: False
+    stack.looks.refusal = lambda _: ""
     assert stack.announcer({"Records": looks}, Context()) == {"batchItemFailures": []}
     assert len(stack.looks.messages) == len(looks)
 

@@ -47,12 +47,12 @@ def test_a_replay_of_parked_records_asks_for_looks_and_is_not_done_before(stack:
     write(stack, "lost", "dan", 9)
     park(stack, *unprojected(stack))
     assert stack.looks.messages == []
-    stack.looks.refuses = lambda _: True
+    stack.looks.refusal = lambda _: "InternalError"
     answer = call(stack, "parked", "replay", seconds=60)
     assert not answer["done"]
     assert "SQS" in answer["why"]
 
-    stack.looks.refuses = lambda _: False
+    stack.looks.refusal = lambda _: ""
     finish(stack, "parked", "replay", cursor=answer["cursor"])
     announce(stack)
     assert leaders(stack, "all") == leaders(stack, "day") == ["dan", "ann"]

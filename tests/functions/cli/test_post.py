@@ -67,11 +67,11 @@ def test_a_member_that_is_no_text_is_not_posted(run: Run, queue: Queue) -> None:
 
 
 def test_an_event_that_the_queue_does_not_take_now_or_never(run: Run, queue: Queue) -> None:
-    queue.refuses = lambda _: "InternalError"
+    queue.refusal = lambda _: "InternalError"
     ran = run("post b m points=1 --id x")
     assert ran.status == UNREACHABLE
     assert "run the same command again with --id x: the event counts once" in ran.err
-    queue.refuses = lambda _: INVALID
+    queue.refusal = lambda _: INVALID
     refused = "standings: the queue refuses the event: InvalidMessageContents: \n"
     assert run("post b m points=1") == (WRONG, "", refused)
 
@@ -120,24 +120,24 @@ def test_standard_input(run: Run, queue: Queue, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_what_the_queue_never_takes_is_named_and_passed(run: Run, queue: Queue) -> None:
-    queue.refuses = lambda body: INVALID if '"b"' in body.partition("member")[2] else ""
+    queue.refusal = lambda body: INVALID if '"b"' in body.partition("member")[2] else ""
     write("a,1", "b,2", "c,3")
     ran = run(CSV)
     assert (ran.status, "rows.csv:3: the queue refuses it: InvalidMessageContents" in ran.err) == (DIFFERS, True)
     assert queue.members() == ["a", "c"]
-    queue.refuses = lambda _: ""
+    queue.refusal = lambda _: ""
     assert run(CSV).status == DIFFERS
     assert queue.messages == []
 
 
 def test_what_the_queue_does_not_take_now_is_gone_on_with(run: Run, queue: Queue) -> None:
-    queue.refuses = lambda body: "InternalError" if '"m08"' in body else ""
+    queue.refusal = lambda body: "InternalError" if '"m08"' in body else ""
     write(*(f"m{n // 2:02},1" for n in range(30)))
     ran = run(f"{CSV} --json")
     assert "the queue did not accept all rows after line 11 of rows.csv: InternalError: ; run the same" in ran.err
     assert (ran.status, json.loads(ran.out)["finished"], remembered()["mark"]["rows"]) == (UNREACHABLE, False, 10)
 
-    queue.refuses = lambda _: ""
+    queue.refusal = lambda _: ""
     before = {event["id"] for event in queue.take()}
     ran = run(CSV)
     assert (ran.status, "10 rows were posted before; continuing after line 11" in ran.err) == (OK, True)
@@ -166,9 +166,9 @@ def test_what_ends_it_is_told_and_remembered(
 
 def test_receipts_that_may_be_gone(run: Run, queue: Queue, clock: ManualClock) -> None:
     write("a,1", "b,2")
-    queue.refuses = lambda _: "InternalError"
+    queue.refusal = lambda _: "InternalError"
     assert run(CSV).status == UNREACHABLE
-    queue.refuses = lambda _: ""
+    queue.refusal = lambda _: ""
     clock.milliseconds += 29 * DAY_MS + 1
     ran = run(CSV)
     assert (ran.status, "some rows after line 0 may have been sent 29 days ago" in ran.err) == (WRONG, True)

@@ -95,12 +95,12 @@ def test_batches_are_no_larger_than_the_queue_takes_them(stack: Stack) -> None:
 
 
 def test_what_the_queue_refuses_is_never_called_queued(stack: Stack) -> None:
-    stack.activity.refuses = lambda body: '"id":"7"' in body
+    stack.activity.refusal = lambda body: "ServiceUnavailable" if '"id":"7"' in body else ""
     found = results(stack, [{**EVENT, "id": str(n)} for n in range(12)])
 
     assert [result["id"] for result in found if result["status"] != "queued"] == ["7"]
     assert found[7]["detail"].startswith(f"the queue did not take it, {AGAIN}: Service")
-    stack.activity.refuses = lambda _: False
+    stack.activity.refusal = lambda _: ""
     assert statuses(results(stack, {**EVENT, "id": "7"})) == ["queued"]
 
 

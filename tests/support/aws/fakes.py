@@ -33,8 +33,8 @@ class Queue:
     name: str
     clock: Callable[[], int] = lambda: 0
     messages: list[dict[str, Any]] = field(default_factory=list)
-    refuses: Callable[[str], bool | str] = lambda _: False
-    """Whether the queue refuses a message body, or the code with which it does."""
+    refusal: Callable[[str], str] = lambda _: ""
+    """The code with which the queue refuses a message body; empty if it takes it."""
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
     """Threads may send at once."""
 
@@ -61,14 +61,13 @@ class Queue:
     def send_message_batch(self, QueueUrl: str, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
         self._check(QueueUrl)
         check_batch(Entries)
-        refused = {entry["Id"]: why for entry in Entries if (why := self.refuses(entry["MessageBody"]))}
+        refused = {entry["Id"]: code for entry in Entries if (code := self.refusal(entry["MessageBody"]))}
         taken = [entry for entry in Entries if entry["Id"] not in refused]
         for entry in taken:
             self.put(entry)
-        codes = {each: "ServiceUnavailable" if why is True else why for each, why in refused.items()}
         return {
             "Successful": [{"Id": entry["Id"]} for entry in taken],
-            "Failed": [{"Id": each, "Code": code, "SenderFault": code == INVALID} for each, code in codes.items()],
+            "Failed": [{"Id": each, "Code": code, "SenderFault": code == INVALID} for each, code in refused.items()],
         }
 
     def receive_message(

@@ -16,9 +16,9 @@ from standings_cli.post.outbox import MAX_WAITING, SENDERS, NotTakenError, Outbo
 from tests.support.aws.fakes import Queue
 
 
-def outbox(refuses: Callable[[str], bool | str], **options: Any) -> Outbox:
+def outbox(refusal: Callable[[str], str], **options: Any) -> Outbox:
     """An outbox of a queue that refuses messages."""
-    queue: Any = Queue("activity", refuses=refuses)
+    queue: Any = Queue("activity", refusal=refusal)
     return Outbox(queue, "https://queue.invalid/activity", **options)
 
 
@@ -27,10 +27,10 @@ def messages(batch: list[str]) -> list[OutgoingMessage]:
 
 
 def test_attempts_end() -> None:
-    naps, refuses = list[float](), mock.Mock(return_value="InternalError")
+    naps, refusal = list[float](), mock.Mock(return_value="InternalError")
     with pytest.raises(NotTakenError, match="InternalError"):
-        list(outbox(refuses, chance=lambda: 1.0, sleep=naps.append).delivered([["a"]], messages))
-    assert refuses.mock_calls == [mock.call("a")] * 8
+        list(outbox(refusal, chance=lambda: 1.0, sleep=naps.append).delivered([["a"]], messages))
+    assert refusal.mock_calls == [mock.call("a")] * 8
     assert naps == [0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 10.0]
 
 
@@ -47,7 +47,8 @@ def test_batches_come_back_in_their_order_however_they_are_taken() -> None:
             yield [str(number)]
 
     returned = []
-    for batch, _ in outbox(lambda body: body == "0" and not full.wait(60)).delivered(batches(), messages):
+    sending = outbox(lambda body: "" if body != "0" or full.wait(60) else "InternalError")
+    for batch, _ in sending.delivered(batches(), messages):
         returned += batch
         assert len(taken_up) - len(returned) < MAX_WAITING
     assert returned == taken_up
@@ -57,16 +58,16 @@ def test_nothing_is_tried_again_once_nobody_waits() -> None:
     """Of its eight senders one waits until the others have failed once, and wait to try again."""
     tried, all_failed = list[str](), threading.Event()
 
-    def refuses(body: str) -> bool:
+    def refusal(body: str) -> str:
         if body == "a":
-            return not all_failed.wait(60)
+            return "" if all_failed.wait(60) else "InternalError"
         tried.append(body)
         if len(tried) == SENDERS - 1:
             all_failed.set()
         raise EndpointConnectionError(endpoint_url="http://nowhere")
 
     others = threading.enumerate()
-    trying: Outbox = outbox(refuses, sleep=lambda _: trying._closed.wait(60))
+    trying: Outbox = outbox(refusal, sleep=lambda _: trying._closed.wait(60))
     sending = trying.delivered([["a"], *[["b"]] * SENDERS], messages)
     assert next(sending) == (["a"], {})
     sending.close()
