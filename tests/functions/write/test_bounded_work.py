@@ -183,16 +183,16 @@ def test_an_item_grows_no_larger_than_the_build_expects(
     assert largest <= most_bytes(family, late=True) < 2 * largest + 3_000
 
 
-def test_late_events_of_one_day_stay_few_attributes(engine: Any, clock: ManualClock) -> None:
-    definitions = '[boards."*"]\nlate = "1 hour"\nmetrics.points = { aggregate = "sum", windows = ["last-30-days"] }\n'
+def test_late_events_of_one_day_count_to_the_last_and_stay_few_attributes(engine: Any, clock: ManualClock) -> None:
+    definitions = '[boards."*"]\nlate = "1 hour"\nmetrics.points = { aggregate = "sum", windows = ["last-90-days"] }\n'
     with running(engine, clock, definitions) as stack:
         at = instant(clock.milliseconds)
-        for number in range(0, 20 * 24, 5):
-            write(stack, [{"id": f"e{number}", "board": "b", "member": "m", "at": at, "metrics": {"points": 1}}])
+        for days in range(90):
+            write(stack, [{"id": f"e{days}", "board": "b", "member": "m", "at": at, "metrics": {"points": 1}}])
             # Beside them: the key, the version, the stamp and the largest total.
             assert len(_attributes(engine) - {"pk", "sk", "v", "t", "g"}) <= 4
-            clock.milliseconds += 5 * 60 * 60 * 1000
-        assert stack.entries("/boards/b/points/last-30-days") == [{"rank": 1, "member": "m", "score": 96}]
+            assert stack.entries("/boards/b/points/last-90-days") == [{"rank": 1, "member": "m", "score": days + 1}]
+            clock.milliseconds += DAY
 
 
 def _attributes(engine: Any) -> set[str]:

@@ -54,12 +54,12 @@ def test_several_totals_are_set_together_or_none(stack: Stack) -> None:
 
 
 def test_least_and_most_bound_the_change(stack: Stack) -> None:
-    apply(stack, [event("1", 5, "limited"), event("2", 9.9, "limited", set=True)])
-    assert scores(stack, "limited") == {"all": 9.9}
-    deliver(stack, [event("3", 15, "limited", set=True), event("4", 7.8, "limited", set=True)])
+    apply(stack, [event("1", 5, "limited", set=True), event("2", 10, "limited", set=True)])
+    assert scores(stack, "limited") == {"all": 10}
+    deliver(stack, [event("3", 15.1, "limited", set=True), event("4", 7.9, "limited", set=True)])
     bounds = "metrics.points: expected a change of at least -2 and at most 5 on board 'limited', got a change of"
-    assert stack.dead_letters.reasons() == [f"{bounds} 5.1 (from 9.9 to 15)", f"{bounds} -2.1 (from 9.9 to 7.8)"]
-    assert scores(stack, "limited") == {"all": 9.9}
+    assert stack.dead_letters.reasons() == [f"{bounds} 5.1 (from 10 to 15.1)", f"{bounds} -2.1 (from 10 to 7.9)"]
+    assert scores(stack, "limited") == {"all": 10}
 
 
 def test_it_is_a_read_and_a_write_of_the_item(stack: Stack) -> None:
