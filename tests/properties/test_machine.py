@@ -68,8 +68,6 @@ AT_ONCE: Final = 2
 """How many boards are compared after one step: changed ones first, the others in turn."""
 SLOW: Final = settings(
     stateful_step_count=15,
-    deadline=None,
-    print_blob=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )
 

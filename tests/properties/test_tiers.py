@@ -80,7 +80,7 @@ many_scores = (
 
 
 @given(many_scores, st.lists(scores, min_size=1, max_size=8))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_dense_ranks_are_those_of_the_sorted_list(listed: list[int], others: list[int]) -> None:
     tree = tree_of(listed)
     numbers = others + listed[:20]
@@ -97,7 +97,7 @@ def test_dense_ranks_are_those_of_the_sorted_list(listed: list[int], others: lis
 
 
 @given(many_scores, scores)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_what_is_undivided_says_how_many_members_it_has(listed: list[int], number: int) -> None:
     tree = tree_of(listed)
     nodes = {node: tree.get(node, {}) for node in tiers.nodes_for(number)}
@@ -110,7 +110,7 @@ def test_what_is_undivided_says_how_many_members_it_has(listed: list[int], numbe
 
 
 @given(many_scores, many_scores, scores, st.randoms(use_true_random=False))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_nodes_of_different_moments_end_in_some_dense_rank(
     before: list[int], after: list[int], number: int, random: Random
 ) -> None:
@@ -186,7 +186,7 @@ def brute_force(listed: list[int], most: int) -> list[Bucket]:
 
 
 @given(many_scores, mosts, st.booleans())
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 def test_every_histogram_is_what_counting_gives(listed: list[int], most: int, descending: bool) -> None:
     buckets, nodes, rounds = ask(tree_in(listed, descending=descending), most, descending=descending)
 
@@ -198,7 +198,7 @@ def test_every_histogram_is_what_counting_gives(listed: list[int], most: int, de
 
 
 @given(many_scores, many_scores, mosts, st.booleans(), st.randoms(use_true_random=False))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_nodes_of_different_moments_end_in_some_histogram(
     before: list[int], after: list[int], most: int, descending: bool, random: Random
 ) -> None:

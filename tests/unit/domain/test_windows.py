@@ -70,7 +70,7 @@ def calendars(draw: st.DrawFn) -> model.Calendar:
     return model.Calendar(zone, draw(st.integers(0, 6)), late, late + draw(SPANS), tuple(seasons))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(calendars(), st.sampled_from(WINDOWS), st.integers(FIRST, LAST), st.integers(-40 * DAY, 40 * DAY))
 @example(model.Calendar(ZoneInfo("Asia/Beirut")), "day", 1_648_375_200_000, 0)  # the clocks skip a midnight
 def test_periods_are_those_of_the_model(calendar: model.Calendar, name: str, at: int, beside: int) -> None:
