@@ -83,7 +83,7 @@ def writes(windows: Windows, *, small: bool) -> Iterator[dict[str, Any]]:
         for kind, amounts in kinds:
             traffic = Traffic(MEMBERS, amounts=amounts, batch=TOGETHER if kind == "together" else 1, daily=daily)
             if small:
-                traffic = replace(traffic, members=SMALL, batch=min(traffic.batch, 20), counted=40)
+                traffic = replace(traffic, members=SMALL, batch=min(traffic.batch, 10), counted=10)
             used = usage(Settings(windows.names), traffic)
             row = {
                 "windows": windows.text,
