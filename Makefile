@@ -240,7 +240,7 @@ $(DYNAMODB_LOCAL_INSTALLED) $(AXE_INSTALLED) $(CDK_INSTALLED) $(MERMAID_INSTALLE
 		echo "installing $$(cat $<) into $(@D)"; \
 		npm install --silent --no-fund --no-audit --no-save --prefix $(@D) "$$(cat $<)" && touch $@; \
 	else \
-		echo "npm not found: what needs $* will be left out" >&2; \
+		echo "npm is missing (apt-get install npm): what needs $* will be left out" >&2; \
 	fi
 
 # What the examples in TypeScript and JavaScript need, as their package.json says.
@@ -250,5 +250,5 @@ $(NODE_INSTALLED): .local/%/.installed: %/package.json
 		echo "installing $< into $(@D)"; \
 		cp $< $(@D) && npm install --silent --no-fund --no-audit --no-package-lock --prefix $(@D) && touch $@; \
 	else \
-		echo "npm not found: tests with $* will skip" >&2; \
+		echo "npm is missing (apt-get install npm): tests with $* will skip" >&2; \
 	fi
