@@ -361,8 +361,7 @@ def test_the_projector_tells_moves_what_it_parked_and_the_lag(stack: Stack, emit
     assert (told["RecordsParked"], told["WriteToRank"]) == (1, 900)  # of `n`
     assert told["Moves"] > 0
     stack.projector({"Records": [record for record in found if record is not bad]}, Context())
-    again = emitted()[0]
-    assert (again["Moves"], again["MovesKnown"]) == (0, told["Moves"])
+    assert emitted()[0].items() >= {"Moves": 0, "MovesKnown": told["Moves"]}.items()
 
 
 @pytest.fixture
