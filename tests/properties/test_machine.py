@@ -410,7 +410,7 @@ class Machine(RuleBasedStateMachine):
 
 
 TestMachine = Machine.TestCase
-TestMachine.settings = settings(SLOW, max_examples=4)
+TestMachine.settings = settings(SLOW, max_examples=3)
 
 
 @pytest.mark.thorough

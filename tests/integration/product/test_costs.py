@@ -91,7 +91,7 @@ def test_reads_of_rolling_windows_are_right_and_a_rank_costs_seven_units(kind: s
 @pytest.mark.parametrize(
     "kind",
     [
-        pytest.param(kind, marks=() if kind.life == ONE_DAY else pytest.mark.thorough)
+        pytest.param(kind, marks=() if (kind.life, kind.kind) == (ONE_DAY, "alone") else pytest.mark.thorough)
         for kind in EVENTS
         if kind.windows == units.SHIPPED and kind.amounts == AMOUNTS
     ],
