@@ -85,11 +85,10 @@ def main() -> None:
     parser.add_argument("--size", choices=SIZES, default=SIZES[0], help="small writes to .local/bench only")
     options = parser.parse_args()
     out = Output(small=options.size == "small")
-    most = options.most or MOST[options.size]
     names = options.names or [*SAFEGUARDS][:: 10 if out.small else 1]
     findings = read(out) if options.names else {}
     with ProcessPoolExecutor() as pool:
-        searches = {pool.submit(searched, name, most): name for name in names}
+        searches = {pool.submit(searched, name, options.most or MOST[options.size]): name for name in names}
         for search in as_completed(searches):
             findings[searches[search]] = search.result()
             print(searches[search], search.result(), flush=True)

@@ -124,7 +124,7 @@ def test_a_deleted_board_is_gone_and_begins_from_zero(engine: Any, clock: Manual
 
 @pytest.mark.parametrize("record", ["of today", "of 0.2"])
 def test_a_deletion_that_was_held_up_leaves_those_who_came_back(engine: Any, clock: ManualClock, record: str) -> None:
-    """A call stops before it removes members. Another one finishes it, or 0.2 writes the record without a token."""
+    """A call has removed nobody yet. Another finishes the deletion, or 0.2 writes the record without a token."""
     with running(engine, clock, DAYS) as stack:
         upkeep = Upkeep(stack)
         upkeep.events(60)

@@ -188,7 +188,7 @@ def test_late_events_of_one_day_count_to_the_last_and_stay_few_attributes(engine
     with running(engine, clock, definitions) as stack:
         at = instant(clock.milliseconds)
         for days in range(90):
-            clock.milliseconds += DAY * (days > 0)
+            clock.milliseconds += DAY if days else 0
             write(stack, [{"id": f"e{days}", "board": "b", "member": "m", "at": at, "metrics": {"points": 1}}])
             # Beside them: the key, the version, the stamp and the largest total.
             assert len(_attributes(engine) - {"pk", "sk", "v", "t", "g"}) <= 4
