@@ -240,7 +240,7 @@ class Reader(pollers.Reader):
             self._world.fault("batch delivered again from a record on")
             self._failed = batch if not done else None
             # Lambda delivers the rest of the batch, or another poller takes over and cuts again.
-            self.ends = [batch.end] if self._rng.random() < 0.5 else []
+            self.ends = [batch.end] if self._rng.random() < 0.9 else []
             if self.ends and done:
                 self._world.trap("split at the reported record")
         elif self._rng.random() < 0.12:
