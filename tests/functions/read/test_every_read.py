@@ -88,6 +88,8 @@ LIVES: Final[dict[str, Days]] = {
     life.__name__: life for life in (just_left, just_come, a_point_a_day, equals, at_random)
 }
 
+SHAPES: Final = ((7, 7), (16, 1), (7, 1), (16, 7))
+"""Days of the window, and shards."""
 OFTEN: Final = ("just_left", "equals")
 """The lives that `make test` tries. The others take half a minute."""
 
@@ -95,10 +97,10 @@ OFTEN: Final = ("just_left", "equals")
 @pytest.mark.parametrize(
     "life", [life if life in OFTEN else pytest.param(life, marks=pytest.mark.thorough) for life in LIVES]
 )
-@pytest.mark.parametrize("seed", seeds(1, 8))
+@pytest.mark.parametrize("seed", seeds(1, 4))
 def test_pages_skip_nobody(life: str, seed: int) -> None:
     rng = random.Random(f"{life} {seed}")
-    size, shards = rng.choice([7, 16]), rng.choice([1, 7])
+    size, shards = SHAPES[seed % len(SHAPES)]
     print(f"seed {seed}: last-{size}-days, {shards} shards")
     board = Board({"points": Metric(windows=(f"last-{size}-days",))})
     model = board.model()
