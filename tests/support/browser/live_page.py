@@ -1,7 +1,7 @@
 """The live page in a browser over functions in this process: what tests do there, and what its console may say."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -27,9 +27,12 @@ HIDE: Final = (
 )
 SHOW: Final = "delete document.hidden; document.dispatchEvent(new Event('visibilitychange'))"
 _MEASURES: Final = Path(__file__).with_name("measures.js")
-_RUN_AXE: Final = """axe.run().then(found => {
-    window.violations = found.violations.map(one => `${one.id}: ${one.nodes.map(node => node.html)}`);
-}); window.violations = null"""
+_RUN_AXE: Final = """tags => {
+    window.violations = null;
+    axe.run(tags.length ? {runOnly: tags} : {}).then(found => {
+        window.violations = found.violations.map(one => `${one.id}: ${one.nodes.map(node => node.html)}`);
+    });
+}"""
 PHONE: Final = {"width": 390, "height": 844}
 DESK: Final = {"width": 1280, "height": 900}
 WALL: Final = {"width": 1920, "height": 1080}
@@ -55,12 +58,13 @@ class View(Tab):
         """What a function of `measures.js` says of the page."""
         return self.page.evaluate(f"{_MEASURES.read_text(encoding='utf-8')};{what}()")
 
-    def violations(self) -> list[str]:
+    def violations(self, tags: Sequence[str] = ()) -> list[str]:
         """The rules of axe that the page breaks now, of any severity, each with the elements that break it.
 
-        The browser itself runs axe: the page's policy would block a script. Axe waits by the page's clock.
+        `tags` choose the rules, such as `cat.color`. Without tags, all are looked at. The browser itself runs axe: the
+        page's policy would block a script. Axe waits by the page's clock.
         """
-        self.page.evaluate(f"{AXE.read_text(encoding='utf-8')};{_RUN_AXE}")
+        self.page.evaluate(f"{AXE.read_text(encoding='utf-8')};({_RUN_AXE})({[*tags]})")
         while (found := self.page.evaluate("window.violations")) is None:
             self.pass_seconds(0.5)
         return list(found)
