@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -49,10 +50,10 @@ def copied(folder: Path) -> Path:
 
 
 @contextmanager
-def serving(folder: Path, log: Path) -> Iterator[None]:
-    """Run `make serve` until the block ends, as in another terminal.
+def serving(folder: Path, log: Path) -> Iterator[int]:
+    """Run `make serve` until the block ends, as in another terminal. Yield the id of its process group.
 
-    The folder is the project's own or a copy of it. What the command prints goes to `log`.
+    The folder is the project's or a copy. What the command prints goes to `log`. The embedded AWS is not of the group.
     """
     addresses = folder / ADDRESSES.relative_to(PROJECT)
     with log.open("wb") as output:
@@ -63,8 +64,9 @@ def serving(folder: Path, log: Path) -> Iterator[None]:
             assert process.poll() is None, log.read_text(encoding="utf-8")
             assert time.monotonic() < until, log.read_text(encoding="utf-8")
             time.sleep(0.5)
-        yield
+        yield process.pid
     finally:
-        os.killpg(process.pid, 2)
+        os.killpg(process.pid, signal.SIGINT)
+        os.killpg(process.pid, signal.SIGCONT)
         process.wait(150)
     assert not addresses.exists()
