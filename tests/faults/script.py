@@ -127,10 +127,7 @@ def shape(rng: Random, *, changed: bool) -> Shape:
     keep = HALF_AN_HOUR if hours else rng.choice([A_DAY, timedelta(hours=36)])
     of_a_day = Calendar(zone, late=A_DAY, keep=A_DAY)
     league = Family(
-        metrics,
-        Calendar(zone, late=late, keep=keep),
-        registered=rng.random() < 0.2,
-        shards=rng.choice([1, 1, 1, 2]),
+        metrics, Calendar(zone, late=late, keep=keep), registered=rng.random() < 0.2, shards=rng.choice([1, 1, 1, 2])
     )
     clans = Family(
         {"points": Metric("sum", windows=("all", "day") if rng.random() < 0.4 else ("all",))}, of_a_day, name=CLANS

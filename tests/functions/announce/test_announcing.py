@@ -246,10 +246,7 @@ def announced(
         f'metrics.points = {{ aggregate = "last", ties = "{ties}", windows = ["{window}"] }}\n'
     )
     trouble = Trouble(engine, random.Random(seed))
-    with (
-        mock.patch("random.random", trouble.rng.random),
-        running(trouble, clock, boards) as stack,
-    ):
+    with mock.patch("random.random", trouble.rng.random), running(trouble, clock, boards) as stack:
         yield Announced(stack, trouble, top, window)
 
 

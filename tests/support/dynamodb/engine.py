@@ -29,17 +29,7 @@ from tests.support.dynamodb.errors import CONDITION_FAILED, ConditionFailed, Inv
 from tests.support.dynamodb.expressions import read_expressions
 from tests.support.dynamodb.items import ITEM_LIMIT, Wire, decode_item, encode_item, read_units
 from tests.support.dynamodb.request_checks import check
-from tests.support.dynamodb.table import (
-    Key,
-    Shard,
-    Stored,
-    Table,
-    Write,
-    Written,
-    read_page,
-    read_schema,
-    read_write,
-)
+from tests.support.dynamodb.table import Key, Shard, Stored, Table, Write, Written, read_page, read_schema, read_write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
