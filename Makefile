@@ -60,9 +60,12 @@ test: $(TESTS) ## before each commit: a sample of everything; two to five minute
 	@echo "a sample of every kind of test: two to five minutes on two processors"
 	@$(RUN) -m pytest -m "not thorough" -n auto --dist loadgroup $(PYTEST_ARGS)
 
+# Some tests wait for minutes, for a deployment or a deletion: one process more than processors.
+PROCESSES = $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
+
 .PHONY: test-all
 test-all: $(TESTS) ## before a change is accepted; SEEDS=10 tries ten times as many seeds, on boards ten times as large
-	$(RUN) -m pytest -n auto --dist loadgroup $(PYTEST_ARGS)
+	$(RUN) -m pytest -n $(PROCESSES) --dist loadgroup $(PYTEST_ARGS)
 
 .PHONY: local
 local: $(TESTS) ## sam local invoke on every sample event, and sam local start-api; needs Docker
