@@ -207,7 +207,8 @@ def test_what_a_page_says_can_be_typed(page: Path, served: Path, exercise: Exerc
 
 def test_doctor_finds_nothing_wrong_and_cleans_up(serve: tuple[Path, int], exercise: Exercise) -> None:
     # All pages are typed. Nine minutes of activity would take a third of a processor from the tests beside this one.
-    os.killpg(serve[1], signal.SIGSTOP)
+    _, group = serve
+    os.killpg(group, signal.SIGSTOP)
     assert exercise.process.wait(timeout=1_200) == 0, exercise.end_of_output()
     found = exercise.found()
     assert found["ranks"]["detail"].endswith(": 0 wrong")

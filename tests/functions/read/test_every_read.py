@@ -89,7 +89,7 @@ LIVES: Final[dict[str, Days]] = {
 }
 
 SHAPES: Final = ((7, 7), (16, 1), (7, 1), (16, 7))
-"""Days of the window, and shards."""
+"""By seed: days of the window, and shards."""
 OFTEN: Final = ("just_left", "equals")
 """The lives that `make test` tries. The others take half a minute."""
 
@@ -101,7 +101,6 @@ OFTEN: Final = ("just_left", "equals")
 def test_pages_skip_nobody(life: str, seed: int) -> None:
     rng = random.Random(f"{life} {seed}")
     size, shards = SHAPES[seed % len(SHAPES)]
-    print(f"seed {seed}: last-{size}-days, {shards} shards")
     board = Board({"points": Metric(windows=(f"last-{size}-days",))})
     model = board.model()
     last = NOW + rng.randrange(size) * DAY

@@ -67,6 +67,6 @@ def serving(folder: Path, log: Path) -> Iterator[int]:
         yield process.pid
     finally:
         os.killpg(process.pid, signal.SIGINT)
-        os.killpg(process.pid, signal.SIGCONT)
+        os.killpg(process.pid, signal.SIGCONT)  # a test may have stopped it
         process.wait(150)
     assert not addresses.exists()
