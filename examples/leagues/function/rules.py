@@ -20,7 +20,7 @@ class League:
     """Divisions from the lowest on, and groups of `size`: the first `rise` of a group rise, the last `fall` fall.
 
     A period is a `week` or a `day` in the time zone, as in the family. Whoever had a seat in an earlier period
-    is enrolled once that is settled, or `patience` after its end.
+    is enrolled once that is settled, once it is final without a score in the group, or `patience` after its end.
     """
 
     divisions: tuple[str, ...]
@@ -87,3 +87,12 @@ class League:
             elif first >= len(scores) - fall:
                 moved[member] = self.divisions[place - 1]
         return moved
+
+    def after(self, seat: str, now: str, to: str) -> str:
+        """The division after a result that says `to` of a member with a seat in `seat`, which is in `now` by now.
+
+        `now` differs from `seat` where an earlier result came after the member had gone on. Both results together move
+        it by at most one: two rises from bronze lead to silver, and a rise stays where the next result moves nobody.
+        """
+        first, *others = (self.divisions.index(one) for one in (seat, now, to) if one in self.divisions)
+        return self.divisions[first + max(-1, min(1, sum(other - first for other in others)))]
