@@ -84,7 +84,7 @@ def _call(event: dict[str, Any]) -> Call:
         context = event["requestContext"]
         now, method = context["timeEpoch"], context["http"]["method"]
         if method not in ("POST", "GET", "DELETE"):
-            raise ValueError(method)
+            raise ValueError(f"got the method {method!r}")
         member = event["pathParameters"]["member"]
         if not 1 <= len(member.encode()) <= MAX_MEMBER_BYTES or member == COUNTER:
             refuse("member", "member", f"1 to {MAX_MEMBER_BYTES} bytes of UTF-8 that are not {COUNTER!r}", member)
@@ -97,7 +97,7 @@ def _call(event: dict[str, Any]) -> Call:
         expected = (
             'expected POST, GET or DELETE /league/MEMBER, and no body or one such as {"at": "2026-11-17T10:00:00Z"}'
         )
-        raise Wrong(f"{expected}: {error!r}") from error
+        raise Wrong(f"{expected}: {error}") from error
 
 
 def _at(body: str, now: int, *, encoded: Any) -> int:
