@@ -1,6 +1,8 @@
 """Ranks of members and scores, histories, cards and boards over HTTP: exact up to a bound on reads, also in motion."""
 
+import sqlite3
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from random import Random
 from typing import Any, Final
 
@@ -252,6 +254,17 @@ def test_a_percentile_has_a_score_if_anyone_is_ranked(stack: Stack, engine: Any)
 
     assert (status, answer["total"] > 0) == (200, True)
     assert answer["score"] is not None
+
+
+def test_a_percentile_is_the_ascending_cume_dist_of_sql(stack: Stack) -> None:
+    """As the page on moving from Redis says. Of 16 members every share has two decimals."""
+    scores = {f"m{number}": score for number, score in enumerate([9, 7, 7, 7, 4, 4, 3, 3, 3, 3, 2, 1, 0, 0, -5, -5])}
+    post(stack, scores)
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.execute("CREATE TABLE scores (member, score)")
+        database.executemany("INSERT INTO scores VALUES (?, ?)", scores.items())
+        rows = database.execute("SELECT member, 100 * cume_dist() OVER (ORDER BY score) FROM scores").fetchall()
+    assert {member: stack.get(f"{ALL}/rank", member=member)[1]["percentile"] for member in scores} == dict(rows)
 
 
 def test_a_member_that_moves_is_not_its_own_neighbour(stack: Stack, engine: Any) -> None:
