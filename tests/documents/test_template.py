@@ -143,6 +143,12 @@ def test_the_pages_invoke_existing_functions_with_existing_events() -> None:
         assert (PROJECT / event).is_file()
 
 
+def test_the_page_describes_the_embedded_aws_that_is_pinned() -> None:
+    """With another release, read again in its code what the page says of it."""
+    pinned = (PROJECT / "requirements" / "ministack.in").read_text(encoding="utf-8")
+    assert re.findall(r"ministack (\S+)\. ", LOCALLY) == re.findall(r"^ministack==(\S+)", pinned, re.MULTILINE)
+
+
 HOW_TO: Final = PROJECT / "docs" / "how-to"
 CACHING_DISABLED: Final = "4135ea2d-6df8-44a3-9df3-4b5a84be39ad"
 """The id of a cache policy of AWS's own."""
