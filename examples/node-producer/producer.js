@@ -32,7 +32,8 @@ async function send(sqs, queue, events) {
 
 const { QUEUE_URL: queue, BOARD: board } = process.env;
 if (!queue || !board) throw new Error("expected QUEUE_URL and BOARD in the environment");
-const sqs = new SQSClient({});
+// The SDK alone would try three times, and once while many requests are throttled. Where it gives up: run this again.
+const sqs = new SQSClient({ maxAttempts: 8 });
 let sent = 0;
 let batch = [];
 for await (const line of createInterface({ input: process.stdin })) {

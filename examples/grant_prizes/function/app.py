@@ -8,10 +8,13 @@ import os
 from typing import Any
 
 import boto3
+from botocore.config import Config
 from botocore.exceptions import ClientError
 
+# Named, since the SDK's defaults differ from release to release. After an error Lambda delivers the event again.
+_ATTEMPTS = Config(retries={"mode": "standard", "total_max_attempts": 5})
 _TABLE = os.environ["GRANTS_TABLE"]
-_dynamodb = boto3.client("dynamodb")
+_dynamodb = boto3.client("dynamodb", config=_ATTEMPTS)
 
 
 def handler(event: dict[str, Any], _: Any) -> None:
