@@ -135,7 +135,8 @@ check: $(CHECKS) ## formatter, linter, types, import rules, all that is known of
 	PYTHONPATH=layers/standings $(VENV)/bin/lint-imports --no-logo
 	AWS_DEFAULT_REGION=us-east-1 $(SAM) validate --lint
 	$(VENV)/bin/cfn-lint --append-rules cfn_lint_serverless.rules -- template.yaml
-	$(VENV)/bin/cfn-lint -- $(wildcard examples/*/template.yaml)
+	$(TOOLS)/sam/bin/python -m package.unbuilt .local/expanded template.yaml $(wildcard examples/*/template.yaml)
+	$(VENV)/bin/cfn-lint -- $(wildcard examples/*/template.yaml) .local/expanded/*.json
 	$(TOOLS)/checkov/bin/checkov --file template.yaml
 	$(call conforms,github-workflows,$(wildcard .github/workflows/*.yml examples/*/deploy.yml))
 	$(call conforms,github-issue-config,$(ISSUE_CONFIG))

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -12,6 +11,8 @@ import boto3
 from samtranslator.parser.parser import Parser  # type: ignore[import-untyped]
 from samtranslator.translator.translator import Translator  # type: ignore[import-untyped]
 from samtranslator.yaml_helper import yaml_parse  # type: ignore[import-untyped]
+
+from package.unbuilt import addressed
 
 TEMPLATE: Final = Path(__file__).parents[2] / "template.yaml"
 REGION: Final = "us-east-1"
@@ -94,18 +95,9 @@ def source(path: Path = TEMPLATE) -> dict[str, Any]:
     return template
 
 
-def packaged(template: Mapping[str, Any]) -> dict[str, Any]:
-    """A template with addresses of code, as `sam package` and `sam deploy` leave it."""
-    found = deepcopy(dict(template))
-    for name, resource in found["Resources"].items():
-        for uri in resource["Properties"].keys() & {"CodeUri", "ContentUri"}:
-            resource["Properties"][uri] = f"s3://bucket/{name}"
-    return found
-
-
 def expanded(template: Mapping[str, Any], parameters: Mapping[str, str] | None = None) -> Expanded:
     """Expand a template with parameters; the others have their defaults."""
-    template = packaged(template)
+    template = addressed(template)
     values = {name: parameter.get("Default") for name, parameter in template["Parameters"].items()} | dict(
         parameters or {}
     )

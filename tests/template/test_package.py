@@ -13,6 +13,7 @@ import pytest
 from samtranslator.model.exceptions import InvalidDocumentException  # type: ignore[import-untyped]
 
 from package.__main__ import expanded
+from package.unbuilt import addressed, write
 from tests.support.aws.embedded_tools import skip_without_tools
 from tests.support.programs import ended, output
 from tests.template import expansion
@@ -34,7 +35,7 @@ def snippet(language: str) -> str:
 @pytest.fixture(scope="module")
 def packaged() -> dict[str, Any]:
     """What `make package` makes of the template."""
-    return expanded(expansion.packaged(expansion.template()))
+    return expanded(addressed(expansion.template()))
 
 
 @pytest.mark.parametrize(
@@ -69,6 +70,31 @@ def test_it_has_no_transform_and_goes_through_a_bucket(packaged: dict[str, Any])
     assert "Transform" not in packaged
     assert not [one["Type"] for one in packaged["Resources"].values() if "::Serverless::" in one["Type"]]
     assert MOST_IN_A_CALL < len(json.dumps(packaged, indent=1)) < MOST_IN_A_BUCKET
+
+
+IMPATIENT: Final = """
+Transform: AWS::Serverless-2016-10-31
+Globals: {Function: {Runtime: python3.13, CodeUri: function, Timeout: 60}}
+Resources:
+  Work: {Type: AWS::SQS::Queue, Properties: {VisibilityTimeout: 59}}
+  Worker:
+    Type: AWS::Serverless::Function
+    Properties:
+      Handler: app.handler
+      Events: {Work: {Type: SQS, Properties: {Queue: !GetAtt Work.Arn}}}
+"""
+
+
+def test_the_check_finds_a_queue_that_waits_for_less_than_its_function_takes(tmp_path: Path) -> None:
+    (tmp_path / "template.yaml").write_text(IMPATIENT, encoding="utf-8")
+    planned = ended(["make", "--dry-run", "check"], cwd=PROJECT).stdout.splitlines()
+    (expands, *_), (lints, *_) = ([one for one in planned if word in one] for word in ("package.unbuilt", "expanded/*"))
+    every = {"template.yaml", *(str(one.relative_to(PROJECT)) for one in PROJECT.glob("examples/*/template.yaml"))}
+    assert every < {*expands.split()}
+
+    write(tmp_path / "expanded", [tmp_path / "template.yaml"])
+    (made,) = (tmp_path / "expanded").iterdir()
+    assert "E3505" in ended([lints.split()[0], "--", str(made)], cwd=PROJECT).stdout
 
 
 def test_a_bucket_that_is_not_given_is_asked_for() -> None:
