@@ -8,15 +8,15 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from math import ceil, floor, inf
 from random import Random
 from typing import Any, Final, NamedTuple
-from zoneinfo import ZoneInfo
 
 from standings.aws.sqs import OutgoingMessage, batches
 from standings.client.api import Api
 from standings.client.errors import ApiError
+from standings.domain.zones import time_zone
 from standings_cli.doctor.checks import Finding, failed, ok
 from standings_cli.post.outbox import NotTakenError, Outbox
 from standings_cli.stack.connection import Connection
@@ -56,14 +56,14 @@ class Season(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """The rules of a board: `Rules("doctor-1", ZoneInfo("Europe/Berlin"), 0, timedelta(days=7), True, (…), ())`.
+    """The rules of a board: `Rules("doctor-1", time_zone("Europe/Berlin"), 0, timedelta(days=7), True, (…), ())`.
 
     `week_start` is 0 for Monday. Events that are at most `late` old count in every period that contains them. A board
     that `is_open` takes events of members who are not registered.
     """
 
     board: str
-    timezone: ZoneInfo
+    timezone: tzinfo
     week_start: int
     late: timedelta
     is_open: bool
@@ -90,7 +90,7 @@ def rules_of(answer: Mapping[str, Any]) -> Rules:
     )
     week_start, (number, unit) = _WEEKDAYS.index(answer["week_start"]), _SPAN.findall(answer["late"])[0]
     late, is_open = timedelta(**{f"{unit}s": int(number)}), answer["members"] == "open"
-    return Rules(answer["board"], ZoneInfo(answer["timezone"]), week_start, late, is_open, metrics, seasons)
+    return Rules(answer["board"], time_zone(answer["timezone"]), week_start, late, is_open, metrics, seasons)
 
 
 class Event(NamedTuple):

@@ -5,9 +5,8 @@ import json
 import os
 from base64 import b64decode
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple
-from zoneinfo import ZoneInfo
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import boto3
 import orjson
@@ -15,10 +14,7 @@ from botocore.config import Config
 from rules import League, Seat
 from seats import COUNTER, Refused, Seats
 
-from standings.client import ApiError, BadArgument, NotFound, connect
-from standings.domain.boards import MAX_MEMBER_BYTES
-from standings.domain.events import RefusedEvent, read_at, refuse
-from standings.domain.windows import EPOCH
+from standings.client import connect, time_zone
 
 if TYPE_CHECKING:
     from standings.client.answer_types import Page
@@ -31,7 +27,7 @@ _league = League(
     int(os.environ["RISE"]),
     int(os.environ["FALL"]),
     os.environ["WINDOW"],
-    ZoneInfo(os.environ["TIMEZONE"]),
+    time_zone(os.environ["TIMEZONE"]),
     os.environ["BOARD_PREFIX"],
     timedelta(hours=int(os.environ["PATIENCE_HOURS"])),
 )

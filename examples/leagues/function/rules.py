@@ -2,9 +2,8 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Any, NamedTuple
-from zoneinfo import ZoneInfo
 
 
 class Seat(NamedTuple):
@@ -28,7 +27,7 @@ class League:
     rise: int
     fall: int
     window: str
-    timezone: ZoneInfo
+    timezone: tzinfo
     prefix: str
     patience: timedelta
 

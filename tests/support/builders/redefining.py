@@ -6,11 +6,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import orjson
 import pytest
 
+from standings.domain.zones import time_zone
 from tests.support.aws.stack import ManualClock, Stack, deliver, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.maintenance import calls
@@ -189,7 +189,7 @@ class History(Deployments):
         """Let the model judge time as a definition does."""
         calendar = self.model.calendar
         calendar.late, calendar.keep = definition.late * DAY, definition.keep * DAY
-        calendar.zone, calendar.week_start = ZoneInfo(definition.zone), definition.week_start
+        calendar.zone, calendar.week_start = time_zone(definition.zone), definition.week_start
         self.model.longest = {"day": max((int(name[5]) for name in definition.windows if "last" in name), default=0)}
         self.model.keeps_instants = definition.ties == "first" or definition.aggregate == "last"
 

@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
-from zoneinfo import ZoneInfo
 
 import orjson
 from hypothesis import strategies as st
 
+from standings.domain.zones import time_zone
 from tests.support.oracle.model import BoardModel, Calendar, Metric, Season
 
-BERLIN: Final = ZoneInfo("Europe/Berlin")
+BERLIN: Final = time_zone("Europe/Berlin")
 WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
 
@@ -104,7 +104,7 @@ BOARDS: Final = {
             "points": Metric("last", ties="first", windows=("all", "hour", "last-48-hours")),
             "level": Metric("last", precision=1, descending=False, windows=("last-2-days", "last-90-days", "year")),
         },
-        Calendar(ZoneInfo("America/St_Johns")),
+        Calendar(time_zone("America/St_Johns")),
     ),
     "noted": Board(
         {
@@ -121,7 +121,7 @@ BOARDS: Final = {
             "lost": Metric(descending=False, windows=("all",)),
             "best": Metric("max", descending=False, windows=("all", "last-3-days"), notes=True),
         },
-        Calendar(ZoneInfo("Africa/Cairo")),  # clocks change at midnight
+        Calendar(time_zone("Africa/Cairo")),  # clocks change at midnight
         registered=True,
     ),
     "league": Board(

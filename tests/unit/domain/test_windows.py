@@ -1,7 +1,6 @@
 """Windows, periods and seasons, lateness, reading time and final periods, by the clocks of zones with summer time."""
 
 from datetime import UTC, date, datetime, timedelta
-from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import example, given, settings
@@ -23,6 +22,7 @@ from standings.domain.windows import (
     parse_window,
     state_of,
 )
+from standings.domain.zones import time_zone
 from tests.support.oracle import model
 
 
@@ -66,13 +66,13 @@ def calendars(draw: st.DrawFn) -> model.Calendar:
         starts = day + timedelta(days=draw(st.sampled_from([0, 1, 30, 90])))
         day = starts + timedelta(days=draw(st.sampled_from([1, 90, 365, 3650])))
         seasons.append(model.Season(f"s{number}", starts, day))
-    zone, late = ZoneInfo(draw(st.sampled_from(ZONES))), draw(SPANS)
+    zone, late = time_zone(draw(st.sampled_from(ZONES))), draw(SPANS)
     return model.Calendar(zone, draw(st.integers(0, 6)), late, late + draw(SPANS), tuple(seasons))
 
 
 @settings(max_examples=400)
 @given(calendars(), st.sampled_from(WINDOWS), st.integers(FIRST, LAST), st.integers(-40 * DAY, 40 * DAY))
-@example(model.Calendar(ZoneInfo("Asia/Beirut")), "day", 1_648_375_200_000, 0)  # the clocks skip a midnight
+@example(model.Calendar(time_zone("Asia/Beirut")), "day", 1_648_375_200_000, 0)  # the clocks skip a midnight
 def test_periods_are_those_of_the_model(calendar: model.Calendar, name: str, at: int, beside: int) -> None:
     """Bounds and names, until when a period takes events and can be read, and when it is final."""
     listed = (Season(name, parse_day(f"{starts}"), parse_day(f"{ends}")) for name, starts, ends in calendar.seasons)

@@ -28,7 +28,7 @@ from standings.client.errors import (
 
 if TYPE_CHECKING:
     from standings.client.posts import Batch
-    from standings.client.standings import Board, Standings, connect
+    from standings.client.standings import Board, Standings, connect, time_zone
 
 __all__ = [
     "ApiError",
@@ -44,6 +44,7 @@ __all__ = [
     "Unavailable",
     "Unsent",
     "connect",
+    "time_zone",
 ]
 
 

@@ -1,7 +1,7 @@
 """The client of a stack, and of its boards: every call."""
 
 from collections.abc import Callable, Iterable, Mapping
-from datetime import date
+from datetime import date, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast
 from uuid import uuid4
@@ -10,6 +10,7 @@ from standings.client.errors import BadArgument, NotFound
 from standings.client.posts import Batch, Event, Number, Poster, Queue
 from standings.client.reads import ApiReads, Reads, TableReads, Value, checked, ranked, text_of
 from standings.client.stack import Stack
+from standings.domain import zones
 from standings.domain.boards import BOARD_TTL_S
 from standings.runtime.clock import Clock, TtlCache, real_clock
 
@@ -76,6 +77,17 @@ def connect(
     return Standings(source, Queue(found.sqs, found.queue_url, found.boards_if_any, clock, new_id))
 
 
+def time_zone(name: str) -> tzinfo:
+    """The time zone with an IANA name, such as `Europe/Berlin`, by the rules by which the stack's days begin.
+
+    They are those of the package tzdata, whatever zone files the machine has. BadArgument for an unknown name.
+    """
+    try:
+        return zones.time_zone(name)
+    except ValueError as error:
+        raise BadArgument(400, "bad-argument", f"name: {error}") from error
+
+
 class Standings(Poster):
     """A client of a stack; `connect` makes one."""
 
@@ -112,10 +124,6 @@ class Standings(Poster):
             return None
 
     # Reading.
-
-    def board(self, name: str) -> "Board":
-        """A board, whose rankings can be read. This sends no request."""
-        return Board(name, self._answer, self._ranked)
 
     def boards(self, prefix: str = "", limit: int = 100, cursor: str | None = None) -> "answer_types.BoardList":
         """The boards that had an event, by name: `{"boards": [{"board": "berlin-2026"}], "next": None}`."""

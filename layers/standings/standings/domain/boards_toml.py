@@ -7,7 +7,6 @@ from datetime import date
 from decimal import Decimal
 from itertools import pairwise
 from typing import Any, Final, NamedTuple, get_args
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from standings.domain.boards import (
     SETTLED_WINDOWS,
@@ -39,6 +38,7 @@ from standings.domain.windows import (
     parse_day,
     parse_window,
 )
+from standings.domain.zones import time_zone
 
 # Mistakes in `boards.toml`, and the lines that they are in.
 
@@ -442,9 +442,10 @@ def _span(text: Any) -> int | None:
 
 def _timezone(value: Any) -> str | None:
     try:
-        return ZoneInfo(value).key
-    except (ZoneInfoNotFoundError, ValueError, TypeError, OSError):
+        time_zone(value)
+    except ValueError:
         return None
+    return str(value)
 
 
 def _some_metrics(table: Any) -> dict[str, Any]:

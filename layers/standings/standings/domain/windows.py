@@ -8,7 +8,8 @@ from datetime import UTC, date, datetime, timedelta
 from functools import cached_property, lru_cache
 from hashlib import blake2b
 from typing import Final, Literal, TypeVar
-from zoneinfo import ZoneInfo
+
+from standings.domain.zones import time_zone
 
 # Windows: `all`, calendar windows such as `week`, `season`, and rolling windows such as `last-7-days`.
 
@@ -188,7 +189,7 @@ class Calendar:
         self.timezone = timezone
         self.week_start = week_start
         self.seasons = seasons
-        self._zone = None if timezone == "UTC" else ZoneInfo(timezone)
+        self._zone = None if timezone == "UTC" else time_zone(timezone)
         offset = datetime(2025, 1, 15, tzinfo=self._zone or UTC).utcoffset() or timedelta()
         self._hour_shift = int(offset.total_seconds()) * SECOND % HOUR
         self.start = lru_cache(maxsize=4096)(self._start)

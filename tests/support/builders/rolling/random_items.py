@@ -3,13 +3,13 @@
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Final
-from zoneinfo import ZoneInfo
 
 from standings.domain.boards_toml import parse_boards
 from standings.domain.members import AHEAD_MARGIN, Image
 from standings.domain.rolling import RollingRankings, Step, Steps
 from standings.domain.scoring import Aggregate, Place, aggregate_of_event, merge
 from standings.domain.windows import DAY, HOUR, MAX_SLAB, MINUTE
+from standings.domain.zones import time_zone
 from tests.support.builders.points import family
 
 BOARD: Final = "b"
@@ -45,7 +45,7 @@ def random_window(rng: Random) -> RollingRankings:
 def random_now(rng: Random, rankings: RollingRankings) -> int:
     """An instant, often near the beginning of a bucket, on a day on which clocks change."""
     timezone = rankings.metric.timetable.timezone
-    zone = UTC if timezone == "UTC" else ZoneInfo(timezone)
+    zone = UTC if timezone == "UTC" else time_zone(timezone)
     changing = datetime(*rng.choice(CHANGES), tzinfo=zone)
     begun = int((changing + timedelta(days=rng.choice([-1, 0, 0, 1, rng.randrange(-100, 100)]))).timestamp() * 1000)
     near = rng.choice([-MINUTE, -1, 0, 1, MINUTE, rng.randrange(DAY)])

@@ -1,0 +1,51 @@
+"""Time zones: all come from the package tzdata that the layer brings, whatever zone files the system has.
+
+`zoneinfo.ZoneInfo(name)` reads the system's files first. They may be older or newer than the layer's, so the same
+instant would be on one day in a function and on another in a program beside it.
+"""
+
+from datetime import tzinfo
+from functools import cache
+from io import BytesIO
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import tzdata
+
+VERSION: Final[str] = tzdata.IANA_VERSION
+"""The version of the IANA database whose rules all zones follow, such as `2026f`."""
+
+
+class _Zone(ZoneInfo):
+    """A zone that copies and pickles by its name, which a `ZoneInfo` made from a file does not."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return time_zone, (self.key,)
+
+
+def time_zone(name: str) -> tzinfo:
+    """The time zone with an IANA name, such as `Europe/Berlin`; the same object for the same name.
+
+    ValueError for any other name: unknown, in other letters, or a path. It neither uses nor changes what
+    `zoneinfo.ZoneInfo` has in its cache or where it looks for files.
+    """
+    if not isinstance(name, str) or name not in _names():
+        raise ValueError(f'expected an IANA time zone such as "Europe/Berlin", got {name!r}')
+    return _read(name)
+
+
+@cache
+def _names() -> frozenset[str]:
+    """The names that the database has. They are also the names of files, so no other text may become one."""
+    return frozenset(_file("zones").decode().split())
+
+
+@cache
+def _read(name: str) -> _Zone:
+    return _Zone.from_file(BytesIO(_file(f"zoneinfo/{name}")), key=name)
+
+
+def _file(name: str) -> bytes:
+    """A file of the package, which may be in a folder or in an archive."""
+    content: bytes = tzdata.__loader__.get_data(f"{tzdata.__path__[0]}/{name}")
+    return content
