@@ -51,7 +51,7 @@ _TAGS: Final = {
     "Numbers": "A ranking as a whole: percentiles and the distribution of scores.",
     "Boards": "The boards and their definitions.",
     "Events": "Events to count.",
-    "Description": "This document.",
+    "Description": "The stack, and this document.",
 }
 _SIGNED: Final = """
     AWS Signature Version 4 for the service `execute-api`, by a caller with the permission `execute-api:Invoke`. Every
@@ -93,6 +93,8 @@ _PROBLEMS: Final = {
     "Unavailable": (*(503, "unavailable", "Try again"), "the store does not answer just now: try again in 5 seconds"),
 }
 """An example of each problem: status, kind, title, detail."""
+_OF_FUNCTION: Final = ("/", "/openapi.json")
+"""Answered from what the function brings, without the store."""
 _OF_GATEWAY: Final = {
     "Unauthorized": "Unauthorized",
     "Forbidden": "Forbidden",
@@ -171,7 +173,7 @@ def _operation(name: str, call: Call, words: Operation) -> Part:
         refusals[404] = "NotFound"
     if words.body:
         refusals[413] = "TooLarge"
-    if name != "getDescription":  # It is a file of the function.
+    if call.path not in _OF_FUNCTION:
         refusals[503] = "Unavailable"
     responses = {str(status): _ref("responses", refusal) for status, refusal in sorted(refusals.items())}
     return {**operation, "responses": {str(words.status): _success(call, words), **responses}}
@@ -181,6 +183,8 @@ def _success(call: Call, words: Operation) -> Part:
     response: Part = {"description": words.answer}
     if words.schema:
         response["content"] = _json(words.schema, words.example)
+    if call.path == "/":
+        response["content"]["text/html"] = {"schema": text()}
     if call.method in ("PUT", "DELETE"):
         response["links"] = dict(_links(call))
     return response

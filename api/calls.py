@@ -406,6 +406,21 @@ OPERATIONS: Final = {
         {**_ALL, "buckets": _BUCKETS},
         {"buckets": "The highest number of buckets, by default {default}."},
     ),
+    "getAbout": Operation(
+        "Description",
+        """About the stack
+
+        The version of the time zones by which days begin. It is that of the stack's layer, whatever zone files the
+        machines of AWS have.
+
+        Where anyone may read, a browser gets the live page instead: it accepts `text/html`. The page names the version
+        too. A request that accepts `application/json` and no HTML gets this answer from every stack.
+
+        404: `no-such-path`, for the address of a live page (`/?board=berlin-2026`) where there is none.""",
+        "About the stack.",
+        "About",
+        {"time_zones": "2026f"},
+    ),
     "getDescription": Operation(
         "Description",
         """This document

@@ -271,7 +271,15 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         "Members with a score from `from` to `to`, both included.",
         {"from": number(), "to": number(), "members": _COUNT},
     ),
-    # Boards.
+    # The stack and its boards.
+    "About": record(
+        "About a stack.",
+        {
+            "time_zones": text(
+                "The version of the IANA time zone database, such as `2026f`.", pattern="^[0-9]{4}[a-z]+$"
+            )
+        },
+    ),
     "BoardList": record(
         "Boards, by name.", {"boards": listed("ListedBoard", _most("listBoards", "limit")), "next": "Cursor"}
     ),

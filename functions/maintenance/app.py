@@ -15,6 +15,7 @@ from typing import Any, Final
 import botocore
 from aws_lambda_powertools.metrics import MetricUnit
 
+from standings.domain import zones
 from standings.domain.boards import DELETE, REBUILD
 from standings.maintain.failures import Selection
 from standings.maintain.rebuild import rebuild_all
@@ -85,7 +86,8 @@ def _delete(deadline: float, *, board: str, begin: bool = True) -> dict[str, Any
 
 def _runtime(_deadline: float) -> dict[str, Any]:
     """The versions that the functions run on. AWS updates its runtimes, and botocore with them, at any time."""
-    return {"python": platform.python_version(), "botocore": botocore.__version__, "done": True}
+    of_runtime = {"python": platform.python_version(), "botocore": botocore.__version__}
+    return {**of_runtime, "time_zones": zones.VERSION, "done": True}
 
 
 def _choosing(names: str, do: Callable[..., dict[str, Any]], **types: type) -> Task:

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 from botocore.exceptions import BotoCoreError, ClientError
 
 from standings.client.errors import NoAnswerError
+from standings.domain import zones
 from standings.domain.windows import instant
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import FunctionError, InputError
@@ -72,6 +73,12 @@ class Deployed:
         pages = lists.paginate(StackName=self.connection.stack)
         found = [one for page in pages for one in page["StackResourceSummaries"]]
         return {one["LogicalResourceId"]: one["PhysicalResourceId"] for one in found if "PhysicalResourceId" in one}
+
+    @cached_property
+    def runtime(self) -> Mapping[str, Any]:
+        """The versions that the functions run on, such as `{"botocore": "1.44.5", "time_zones": "2026f", …}`."""
+        (answer,) = self.connection.maintenance.answers("runtime", {})
+        return answer
 
     @property
     def functions(self) -> Sequence[str]:
@@ -251,13 +258,24 @@ def runtimes(deployed: Deployed) -> Iterator[Finding]:
 def botocore(deployed: Deployed) -> Iterator[Finding]:
     """The runtime's botocore, which AWS chooses, knows every call of the functions."""
     about = "botocore of the runtime"
-    (answer,) = deployed.connection.maintenance.answers("runtime", {})
-    version = str(answer["botocore"])
+    version = str(deployed.runtime["botocore"])
     if tuple(int(part) for part in version.split(".")[:2]) < _LEAST_BOTOCORE:
         least = ".".join(map(str, _LEAST_BOTOCORE))
         yield failed(about, f"expected {least} or later, got {version}: deploy with a newer PythonRuntime")
     else:
-        yield ok(about, f"{version} on Python {answer['python']}")
+        yield ok(about, f"{version} on Python {deployed.runtime['python']}")
+
+
+def time_zones(deployed: Deployed) -> Iterator[Finding]:
+    """Days begin by the same version of the time zones in the stack and in this command line."""
+    about, here, found = "version of the time zones", zones.VERSION, deployed.runtime.get("time_zones")
+    if found == here:
+        yield ok(about, f"{found}, in the stack and here")
+    elif found is None:
+        yield failed(about, f"expected {here}, as here, got those of AWS's machines: deploy a newer version")
+    else:
+        advice = "deploy the version of this command line, or install that of the stack"
+        yield failed(about, f"expected {here}, as here, got {found}: days may begin at other instants: {advice}")
 
 
 def concurrency(deployed: Deployed) -> Iterator[Finding]:
@@ -440,6 +458,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     warm_throughput,
     runtimes,
     botocore,
+    time_zones,
     concurrency,
     signatures,
     alarms,

@@ -19,6 +19,7 @@ from unittest import mock
 import botocore
 import orjson
 import pytest
+import tzdata
 from botocore.exceptions import ClientError
 
 from benchmarks.models import assumed
@@ -229,7 +230,12 @@ def test_a_bug_of_the_command_function_refuses_the_event(stack: Stack, log: Line
 def test_it_says_what_it_runs_on(stack: Stack) -> None:
     answer = stack.maintenance({"runtime": {}}, Context())
 
-    assert answer == {"python": platform.python_version(), "botocore": botocore.__version__, "done": True}
+    versions = {
+        "python": platform.python_version(),
+        "botocore": botocore.__version__,
+        "time_zones": tzdata.IANA_VERSION,
+    }
+    assert answer == {**versions, "done": True}
 
 
 @pytest.mark.parametrize(

@@ -97,6 +97,7 @@ CALLS: Final[Mapping[str, Call]] = {
     "rankGroup": Call("POST", f"{RANKING}/ranks", READ, {**_PERIOD, "previous": _FLAG, **_SHOWN}),
     "getPercentile": Call("GET", f"{RANKING}/percentile", READ, {**_PERIOD, **_PERCENTILE}),
     "getDistribution": Call("GET", f"{RANKING}/distribution", READ, {**_PERIOD, **_BUCKETS}),
+    "getAbout": Call("GET", "/", READ, {}),
     "getDescription": Call("GET", "/openapi.json", READ, {}),
 }
 """Every call for programs, by the name that generated clients give it."""

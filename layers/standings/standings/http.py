@@ -24,6 +24,7 @@ from standings.calls import (
     problem_of,
     shown,
 )
+from standings.domain import zones
 from standings.domain.errors import (
     InvalidBodyError,
     NotFoundError,
@@ -134,10 +135,14 @@ _STYLES: Final = re.compile(r'(?:<link rel="stylesheet" href="[a-z]+\.css">\n)+'
 _SCRIPTS: Final = re.compile(r'(?:<script src="[a-z]+\.js"></script>\n)+')
 _FILE: Final = re.compile(r'"([a-z]+\.(?:css|js))"')
 _PICTURE_HOSTS: Final = '<meta name="picture-hosts" content="{}">'
+_TIME_ZONES: Final = '<meta name="time-zones" content="{}">'
 
 
 def document(folder: Path, picture_hosts: Sequence[str] = ()) -> str:
-    """A folder's `page.html` as one document that may load pictures from the given hosts: `["pictures.example"]`."""
+    """A folder's `page.html` as one document that may load pictures from the given hosts: `["pictures.example"]`.
+
+    It names the version of the time zones.
+    """
 
     def joined(tags: re.Match[str]) -> str:
         return "".join((folder / name).read_text(encoding="utf-8") for name in _FILE.findall(tags[0]))
@@ -145,6 +150,7 @@ def document(folder: Path, picture_hosts: Sequence[str] = ()) -> str:
     page = (folder / "page.html").read_text(encoding="utf-8")
     page = _STYLES.sub(lambda tags: f"<style>\n{joined(tags)}</style>\n", page, count=1)
     page = _SCRIPTS.sub(lambda tags: f"<script>\n{joined(tags)}</script>\n", page, count=1)
+    page = page.replace(_TIME_ZONES.format(""), _TIME_ZONES.format(zones.VERSION))
     # The policy blocks other hosts too. With the list the page does not even try them.
     return page.replace(_PICTURE_HOSTS.format(""), _PICTURE_HOSTS.format(" ".join(picture_hosts)))
 
@@ -165,6 +171,7 @@ class Api:
 
     def __init__(self, rankings_max_age: int = 0) -> None:
         self._rankings_max_age = rankings_max_age
+        self._page: Callable[[], Response[str]] | None = None
         self._app = APIGatewayHttpResolver()
         # All calls, since the gateway sends every call that does not exist to the query function: `PUT /events` too.
         self._routes = {(call.method, call.path) for call in CALLS.values()}
@@ -184,6 +191,8 @@ class Api:
         def add(function: _Answer) -> _Answer:
             @wraps(function)
             def checked(**names: str) -> Response[str]:
+                if call.path == "/" and (page := self._page_asked_for()) is not None:
+                    return page
                 self.arguments = self._given(call.arguments)
                 return function(**names)
 
@@ -208,9 +217,20 @@ class Api:
         return answer
 
     def page(self, function: Callable[[], Response[str]]) -> None:
-        """Make a function answer `GET /` with a page for people. The page's script reads the query string."""
-        self._routes.add(("GET", "/"))
-        self._app.route("/", "GET")(_without_text_of_bugs(function))
+        """Make a function answer `GET /` with a page for people. The page's script reads the query string.
+
+        A request that accepts JSON and no HTML still gets the answer for programs.
+        """
+        self._page = function
+
+    def _page_asked_for(self) -> Response[str] | None:
+        """The page, where there is one. A request with the page's query string is told that there is none."""
+        accepted = (self.event.get("headers") or {}).get("accept", "")
+        if "application/json" in accepted and "text/html" not in accepted:
+            return None
+        if self._page is None and self.event.get("rawQueryString"):
+            raise NotFoundError("no-such-path", "No such path", "there is no live page at /, for reads are not open")
+        return self._page and self._page()
 
     def handle(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
         """Answer an HTTP request in API Gateway's payload format 2.0. This is the Lambda function's handler."""

@@ -34,6 +34,7 @@ MEMBERS: Final = ("a", "b", "images/1.jpg", "用户", "a,b & c")
 
 Call = Callable[[Standings], Any]
 READS: Final[list[Call]] = [
+    lambda client: client.about(),
     lambda client: client.boards(),
     lambda client: client.boards("go", limit=1),
     lambda client: client.boards(cursor=client.boards(limit=1)["next"]),

@@ -206,7 +206,7 @@ def test_a_known_path_with_another_method_names_those_that_it_has(stack: Stack, 
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/event", "/events/", "/events/1", "/boards//member", "/boards/b/points", f"{ALL}/ranking", "//"]
+    "path", ["/event", "/events/", "/events/1", "/boards//member", "/boards/b/points", f"{ALL}/ranking", "//"]
 )
 def test_an_unknown_path_is_none_whatever_the_method(stack: Stack, path: str) -> None:
     for function in (stack.query, stack.command):

@@ -9,6 +9,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
+import tzdata
 
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.stack import Stack, http_event
@@ -102,6 +103,26 @@ def page(name: str = "OPEN_READS", value: str = "true") -> dict[str, Any]:
 
 def policy_of(answer: dict[str, Any]) -> dict[str, str]:
     return dict(part.split(" ", 1) for part in answer["headers"]["Content-Security-Policy"].split("; "))
+
+
+@pytest.mark.parametrize(
+    ("opened", "accept", "kind"),
+    [
+        ("true", "application/json", "application/json"),
+        ("true", "text/html,application/json;q=0.9,*/*;q=0.8", "text/html"),
+        ("true", None, "text/html"),
+        ("false", "text/html", "application/json"),
+        ("false", None, "application/json"),
+    ],
+)
+def test_the_root_names_the_version_of_the_time_zones(opened: str, accept: str | None, kind: str) -> None:
+    with mock.patch.dict(ENVIRONMENT, {"OPEN_READS": opened}), deployed() as stack:
+        event = http_event("/")
+        answer = stack.query(event | {"headers": event["headers"] | ({"accept": accept} if accept else {})}, None)
+
+    assert (answer["statusCode"], answer["headers"]["Content-Type"].partition(";")[0]) == (200, kind)
+    html = f'<meta name="time-zones" content="{tzdata.IANA_VERSION}">'
+    assert (html in answer["body"]) if kind == "text/html" else (tzdata.IANA_VERSION in answer["body"])
 
 
 def test_the_page_may_do_nothing_but_run_its_own_script_and_ask_its_own_origin() -> None:

@@ -278,3 +278,9 @@ class Distribution(RankingAnswer):
     """The number of members by score."""
 
     buckets: list[Bucket]
+
+
+class About(TypedDict):
+    """About a stack."""
+
+    time_zones: str

@@ -181,7 +181,7 @@ class Api:
         return answer.status, answer.data
 
     def _headers(self, method: str, url: str, data: bytes) -> dict[str, str]:
-        headers = {"Content-Type": "application/json"} if data else {}
+        headers = {"Accept": "application/json", **({"Content-Type": "application/json"} if data else {})}
         if self.token is not None:
             return headers | {"Authorization": f"Bearer {self.token}"}
         return headers if self.signature is None else self.signature.headers(method, url, headers, data)

@@ -39,7 +39,7 @@ class ApiReads:
 
     def answer(self, name: str, path: Mapping[str, str], arguments: Mapping[str, str], body: Any = None) -> Answer:
         call = CALLS[name]
-        parts = [path.get(part.strip("<>"), part) for part in call.path.strip("/").split("/")]
+        parts = [path.get(part.strip("<>"), part) for part in call.path.split("/") if part]
         data = b"" if body is None else orjson.dumps(body)
         try:
             return self._api().answer(call.method, parts, arguments, data)

@@ -125,6 +125,17 @@ class Standings(Poster):
 
     # Reading.
 
+    def about(self) -> "answer_types.About":
+        """The version of the time zones by which days begin: `{"time_zones": "2026f"}`.
+
+        Over the API it is that of the stack, else that of this program, which finds periods by it.
+        """
+        return cast("answer_types.About", self._answer("getAbout", {}, {}))
+
+    def board(self, name: str) -> "Board":
+        """A board, whose rankings can be read. This sends no request."""
+        return Board(name, self._answer, self._ranked)
+
     def boards(self, prefix: str = "", limit: int = 100, cursor: str | None = None) -> "answer_types.BoardList":
         """The boards that had an event, by name: `{"boards": [{"board": "berlin-2026"}], "next": None}`."""
         given: dict[str, Value] = {"prefix": prefix, "limit": limit, "cursor": cursor}

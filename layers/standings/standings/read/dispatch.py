@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 from standings.calls import Arguments
+from standings.domain import zones
 from standings.domain.boards import MAX_MEMBER_BYTES, Ranking, check_member
 from standings.domain.errors import InvalidBodyError, bad_argument
 from standings.read import board_list, history, member_ranks, notes, pages, score_statistics
@@ -42,6 +43,7 @@ class Answers:
         self._search = search
         self._notes = known_notes
         self.reads: Final[Mapping[str, Callable[[Read], Answer]]] = {
+            "getAbout": lambda _: {"time_zones": zones.VERSION},
             "getProfile": self._profile,
             "listBoards": self._boards,
             "getBoard": self._board,
