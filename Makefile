@@ -25,13 +25,14 @@ AXE_INSTALLED := .local/axe-core/.installed
 CDK_INSTALLED := .local/aws-cdk-lib/.installed
 MERMAID_INSTALLED := .local/mermaid/.installed
 CLIENTS_INSTALLED := $(TOOLS)/clients/.installed
+OLDER_ZONES_INSTALLED := $(TOOLS)/older-zones/.installed
 NODE_INSTALLED := .local/examples/clients/typescript/.installed .local/examples/node-producer/.installed
 
 STACK := $(SAM_INSTALLED) $(MINISTACK_INSTALLED) $(DEMO_INSTALLED)
 TESTS := $(STACK) $(DEV_INSTALLED) $(LAMBDA_INSTALLED) $(DYNAMODB_LOCAL_INSTALLED) $(AXE_INSTALLED) \
-	$(CLIENTS_INSTALLED) $(NODE_INSTALLED) $(CDK_INSTALLED)
+	$(CLIENTS_INSTALLED) $(NODE_INSTALLED) $(CDK_INSTALLED) $(OLDER_ZONES_INSTALLED)
 SITE := $(DOCS_INSTALLED) $(MERMAID_INSTALLED)
-CHECKS := $(SAM_INSTALLED) $(DEV_INSTALLED) $(CHECKOV_INSTALLED) $(SCHEMAS_INSTALLED) $(SITE)
+CHECKS := $(SAM_INSTALLED) $(DEV_INSTALLED) $(CHECKOV_INSTALLED) $(SCHEMAS_INSTALLED) $(OLDER_ZONES_INSTALLED) $(SITE)
 
 export SAM_CLI_TELEMETRY := 0
 # Whom the system trusts, uv trusts too: behind a proxy with a certificate of its own, for one.
@@ -74,7 +75,7 @@ local: $(TESTS) ## sam local invoke on every sample event, and sam local start-a
 SIZE ?= full
 
 .PHONY: bench
-bench: $(DEV_INSTALLED) ## every figure of the pages; SIZE=small sees in minutes that all of it runs
+bench: $(DEV_INSTALLED) $(OLDER_ZONES_INSTALLED) ## every figure of the pages; SIZE=small sees in minutes that all of it runs
 	PYTHONPATH=layers/standings $(RUN) -m benchmarks --size $(SIZE)
 
 .PHONY: units
@@ -88,6 +89,10 @@ reads: $(DEV_INSTALLED) ## count what every kind of read costs, up to a million 
 .PHONY: lanes
 lanes: $(DEV_INSTALLED) ## how many projectors one board bears, in virtual time; some minutes
 	PYTHONPATH=layers/standings $(RUN) -m benchmarks --size $(SIZE) lanes
+
+.PHONY: zones
+zones: $(DEV_INSTALLED) $(OLDER_ZONES_INSTALLED) ## which time zones have new rules, and on which days midnight is skipped or comes twice
+	PYTHONPATH=layers/standings $(RUN) -m benchmarks zones
 
 .PHONY: pictures
 pictures: $(STACK) $(DEV_INSTALLED) ## the live page's pictures, and how soon after `make serve` it shows standings
@@ -219,6 +224,10 @@ $(SCHEMAS_INSTALLED): requirements/schemas.txt $(BOOTSTRAPPED)
 # What makes Python clients, and what these need.
 $(CLIENTS_INSTALLED): requirements/clients.txt $(BOOTSTRAPPED)
 	$(call install,$(TOOLS)/clients,$<)
+
+# Time zones as an older system has them: a package of data.
+$(OLDER_ZONES_INSTALLED): requirements/older-zones.txt $(BOOTSTRAPPED)
+	$(call install,$(TOOLS)/older-zones,$<)
 
 # What Lambda's own Python brings beside the function and its layer.
 $(LAMBDA_INSTALLED): requirements/lambda.txt $(BOOTSTRAPPED)

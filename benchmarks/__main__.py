@@ -26,6 +26,7 @@ MODULES: Final = {
     "streams": "benchmarks.measure.rolling",
     "tabs": "benchmarks.measure.tabs",
     "budgets": "benchmarks.pages.budgets",
+    "zones": "benchmarks.pages.zones",
 }
 """The modules of the benchmarks, in the order in which they run: later ones read the results of earlier ones."""
 NAMED: Final = {"serve": "benchmarks.measure.serve"}

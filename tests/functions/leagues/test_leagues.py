@@ -211,6 +211,16 @@ def test_a_player_and_a_week_cost_what_the_tutorial_counts(world: World) -> None
     assert units(lambda: world.app.settled(event, None)) == closed
 
 
+@pytest.mark.parametrize("world", [0], indirect=True)
+def test_days_of_a_zone_begin_as_in_the_stack(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIMEZONE", "America/Vancouver")
+    monkeypatch.setenv("WINDOW", "day")
+    days = importlib.reload(world.app)._league
+
+    assert days.period(datetime(2026, 11, 27, 7, 30, tzinfo=UTC)) == date(2026, 11, 27)
+    assert days.end(date(2026, 11, 27)) == datetime(2026, 11, 28, 7, tzinfo=UTC)
+
+
 def expected(division: int, scores: Scores) -> dict[str, int]:
     """The model: who is in which division after a week, by comparing each member with each other."""
     rise, fall = (RISE if division < len(DIVISIONS) - 1 else 0), (FALL if division else 0)

@@ -29,14 +29,14 @@ def time_zone(name: str) -> tzinfo:
     ValueError for any other name: unknown, in other letters, or a path. It neither uses nor changes what
     `zoneinfo.ZoneInfo` has in its cache or where it looks for files.
     """
-    if not isinstance(name, str) or name not in _names():
-        raise ValueError(f'expected an IANA time zone such as "Europe/Berlin", got {name!r}')
+    if not isinstance(name, str) or name not in names():
+        raise ValueError(f'expected an IANA time zone such as "Europe/Berlin", got {name!r:.80}')
     return _read(name)
 
 
 @cache
-def _names() -> frozenset[str]:
-    """The names that the database has. They are also the names of files, so no other text may become one."""
+def names() -> frozenset[str]:
+    """The names of all zones, such as `Europe/Berlin`. No other text becomes part of a file's path."""
     return frozenset(_file("zones").decode().split())
 
 

@@ -1,0 +1,64 @@
+"""Time zones come from the package tzdata alone, by their names alone, and leave everybody else's alone."""
+
+import pickle
+import zoneinfo  # noqa: TID251 - the path and the cache of the program around
+from copy import deepcopy
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+import tzdata
+
+from standings.client import BadArgument
+from standings.client import time_zone as of_client
+from standings.domain.zones import VERSION, names, time_zone
+
+NONE = [
+    *(
+        "Mars/Olympus",
+        "Europe",
+        "Europe/",
+        "europe/berlin",
+        " Europe/Berlin",
+        "Europe/Berlin\0",
+        "posixrules",
+        "localtime",
+    ),
+    *("posix/Europe/Berlin", "right/Europe/Berlin", "../zones", "../zoneinfo/UTC", "Europe/../UTC", "./UTC", "", "."),
+    *("/usr/share/zoneinfo/UTC", "zone.tab", "tzdata.zi", "__init__.py", "+01:00", "\ud800", "x" * 5000),
+    *(None, 1, True, b"UTC", ["UTC"], {"UTC"}),
+]
+
+
+@pytest.mark.parametrize("name", NONE, ids=lambda name: ascii(name)[:30])
+def test_no_other_value_is_a_zone(name: Any) -> None:
+    with pytest.raises(ValueError, match='expected an IANA time zone such as "Europe/Berlin", got '):
+        time_zone(name)
+    with pytest.raises(BadArgument, match="name: expected"):
+        of_client(name)
+
+
+def test_every_zone_of_the_package_is_there_and_has_its_rules() -> None:
+    """As `ZoneInfo` has them that looks for no files of the system."""
+    at = datetime(2026, 11, 27, 7, 30, tzinfo=UTC)
+    path = zoneinfo.TZPATH
+    zoneinfo.reset_tzpath(to=())
+    try:
+        expected = {name: at.astimezone(zoneinfo.ZoneInfo.no_cache(name)).isoformat() for name in sorted(names())}
+    finally:
+        zoneinfo.reset_tzpath(to=path)
+
+    assert {name: at.astimezone(time_zone(name)).isoformat() for name in names()} == expected
+    assert expected["America/Vancouver"] == "2026-11-27T00:30:00-07:00"
+    assert len(expected) > 590
+    assert tzdata.IANA_VERSION == VERSION
+
+
+def test_zones_are_one_for_each_name_and_others_keep_theirs() -> None:
+    others, path = zoneinfo.ZoneInfo("Asia/Tokyo"), zoneinfo.TZPATH
+    zone = time_zone("Asia/Tokyo")
+
+    assert (zone is time_zone("Asia/Tokyo"), str(zone)) == (True, "Asia/Tokyo")
+    assert deepcopy(zone) is pickle.loads(pickle.dumps(zone)) is zone  # noqa: S301 - our own
+    assert (zoneinfo.ZoneInfo("Asia/Tokyo") is others, zoneinfo.TZPATH) == (True, path)
+    assert zone is not others
