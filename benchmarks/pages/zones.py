@@ -25,12 +25,14 @@ _OLDER: Final = REPOSITORY / ".local" / "tools" / "older-zones"
 _NEWER: Final = Path(tzdata.__file__).with_name("zoneinfo")
 _HOUR, _DAY = timedelta(hours=1), timedelta(days=1)
 _FIRST, _END = datetime(YEAR, 1, 1, tzinfo=UTC), datetime(YEAR + 1, 1, 1, tzinfo=UTC)
-_NONE: Final = (None, None)
+_NONE: Final[tuple[timedelta | None, timedelta | None]] = (None, None)
 
 
 def older_files() -> Path:
     """Return the folder of the older release's zone files, which are as those of a system."""
-    return next(_OLDER.glob("lib/python3*/site-packages/tzdata/zoneinfo"))
+    if found := next(_OLDER.glob("lib/python3*/site-packages/tzdata/zoneinfo"), None):
+        return found
+    raise FileNotFoundError(f"expected the older release of tzdata in {_OLDER}, found none: run `make setup`")
 
 
 def unavailable() -> str | None:
@@ -72,7 +74,7 @@ def differences(older: tzinfo, newer: tzinfo) -> Iterator[tuple[str, ...]]:
 def midnights() -> Iterator[dict[str, Any]]:
     """Yield the days of this year and the next that have no midnight, or two, in some zones."""
     found: dict[tuple[date, int], list[str]] = {}
-    days = [datetime(YEAR, 1, 1) + number * _DAY for number in range(2 * 365)]  # noqa: DTZ001 - what clocks show
+    days = [_FIRST.replace(tzinfo=None) + number * _DAY for number in range((_END.replace(YEAR + 2) - _FIRST).days)]
     for zones in _alike(_NEWER).values():
         for day in days:
             if (count := len(instants(day, time_zone(zones[0])))) != 1:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+import tzdata
 import yaml  # type: ignore[import-untyped]
 
 from standings_cli import VERSION
@@ -19,6 +20,7 @@ PROJECT: Final = Path(__file__).parents[2]
 ROOTS: Final = ("layers", "functions", "api", "standings_cli", "demo", "package", "benchmarks", "tests")
 MEANINGLESS: Final = {"utils", "util", "helpers", "helper", "common", "manager", "misc", "store", "answers"}
 EXAMPLE: Final = PROJECT / "examples" / "deploy-workflow" / "deploy.yml"
+LAYER_PINS: Final = ("requirements/layer.in", "requirements/demo.in", "layers/standings/requirements.txt")
 WORKFLOWS: Final = (*sorted((PROJECT / ".github" / "workflows").glob("*.yml")), EXAMPLE)
 
 
@@ -85,6 +87,16 @@ def test_the_version_is_that_of_the_citation_and_the_changelog() -> None:
 
     assert citation["version"] == VERSION
     assert re.findall(r"^## ([\d.]+)", changelog, re.MULTILINE)[0] == VERSION
+
+
+def test_programs_have_the_time_zones_of_the_layer() -> None:
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    files = [(PROJECT / path).read_text("utf-8") for path in LAYER_PINS]
+
+    assert f"tzdata=={tzdata.__version__}" in project["dependencies"]
+    assert {pin for text in files for pin in re.findall(r"^tzdata\S+", text, re.MULTILINE)} == {
+        f"tzdata=={tzdata.__version__}"
+    }
 
 
 def test_badges_are_true_and_shown() -> None:
