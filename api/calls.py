@@ -99,7 +99,7 @@ _GROUP: Final = [
 ]
 _BUCKETS: Final = [{"from": low, "to": low + 1, "members": count} for low, count in ((8, 1), (10, 0), (12, 2))]
 _SCORES: Final = [
-    {"window": "all", "period": _ALWAYS, "score": 48, "rank": 2, "percentile": 66.67, "total": 3},
+    {"window": "all", "period": _ALWAYS, "score": 48, "rank": 2, "percentile": 66.66, "total": 3},
     {"window": "day", "period": _DAY, **_UNRANKED, "total": None},
 ]
 _HIDDEN: Final = {"board": "berlin-2026", "member": "u123", "hidden": True}

@@ -165,7 +165,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "Percentile": number("100 × the members at or behind ÷ all ranked members.", _SHARE),
     "MemberPercentile": number(
-        "100 × the members at or behind this one ÷ all ranked members, rounded to two decimals.", _SHARE
+        "100 × the members at or behind this one ÷ all ranked members, rounded down to two decimals: 100 only for the "
+        "members of the first score, and 0 below a hundredth.",
+        _SHARE,
     ),
     "Rank": whole("1 is the best.", (1, None)),
     "PreviousRank": whole(

@@ -95,13 +95,12 @@ def standings(events: Iterable[Event], of: Period, applied: datetime) -> list[St
 
 
 def percentile(standing: Standing, total: int) -> float:
-    """Return the share of members at or behind this one, in per cent, rounded half up to two decimals.
+    """Return the share of members at or behind this one, in per cent, rounded down to two decimals.
 
     It computes with integers, and converts only the result to a float.
     """
     at_or_behind = total - standing.rank + 1
-    hundredths = (20_000 * at_or_behind + total) // (2 * total)
-    return hundredths / 100
+    return 10_000 * at_or_behind // total / 100
 
 
 def acceptance_is_settled(at: datetime, now: datetime, margin: timedelta) -> bool:

@@ -177,9 +177,11 @@ def show_rank(answer: Mapping[str, Any]) -> None:
     """Print a member's rank."""
     screen = console()
     screen.print(_heading(answer))
+    # The API rounds it down.
+    percentile = number(answer["percentile"]) if answer["percentile"] else "below 0.01"
     text = (
         f"{shown(answer['member'])}: rank {number(answer['rank'])} of {number(answer['total'])}, "
-        f"score {number(answer['score'])}, percentile {number(answer['percentile'])}"
+        f"score {number(answer['score'])}, percentile {percentile}"
     )
     before = answer.get("previous_rank")
     if before is not None:

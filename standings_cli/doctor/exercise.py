@@ -291,8 +291,8 @@ class _Ranking:
     def _answers(self, right: Sequence[Standing]) -> Iterator[str]:
         total = len(right)
         for one in right[:: max(1, total // _SAMPLE)]:
-            # The share of members at or behind this one, in per cent, rounded half up to two decimals.
-            percentile = (20_000 * (total - one.rank + 1) + total) // (2 * total) / 100
+            # The share of members at or behind this one, in per cent, rounded down to two decimals.
+            percentile = 10_000 * (total - one.rank + 1) // total / 100
             answer, expected = self._read("rank", member=one.member), (one.rank, one.score, total, percentile)
             yield from self._unlike(one.member, expected, answer, ("rank", "score", "total", "percentile"))
         for p in _PERCENTILES:

@@ -121,6 +121,19 @@ def test_nodes_of_different_moments_end_in_some_dense_rank(
     assert 0 <= tiers.distinct_ahead([number], nodes)[number] <= most
 
 
+@given(st.integers(0, 10**12), st.integers(1, 10**12))
+@example(1, 20_000)
+@example(20_000, 1)
+def test_a_percentile_is_never_more_than_is_true(ahead: int, others: int) -> None:
+    total = ahead + others
+    shown = tiers.percentile(ahead, total)
+
+    assert shown * total <= 10_000 * others < (shown + 1) * total
+    assert (shown == 10_000) == (ahead == 0)
+    # Whoever has this percentile is at or ahead of the score there.
+    assert ahead <= tiers.position_at(shown, 100, total)
+
+
 def test_a_million_equals_ahead_are_told_by_one_path() -> None:
     tree = {node: {digit: 1_000_000} for node, digit in zip(tiers.nodes_for(-70_000), path(-70_000), strict=True)}
     nodes, rounds = read_for_distinct(tree, [5])

@@ -45,7 +45,7 @@ def test_a_member_is_found_with_neighbours_and_place(opened: Opener) -> None:
     tab.settle()
     expect(tab.page.locator("#rows tr.me")).to_have_count(1)
     assert tab.members()[:6] == [f"m{place:03}" for place in range(65, 71)]
-    said = "71st of 120 · 9,300 points · ahead of or level with 41.67 % · ▼ 21"
+    said = "71st of 120 · 9,300 points · ahead of or level with 41.66 % · ▼ 21"
     expect(tab.page.locator("#found-rank")).to_have_text(said)
     expect(tab.page.locator("#picture rect.here")).to_have_count(1)
     tab.page.reload()

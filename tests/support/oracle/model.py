@@ -290,9 +290,8 @@ class Listing:
         return AroundScore(1 + before, len(ahead), len(equal), self.total - len(ahead) - len(equal))
 
     def percentile(self, score: int) -> Decimal:
-        """Return 100 × members at or behind a score ÷ all members, rounded half up to two decimals."""
-        hundredths = Fraction(10_000 * self._at_or_behind(score), self.total)
-        return Decimal((hundredths + Fraction(1, 2)).__floor__()).scaleb(-2)
+        """Return 100 × members at or behind a score ÷ all members, rounded down to two decimals."""
+        return Decimal(10_000 * self._at_or_behind(score) // self.total).scaleb(-2)
 
     def score_at(self, p: Decimal) -> int | None:
         """Return the worst score whose unrounded percentile is at least p, or None for an empty list."""

@@ -181,6 +181,15 @@ def _is_divisible(tier: Path, count: int) -> bool:
     return count > 1 and len(tier) <= depth(tier[0])
 
 
+def percentile(ahead: int, total: int) -> int:
+    """The share of a list's `total` members that are not ahead of a member, in hundredths of a percent, rounded down.
+
+    It is never more than is true: 10,000 only if nobody is ahead, 9,999 for the second of 20,001, and 0 for the last of
+    them. So the member is at or ahead of the score at any percentile up to its own (`position_at`).
+    """
+    return 10_000 * (total - ahead) // total
+
+
 def position_at(numerator: int, denominator: int, total: int) -> int:
     """The position (from 0) of the last member, or an equal of it, with at least p percent of the list at or behind it.
 

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, NamedTuple, ParamSpec, TypeVar, cast
 import orjson
 
 from standings.aws.dynamodb.ranking_reads import QueryReads
-from standings.domain import windows
+from standings.domain import tiers, windows
 from standings.domain.boards import BOARD_TTL_S, BoardRecord, Boards, Family, Metric, Ranking, family_of
 from standings.domain.errors import NotFoundError, bad_argument, being_deleted
 from standings.domain.events import MAX_SHOWN_LENGTH
@@ -314,8 +314,8 @@ def score_at(number: int, metric: Metric) -> Any:
 
 
 def percentile_of(ahead: int, total: int) -> Any:
-    """The percentage of members that are not ahead, rounded half up to two decimals."""
-    return decimal_of((20_000 * (total - ahead) + total) // (2 * total), 2)
+    """A member's percentile as a JSON number with at most two decimals."""
+    return decimal_of(tiers.percentile(ahead, total), 2)
 
 
 def period_of(ranking: Ranking) -> dict[str, str | None]:
