@@ -121,6 +121,27 @@ def test_nodes_of_different_moments_end_in_some_dense_rank(
     assert 0 <= tiers.distinct_ahead([number], nodes)[number] <= most
 
 
+@given(many_scores.filter(bool), st.lists(scores, max_size=200), st.randoms(use_true_random=False))
+@settings(max_examples=200)
+def test_nodes_of_different_moments_agree_on_members_that_were_found(
+    before: list[int], after: list[int], random: Random
+) -> None:
+    mixed = of_two_moments(tree_of(before), tree_of(after), random)
+    read_nodes = {node: {digit: max(0, count) for digit, count in each.items()} for node, each in mixed.items()}
+    found = random.sample(before, min(len(before), 5))
+    agreeing = tiers.agreeing(read_nodes, found)
+
+    held = Counter(found)
+    first, *others = sorted(held)
+    assert tiers.equals(first, agreeing) >= held[first]
+    for number, later in pairwise((first, *others)):
+        assert tiers.ahead(number, agreeing) + tiers.equals(number, agreeing) <= tiers.ahead(later, agreeing)
+        assert tiers.equals(later, agreeing) >= held[later]
+    last = max(found)
+    assert tiers.ahead(last, agreeing) + tiers.equals(last, agreeing) <= tiers.total(agreeing[()])
+    assert tiers.agreeing(tree_of(before), found) == tree_of(before)
+
+
 @given(st.integers(0, 10**12), st.integers(1, 10**12))
 @example(1, 20_000)
 @example(20_000, 1)

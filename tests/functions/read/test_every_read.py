@@ -22,7 +22,7 @@ DAYS_AGO = (0, 0, 0, 1, 2, 8, 40)
 
 
 def live(stack: Stack, model: BoardModel, name: str, board: Board, rng: random.Random) -> None:
-    """Give points to 35 members and take three out: of 32, some percentiles are half a hundredth."""
+    """Give points to 35 members and take three out: of 32, some percentiles have more decimals than are shown."""
     units = rng.choice([(0, 1, 1, 2, 5, 200, 201, 20_000), range(-40_000, 40_000, 7)])
     events = []
     for number in range(120):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
-from itertools import islice
+from itertools import combinations, islice
 from operator import itemgetter
 from typing import Any, Final
 
@@ -176,6 +176,65 @@ def plain(value: Any, name: str = "") -> Any:
 def describe(method: str, path: str, arguments: Mapping[str, Any], now: datetime) -> str:
     query = "&".join(f"{name}={value}" for name, value in arguments.items() if value is not None)
     return f"{method} {path}?{query} at {now.isoformat()}"
+
+
+def contradictions(answer: Mapping[str, Any]) -> list[str]:
+    """Say what an answer of any read contradicts of itself, whatever was in the list when it was read."""
+    method, down, total = answer["method"], answer["order"] == "descending", answer["total"]
+    page, me = answer.get("entries", []), answer.get("me") or {}
+    alone = [answer] if "rank" in answer and "member" in answer else []
+    lines = [line for line in (*page, me, me.get("ahead") or {}, *alone) if line.get("rank") is not None]
+    lines.sort(key=lambda line: -line["score"] if down else line["score"])
+    found = [f"{line} of {total}" for line in (*lines, *answer.get("periods", ())) if not _is_within(line, total)]
+    for one, other in combinations(lines, 2):
+        if one["member"] == other["member"] and me.get("ahead") in (one, other):
+            is_right = True  # Just before `me` when that was read, and somewhere else on the page
+        elif one["member"] == other["member"]:
+            is_right = (one["rank"], one["score"]) == (other["rank"], other["score"])
+        elif one["score"] == other["score"]:
+            is_right = (one["rank"] == other["rank"]) != (method == "ordinal")
+        else:
+            is_right = one["rank"] < other["rank"]
+        if not is_right:
+            found.append(f"{one} beside {other}")
+    for line in [line for line in lines if "percentile" in line]:
+        percentile, leads = line["percentile"], line["rank"] == 1
+        # Equals of the first have 100 too, whatever their places.
+        is_right = 0 < percentile <= 100 and (leads == (percentile == 100) or (method == "ordinal" and not leads))
+        if method == "competition":
+            is_right = percentile == 10_000 * (total - line["rank"] + 1) // total / 100
+        if not is_right:
+            found.append(f"{line} of {total}")
+    if "above" in answer and answer["above"] + answer["at"] + answer["below"] != total:
+        found.append(f"{answer} does not add up")
+    return found + (_ends(answer, page, me) if "next" in answer else [])
+
+
+def _is_within(line: Mapping[str, Any], total: int) -> bool:
+    return line["rank"] is None or 1 <= line["rank"] <= line.get("total", total)
+
+
+def _ends(answer: Mapping[str, Any], page: Sequence[Mapping[str, Any]], me: Mapping[str, Any]) -> list[str]:
+    """Say where a page's ends contradict its ranks, its `total`, or `me`."""
+    method, total, found = answer["method"], answer["total"], []
+    if me and me["ahead"] is None and me["rank"] > 1:
+        found.append(f"nobody is ahead of {me}")
+    # Whoever moved away before the page was read stands in the list as it was found, but not on the page.
+    is_apart = bool(me) and all(line["member"] != me["member"] for line in page)
+    if not page:
+        is_empty = answer["next"] is answer["previous"] is None and not is_apart
+        return found + [f"nobody of {total}"] * (is_empty and total > 0)
+    first, last = page[0]["rank"], page[-1]["rank"]
+    if answer["previous"] is None and first != 1 + (is_apart and me["score"] != page[0]["score"] and me["rank"] == 1):
+        found.append(f"the first has rank {first}")
+    if method != "dense":
+        until = last if method == "ordinal" else last + sum(line["rank"] == last for line in page) - 1
+        is_whole = method == "ordinal" or first != last or answer["previous"] is None
+        if answer["next"] is not None and total <= until:
+            found.append(f"more follow {until} of {total}")
+        if answer["next"] is None and is_whole and total != until and not is_apart:
+            found.append(f"nobody follows {until} of {total}")
+    return found
 
 
 def same(what: str, expected: object, actual: object, answer: object = None) -> None:

@@ -55,6 +55,7 @@ def prefixes(full_path: Path) -> Iterator[Path]:
 #
 # `undivided` and `unread` name the nodes to read next, until there are none. Give a node that does not
 # exist as `{}`. While members move, nodes may be from different moments: then the answer is off by those moves.
+# `agreeing` keeps it from contradicting itself.
 
 Counters = Mapping[int, int]
 Nodes = Mapping[Path, Counters]
@@ -90,6 +91,40 @@ def summed(lanes: Iterable[Counters]) -> dict[int, int]:
         for digit, count in counters.items():
             total[digit] = total.get(digit, 0) + count
     return total
+
+
+def agreeing(nodes: Nodes, members: Iterable[int] = ()) -> dict[Path, Counters]:
+    """The nodes without contradictions, and with the members that were found at these sort values.
+
+    Nodes of different moments may contradict each other: a node counts more members than the node above says, or none
+    where one was found. Here no node counts more than the nearest one above says, and each counts `members`. So those
+    ahead of a sort value and at it are never more than the total, nor than those ahead of a later one. Nodes of one
+    moment stay as they are. `nodes` must contain those of `nodes_for` of each member.
+    """
+    held = deltas((None, number) for number in members)
+    found: dict[Path, Counters] = {}
+    for node in sorted({**nodes, **held}, key=len):
+        mine = held.get(node, {})
+        counters = dict(nodes.get(node, {}))
+        counters.update((digit, count) for digit, count in mine.items() if count > counters.get(digit, 0))
+        above = [each for each in prefixes(node) if each in found][-1:]
+        for nearest in above:
+            room = found[nearest].get(node[len(nearest)], 0)
+            if sum(counters.values()) > room:
+                counters = _first(counters, room, mine)
+        found[node] = counters
+    return found
+
+
+def _first(counters: Counters, room: int, held: Counters) -> dict[int, int]:
+    """The first `room` members of a node, with room kept for those that are `held`."""
+    kept: dict[int, int] = {}
+    room -= sum(held.values())
+    for digit in sorted(counters):
+        more = min(counters[digit] - held.get(digit, 0), room)
+        kept[digit] = held.get(digit, 0) + more
+        room -= more
+    return kept
 
 
 def is_leaf(node: Path) -> bool:

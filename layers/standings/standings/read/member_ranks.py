@@ -1,6 +1,7 @@
 """Ranks of members: how places are numbered (competition, dense, ordinal), and the answers with members' ranks."""
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -45,9 +46,25 @@ class Base(NamedTuple):
     equals_ahead: int | None  # Those of them that come before it; None: not counted yet
 
 
-def counters_of(nodes: Mapping[Path, Node]) -> dict[Path, tiers.Counters]:
-    """The counters of nodes; a missing root counts nobody."""
-    return {ROOT: {}, **{path: node.counters for path, node in nodes.items()}}
+class PageRanks(NamedTuple):
+    """The ranks of consecutive entries, by the question's method and by competition.
+
+    `ahead` is how many members come before the first. Unless it `is_counted`, all entries have one score, and some of
+    these members may come behind the last instead.
+    """
+
+    numbers: Sequence[int]
+    by_competition: Sequence[int]
+    ahead: int
+    is_counted: bool = True
+
+
+def counters_of(nodes: Mapping[Path, Node], members: Iterable[int] = ()) -> dict[Path, tiers.Counters]:
+    """The counters of nodes, as they agree with each other and with members that were found at these sort values.
+
+    A missing root counts nobody.
+    """
+    return tiers.agreeing({ROOT: {}, **{path: node.counters for path, node in nodes.items()}}, members)
 
 
 def select(question: Question, position_of: Callable[[int], int], nodes: dict[Path, Node]) -> tiers.Selected | None:
@@ -75,33 +92,40 @@ def select(question: Question, position_of: Callable[[int], int], nodes: dict[Pa
     return selected
 
 
-def page_ranks(question: Question, entries: Sequence[Entry], base: Base, nodes: Mapping[Path, Node]) -> Sequence[int]:
-    """The ranks of consecutive entries."""
+def page_ranks(
+    question: Question, entries: Sequence[Entry], base: Base, counters: tiers.Nodes, ahead: Sequence[Entry] = ()
+) -> PageRanks:
+    """The ranks of consecutive entries. Those found `ahead` of them are counted, whatever `base` says."""
     if not entries:
-        return []
-    if question.method == "ordinal":
-        ahead = base.equals_ahead
-        if ahead is None:
-            ahead = _equals_ahead(question, entries[:1], counters_of(nodes))[entries[0].key]
-        first = base.ahead + ahead + 1
-        return range(first, first + len(entries))
+        return PageRanks([], [], 0)
     numbers = [entry.place.sort_value for entry in entries]
-    if question.method == "dense":
-        first = 1 + distinct_ahead(question, numbers[:1], nodes)[numbers[0]] if base.ahead else 1
-        scores = sorted(set(numbers))
-        return [first + bisect_left(scores, number) for number in numbers]
-    # Some members of the first score may be ahead of the page.
-    unseen = max(0, base.equals - numbers.count(numbers[0])) if base.equals_ahead != 0 else 0
     positions = [bisect_left(numbers, number) for number in numbers]
-    return [base.ahead + 1 + position + (unseen if position else 0) for position in positions]
+    better = [number for entry in ahead if (number := entry.place.sort_value) < numbers[0]]
+    unseen, is_counted = base.equals_ahead, base.equals_ahead is not None or positions[-1] > 0
+    if unseen is None:
+        # Some members of the first score may be ahead of the page; if it has no other score, also behind it.
+        unseen = max(0, base.equals - numbers.count(numbers[0]))
+        if question.method == "ordinal":
+            unseen = min(unseen, _equals_ahead(question, entries[:1], counters)[entries[0].key])
+            is_counted = True
+    first, unseen = max(base.ahead, len(better)), max(unseen, len(ahead) - len(better))
+    by_competition = [first + 1 + position + (unseen if position else 0) for position in positions]
+    ranks: Sequence[int] = by_competition
+    if question.method == "ordinal":
+        ranks = range(first + unseen + 1, first + unseen + 1 + len(entries))
+    elif question.method == "dense":
+        distinct = distinct_ahead(question, numbers[:1], counters)[numbers[0]] if base.ahead else 0
+        distinct = min(first, max(distinct, len(set(better)), first > 0))
+        scores = sorted(set(numbers))
+        ranks = [1 + distinct + bisect_left(scores, number) for number in numbers]
+    return PageRanks(ranks, by_competition, first + unseen, is_counted)
 
 
-def entry_ranks(question: Question, entries: Sequence[Entry], nodes: Mapping[Path, Node]) -> dict[str, int]:
-    """The ranks of any entries by member; `nodes` holds the nodes on all their paths."""
+def entry_ranks(question: Question, entries: Sequence[Entry], counters: tiers.Nodes) -> dict[str, int]:
+    """The ranks of any entries by member; `counters` are those of all their paths, and count these entries."""
     if question.method == "dense":
-        distinct = distinct_ahead(question, {entry.place.sort_value for entry in entries}, nodes)
+        distinct = distinct_ahead(question, {entry.place.sort_value for entry in entries}, counters)
         return {entry.member: distinct[entry.place.sort_value] + 1 for entry in entries}
-    counters = counters_of(nodes)
     equals_ahead = _equals_ahead(question, entries, counters) if question.method == "ordinal" else {}
     return {
         entry.member: tiers.ahead(entry.place.sort_value, counters) + equals_ahead.get(entry.key, 0) + 1
@@ -130,13 +154,20 @@ def _equals_ahead(question: Question, entries: Sequence[Entry], counters: tiers.
         whom, less = (repr(tied[0].member), "") if len(tied) == 1 else ("these members", "for fewer members, or ")
         detail = f"method: more than {most:,} equals stand ahead of {whom}: ask {less}for another method"
         raise TooFarError(detail)
-    for (start, key), count in zip(ranges, counts, strict=True):
-        # The count includes the entry itself, unless it just moved.
-        ahead[key] = ahead.get(start, 0) + max(0, count - 1)
+    behind = Counter(entry.place.sort_value for entry in tied)
+    for entry, (start, key), count in zip(tied, ranges, counts, strict=True):
+        # The count includes the entry itself, unless it just moved. Members may also have come or gone since the tiers
+        # were read: let each entry have a place of its own among the equals.
+        number = entry.place.sort_value
+        behind[number] -= 1
+        least = ahead[start] + 1 if start in ahead else 0
+        ahead[key] = min(
+            max(least, ahead.get(start, 0) + count - 1), tiers.equals(number, counters) - 1 - behind[number]
+        )
     return ahead
 
 
-def distinct_ahead(question: Question, numbers: Iterable[int], nodes: Mapping[Path, Node]) -> dict[int, int]:
+def distinct_ahead(question: Question, numbers: Iterable[int], counters: tiers.Nodes) -> dict[int, int]:
     """How many different scores are ahead of each sort value.
 
     Reads tiers until each has one score or is a leaf. Where the tiers hold few members, it reads the entries instead.
@@ -144,9 +175,18 @@ def distinct_ahead(question: Question, numbers: Iterable[int], nodes: Mapping[Pa
     sort_values = set(numbers)
     if not sort_values:
         return {}
-    furthest = max(sort_values)
-    counters = counters_of(nodes)
+    counters = dict(counters)
+    distinct = _distinct_ahead(question, sort_values, counters)
+    ahead = {number: tiers.ahead(number, counters) for number in sort_values}
+    # Entries may be of another moment than the tiers: as many scores are ahead as members at most, and one at least.
+    first = min(sort_values)
+    more = distinct[first] == 0 < ahead[first]
+    return {number: min(ahead[number], count + more) for number, count in distinct.items()}
 
+
+def _distinct_ahead(question: Question, sort_values: set[int], counters: dict[Path, tiers.Counters]) -> dict[int, int]:
+    """The same as it is read, unbounded by the members ahead. Adds what it reads to `counters`."""
+    furthest = max(sort_values)
     nodes_left = question.limits.nodes
 
     def read(paths: Iterable[Path]) -> None:
@@ -185,7 +225,8 @@ def _distinct_entries_ahead(question: Question, sort_values: set[int], ahead: in
             for (partition, _), part in zip(last_keys, parts, strict=True)
             if len(part) == share and part[-1].place.sort_value < furthest
         ]
-    ordered = sorted(scores)
+    # A member may have left its score since; it is ranked there.
+    ordered = sorted(scores | (sort_values - {furthest}))
     return {number: bisect_left(ordered, number) for number in sort_values}
 
 
@@ -314,14 +355,15 @@ def read_ranks(
 
 
 def _ranks(question: Question, entries: Sequence[Entry], nodes: Mapping[Path, Node]) -> Ranks:
-    counters = counters_of(nodes)
-    ahead = {entry.member: tiers.ahead(entry.place.sort_value, counters) for entry in entries}
-    # Members may move between the two reads: count at least the members that were found.
-    total = max(tiers.total(counters[ROOT]), max(ahead.values(), default=-1) + 1)
+    # Members may move between the two reads, but those that were found are ranked where they were found.
+    counters = counters_of(nodes, [entry.place.sort_value for entry in entries])
+    total = tiers.total(counters[ROOT])
     question.partitions(nodes)
-    numbers = entry_ranks(question, entries, nodes)
+    numbers = entry_ranks(question, entries, counters)
     by_member = {
-        entry.member: Ranked(entry, numbers[entry.member], percentile_of(ahead[entry.member], total))
+        entry.member: Ranked(
+            entry, numbers[entry.member], percentile_of(tiers.ahead(entry.place.sort_value, counters), total)
+        )
         for entry in entries
     }
     return Ranks(by_member, nodes, total)

@@ -1,6 +1,7 @@
 """Pages of a ranking: cursors, the merge of partitions, and pages from the top, a position, a score or a member."""
 
 from base64 import b64decode, urlsafe_b64encode
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
@@ -14,7 +15,7 @@ from standings.domain.boards import BOARD_NAME, MAX_MEMBER_BYTES, MAX_UNITS, Ran
 from standings.domain.errors import TooFarError, bad_argument
 from standings.domain.scoring import decode_sort_key, encode_sortable, sort_key
 from standings.domain.tiers import ROOT, Path
-from standings.read.member_ranks import Base, counters_of, entry_ranks, not_ranked, page_ranks, select
+from standings.read.member_ranks import Base, PageRanks, counters_of, entry_ranks, not_ranked, page_ranks, select
 from standings.read.reader import BEYOND, METHODS, Method, Question, answer_head, percentile_of, score_at
 from standings.read.score_statistics import sort_value_of
 from standings.stores import Entry, Node, Partition, Span
@@ -265,7 +266,7 @@ class _PageReader:
 
     def read(self, stretches: Sequence[Stretch], paths: Sequence[Path]) -> None:
         """Read stretches and nodes for the page. Call it once, so that nothing for `me` is read twice."""
-        stretches = [*stretches, *self.before_me]
+        stretches = list(dict.fromkeys([*stretches, *self.before_me]))
         read_stretches(self.question, stretches, lambda: chain(paths, self._paths_of_me()), self.nodes)
 
     def stretch(self, beyond: str | None, limit: int, paths: Sequence[Path], *, forward: bool) -> list[Entry]:
@@ -279,7 +280,7 @@ class _PageReader:
         if self.mine is not None:
             yield from tiers.nodes_for(self.mine.place.sort_value)
         if self.question.method == "competition":
-            for before in chain.from_iterable(stretch.entries for stretch in self.before_me):
+            for before in chain.from_iterable(stretch.entries[:1] for stretch in self.before_me):
                 yield tiers.nodes_for(before.place.sort_value)[-1]
 
     def base(self, entry: Entry) -> Base:
@@ -295,9 +296,22 @@ class _PageReader:
 def _answer(reader: _PageReader, contents: _Page) -> dict[str, Any]:
     question = reader.question
     ranking, method = question.ranking, question.method
-    # Entries and tiers are read at different moments: count at least the members on the page.
-    total = max(tiers.total(counters_of(reader.nodes)[ROOT]), contents.base.ahead + len(contents.entries))
-    numbers = page_ranks(question, contents.entries, contents.base, reader.nodes)
+    counters = counters_of(reader.nodes)
+    known = _known(reader, contents)
+    # Entries and tiers may be of different moments. A page that has an end of the list is counted from there.
+    base = _START if contents.previous is None or known.leads else contents.base
+    ranks = page_ranks(question, known.entries, base, counters, known.ahead)
+    total, until = tiers.total(counters[ROOT]), ranks.ahead + len(known.entries)
+    if contents.following is None and (contents.entries or contents.previous is None):
+        total = until
+    elif contents.entries:
+        more = ranks.is_counted and not known.behind
+        total = max(total, until + more, base.ahead + len(contents.entries) + 1)
+    me = _me(reader, known, ranks)
+    if me is not None:
+        total = max(total, me.rank, me.ahead + 1)
+    shown = {entry.member for entry in contents.entries}
+    lines = [line for line in zip(known.entries, ranks.numbers, strict=True) if line[0].member in shown]
 
     def cursor(key: str | None, *, forward: bool) -> str | None:
         return None if key is None else encode_cursor(Cursor(ranking.period, forward, key, method), ranking)
@@ -305,10 +319,10 @@ def _answer(reader: _PageReader, contents: _Page) -> dict[str, Any]:
     return {
         **answer_head(question, reader.nodes.values(), contents.entries),
         "total": total,
-        "entries": [_line(question, entry, number) for number, entry in zip(numbers, contents.entries, strict=True)],
+        "entries": [_line(question, *line) for line in lines],
         "next": cursor(contents.following, forward=True),
         "previous": cursor(contents.previous, forward=False),
-        **({} if reader.me is None else {"me": _me(reader, total)}),
+        **({} if reader.me is None else {"me": me and _my_line(question, me, total)}),
     }
 
 
@@ -317,36 +331,111 @@ def _line(question: Question, entry: Entry, rank: int) -> dict[str, Any]:
     return {"rank": rank, "member": entry.member, "score": score}
 
 
-def _me(reader: _PageReader, total: int) -> dict[str, Any] | None:
-    """The rank of `me`, and the entry just before it in the list; None if it is not ranked."""
-    question, nodes, entry = reader.question, reader.nodes, reader.mine
-    if entry is None:
+# `me` beside a page. Its entry is read before the page, and the one just before it apart from the page. Members that
+# move meanwhile must not let the answer contradict itself: so what was found of the list is ranked together.
+
+
+class _Known(NamedTuple):
+    """What was found of the list: the entries of the page with those `behind` it, and those `ahead` of it.
+
+    If `me` is not on the page where its entry was, it is among the entries all the same. `before` is the entry just
+    before `me`, and `leads` says that there is none, although the page begins with `me`.
+    """
+
+    entries: Sequence[Entry]
+    me: Entry | None = None
+    before: Entry | None = None
+    ahead: Sequence[Entry] = ()
+    behind: Sequence[Entry] = ()
+    leads: bool = False
+
+
+def _known(reader: _PageReader, contents: _Page) -> _Known:
+    page = list(contents.entries)
+    if reader.mine is None:
+        return _Known(page)
+    on_page = {entry.member: entry for entry in page}
+    me = on_page.get(reader.mine.member, reader.mine)
+    # A member that moves meanwhile may be found again.
+    found = [entry for stretch in reader.before_me for entry in stretch.entries[:1]]
+    before = next((entry for entry in found if entry.member != me.member and entry.key < me.key), None)
+    nearest = [] if before is None else [before]
+    place = bisect_left([entry.key for entry in page], me.key)
+    starts, ends = contents.previous is None, contents.following is None
+    if me.member not in on_page and (place > 0 or starts) and (place < len(page) or ends):
+        page.insert(place, me)
+    elif page and place == len(page):
+        is_between = before is not None and before.member not in on_page and before.key > page[-1].key
+        behind = [*(nearest if is_between else []), me]
+        return _Known([*page, *behind], me, before, behind=behind)
+    elif page and me.member not in on_page:
+        return _Known(page, me, before, ahead=[*nearest, me])
+    if page and page[0] is me:
+        return _Known(page, me, None if starts else before, ahead=[] if starts else nearest, leads=not nearest)
+    return _Known(page, me, before)
+
+
+class _Me(NamedTuple):
+    """The entry of `me`, its rank, how many members have a better score, and the entry just before it with its rank."""
+
+    entry: Entry
+    rank: int
+    ahead: int
+    before: tuple[Entry, int] | None
+
+
+def _me(reader: _PageReader, known: _Known, ranks: PageRanks) -> _Me | None:
+    """The rank of `me`, as what was found of the list has it or allows it."""
+    question, me = reader.question, known.me
+    if me is None:
         return None
-    member, number = entry.member, entry.place.sort_value
-    (before,) = (stretch.entries for stretch in reader.before_me)
-    mine = {path: nodes[path] for path in tiers.nodes_for(number) if path in nodes}
-    rank = entry_ranks(question, [entry], mine)[member]
-    ahead = tiers.ahead(number, counters_of(mine))
-    line = None
-    if before and before[0].member != member:  # A member that moves meanwhile may be found again
-        line = _line(question, before[0], _rank_before(before[0], number, rank, nodes, question.method))
-    percentile = percentile_of(ahead, max(total, ahead + 1))
-    return {**_line(question, entry, rank), "percentile": percentile, "ahead": line}
-
-
-def _rank_before(entry: Entry, number: int, rank: int, nodes: Mapping[Path, Node], method: Method) -> int:
-    """The rank of the entry just before one with this sort value and rank."""
-    mine = entry.place.sort_value
-    if method == "ordinal":
-        step = 1
-    elif mine == number:
-        step = 0
-    elif method == "dense":
-        step = 1
+    place = next((place for place, entry in enumerate(known.entries) if entry is me), 0)
+    if known.behind or not known.entries or known.entries[place] is not me:
+        number = me.place.sort_value
+        mine = {path: reader.nodes[path] for path in tiers.nodes_for(number) if path in reader.nodes}
+        counters = counters_of(mine, [number])
+        ahead = _bounded(tiers.ahead(number, counters) + 1, me, known, ranks.by_competition, "competition") - 1
+        rank = ahead + 1
+        if question.method != "competition":
+            own = entry_ranks(question, [me], counters)[me.member]
+            rank = _bounded(own, me, known, ranks.numbers, question.method)
     else:
+        rank, ahead = ranks.numbers[place], ranks.by_competition[place] - 1
+    if place and len(known.behind) < 2:  # noqa: PLR2004 - the one before and `me`
+        return _Me(me, rank, ahead, (known.entries[place - 1], ranks.numbers[place - 1]))
+    before = known.before
+    if before is None:
+        return _Me(me, rank, ahead, None)
+    number = before.place.sort_value
+    step = 1
+    if question.method == "competition":
         # Nobody stands between the two, so all who are ahead of one but not of the other have this score.
-        step = tiers.equals(mine, counters_of(nodes))
-    return max(1, rank - step)
+        step = max(1, min(tiers.equals(number, counters_of(reader.nodes)), ahead))
+    best = rank - step if _apart(before, me, question.method) else rank
+    if known.behind:
+        best = _bounded(best, before, known, ranks.numbers[:-1], question.method)
+    return _Me(me, rank, ahead, (before, best))
+
+
+def _bounded(rank: int, entry: Entry, known: _Known, numbers: Sequence[int], method: Method) -> int:
+    """The rank of an entry that is not on the page. One behind it is the last that has a number."""
+    if known.behind:
+        last = known.entries[-1 - len(known.behind)]
+        return max(rank, numbers[-1]) if _apart(last, entry, method) else numbers[-1]
+    if known.before is None:
+        return 1
+    most = numbers[0] - _apart(entry, known.entries[0], method) if known.entries else rank
+    return max(1 + _apart(known.before, entry, method), min(rank, most))
+
+
+def _apart(one: Entry, other: Entry, method: Method) -> bool:
+    """Whether two entries have different ranks."""
+    return method == "ordinal" or one.place.sort_value != other.place.sort_value
+
+
+def _my_line(question: Question, me: _Me, total: int) -> dict[str, Any]:
+    before = None if me.before is None else _line(question, *me.before)
+    return {**_line(question, me.entry, me.rank), "percentile": percentile_of(me.ahead, total), "ahead": before}
 
 
 def _after(reader: _PageReader, key: str, limit: int) -> _Page:
@@ -424,6 +513,8 @@ def _around(reader: _PageReader, entry: Entry, radius: int | None, limit: int) -
     """Entries around one: `radius` on each side, or `limit` in all."""
     most = limit - 1 if radius is None else radius  # on one side
     before, after = Stretch(entry.key, most + 1, forward=False), Stretch(entry.key, most + 1, forward=True)
+    if reader.me == entry.member:
+        reader.before_me = [before]
     reader.read([before, after], tiers.nodes_for(entry.place.sort_value))
     # A member that moves meanwhile may be found twice: keep the first.
     ahead = [each for each in before.entries if each.member != entry.member]

@@ -23,16 +23,16 @@ def score_rank(question: Question, *, score: str) -> dict[str, Any]:
     ranking = question.ranking
     units = _parse_units(score, ranking.metric.precision)
     number = sort_value(units, descending=ranking.metric.descending)
-    nodes = question.nodes(tiers.nodes_for(number))
-    counters = counters_of(nodes)
+    paths = tiers.nodes_for(number)
+    nodes = question.nodes(paths)
+    counters = counters_of({path: nodes.get(path, Node({}, None)) for path in paths})
     ahead, equals = tiers.ahead(number, counters), tiers.equals(number, counters)
-    # The nodes may be of different moments: count at least the members at the score and ahead.
-    total = max(tiers.total(counters[ROOT]), ahead + equals)
+    total = tiers.total(counters[ROOT])
     rank = ahead + 1
     if question.method == "ordinal":
         rank += equals
     elif question.method == "dense":
-        rank = distinct_ahead(question, [number], nodes)[number] + 1
+        rank = distinct_ahead(question, [number], counters)[number] + 1
     return {
         **answer_head(question, nodes.values()),
         "total": total,
