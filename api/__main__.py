@@ -64,7 +64,8 @@ _BEARER: Final = """
 """
 _RESPONSES: Final = {
     "BadRequest": """The request is invalid: `bad-argument` (`detail` begins with the argument's name), `bad-body`, or
-        `too-far` (too deep in the list to be counted: read nearer to the top, or use `method=competition`).""",
+        `too-far` (too deep in the list to be counted, or a list of too many shards: read nearer to the top, ask for
+        less at once, or use `method=competition`).""",
     "Unauthorized": "From the gateway: a token is needed, and there is none or an invalid one.",
     "Forbidden": "From the gateway: no signature, a wrong one, or no permission.",
     "NotYourMember": """From the gateway as for other calls; or the token is for another member, and nothing was

@@ -308,7 +308,8 @@ OPERATIONS: Final = {
         leads back; before the beginning `next` does. A ranking without members is an empty list.
 
         {_NO_RANKING}; with `around` also `no-such-member`, `not-ranked`. 400 `too-far`: with `method` `ordinal` or
-        `dense`, or with `rank`, the page, or the member that `me` names, is too deep in the list to be counted.""",
+        `dense`, or with `rank`, the page, or the member that `me` names, is too deep in the list to be counted; or,
+        where anyone may read, the list has too many shards for all that is asked.""",
         "Entries, in order.",
         "Page",
         ((_PAGE, "page: A page"), ({**_PAGE, "me": {**_ME, "ahead": _SECOND}}, "me: ?me=u123")),

@@ -131,7 +131,7 @@ def test_anyone_who_may_read_reads_less(
     monkeypatch.setitem(ENVIRONMENT, "OPEN_READS", open_reads)
     with running(engine, ManualClock(population.NOW), population.BOARDS) as stack:
         assert _reader(stack).limits == limits
-    assert (Limits(1_000, 5_000, 5_000, 400), Limits(10_000, 100_000, 200_000, 100_000)) == (
+    assert (Limits(1_000, 5_000, 5_000, 400, 1_300), Limits(10_000, 100_000, 200_000, 100_000, 100_000)) == (
         PUBLIC_LIMITS,
         PRIVATE_LIMITS,
     )
@@ -340,4 +340,4 @@ def test_the_periods_share_the_limits_of_a_request(stack: Stack) -> None:
     status, problem = stack.get(f"{DAY}/history", member="m30", method="ordinal", periods=3)
     assert (status, problem["type"]) == (400, "urn:standings:too-far")
     assert rows(stack, DAY, "m30", method="ordinal", periods=2)[0][1] == 31
-    assert PUBLIC_LIMITS.shared(100) == Limits(10, 50, 50, 4)
+    assert PUBLIC_LIMITS.shared(100) == Limits(10, 50, 50, 4, 1_300)

@@ -199,7 +199,10 @@ def _distinct_ahead(question: Question, sort_values: set[int], counters: dict[Pa
     while undivided := tiers.undivided(furthest, counters):
         _check_scores(question, len(undivided))
         ahead = tiers.ahead(furthest, counters)
-        if ahead <= min(len(undivided) * ENTRIES_OF_A_NODE, question.limits.entries):
+        # To read the entries takes a query of each partition at least: each costs what a node costs.
+        nodes_until_then = question.limits.nodes - nodes_left + len(undivided)
+        is_cheaper = len(question.partitions({})) - 1 <= nodes_until_then
+        if is_cheaper and ahead <= min(len(undivided) * ENTRIES_OF_A_NODE, question.limits.entries):
             return _distinct_entries_ahead(question, sort_values, ahead)
         if (nodes_left := nodes_left - len(undivided)) < 0:
             raise TooFarError("method: too many different scores stand ahead, far apart: ask for another method")

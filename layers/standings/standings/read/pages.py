@@ -514,7 +514,7 @@ def _around(reader: _PageReader, entry: Entry, radius: int | None, limit: int) -
     most = limit - 1 if radius is None else radius  # on one side
     before, after = Stretch(entry.key, most + 1, forward=False), Stretch(entry.key, most + 1, forward=True)
     if reader.me == entry.member:
-        reader.before_me = [before]
+        reader.before_me = [before]  # It has the one just before
     reader.read([before, after], tiers.nodes_for(entry.place.sort_value))
     # A member that moves meanwhile may be found twice: keep the first.
     ahead = [each for each in before.entries if each.member != entry.member]

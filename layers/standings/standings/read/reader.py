@@ -9,7 +9,7 @@ import orjson
 from standings.aws.dynamodb.ranking_reads import QueryReads
 from standings.domain import tiers, windows
 from standings.domain.boards import BOARD_TTL_S, BoardRecord, Boards, Family, Metric, Ranking, family_of
-from standings.domain.errors import NotFoundError, bad_argument, being_deleted
+from standings.domain.errors import NotFoundError, TooFarError, bad_argument, being_deleted
 from standings.domain.events import MAX_SHOWN_LENGTH
 from standings.domain.rolling import lists_of
 from standings.domain.scoring import Aggregate, decimal_text, sort_value
@@ -36,21 +36,28 @@ class Limits(NamedTuple):
     - `scores`: different scores ahead that a dense rank counts.
     - `entries`: entries that are read instead of nodes. More would take seconds, while nodes are read in parallel.
     - `nodes`: nodes of the tiers that a dense rank reads, in addition to those on the path of a score.
+    - `queries`: queries of the sorted index. A stretch of the list takes one for each list and shard. It is a limit of
+      a request, whatever it reads; the default is more than any request sends.
     """
 
     equals: int = 10_000
     scores: int = 100_000
     entries: int = 200_000
     nodes: int = 100_000
+    queries: int = 100_000
 
     def shared(self, rankings: int) -> "Limits":
-        """The limits of each ranking if one request numbers so many."""
-        return Limits(*(limit // rankings for limit in self))
+        """The limits of each ranking if one request numbers so many. The queries are those of the request."""
+        return Limits(*(limit // rankings for limit in self))._replace(queries=self.queries)
 
 
 PRIVATE_LIMITS: Final = Limits()
-PUBLIC_LIMITS: Final = Limits(1_000, 5_000, 5_000, 400)
-"""Where anyone may read: a request costs some hundred read units at most, so a few cannot use up the capacity."""
+PUBLIC_LIMITS: Final = Limits(1_000, 5_000, 5_000, 400, 1_300)
+"""Where anyone may read: a request costs some hundred read units at most, so a few cannot use up the capacity.
+
+A query of the index costs half a unit. So many queries are two stretches of 64 shards in 9 lists, in two rounds: a page
+with `me`, or around a member.
+"""
 
 
 class Reader:
@@ -73,6 +80,7 @@ class Request:
         self._clock = reader.clock
         self._begun = reader.clock.monotonic()
         self.now = reader.clock.now()
+        self.queries, self.most_queries = 0, reader.limits.queries
         self.store = reader.store.for_request()
 
     def backoff(self) -> Backoff:
@@ -219,6 +227,7 @@ class Question:
 
     def spans(self, spans: Sequence[Span], paths: Sequence[Path]) -> tuple[list[list[Entry]], dict[Path, Node]]:
         """Spans of the sorted index and nodes of the tier tree, read in parallel."""
+        self._check_queries(len(spans))
         return self._read(self._store.spans, self.ranking, spans, paths)
 
     def counts(self, ranges: Sequence[tuple[str, str]], most: int) -> list[int] | None:
@@ -231,8 +240,7 @@ class Question:
         left = [(number, Part(each, *part)) for number, part in enumerate(ranges) for each in self.partitions({})]
         while left:
             share = -(-(most + 1 - sum(found)) // len(left))
-            if len(left) > most:
-                return None
+            self._check_queries(len(left), most)
             counted = self._read(self._store.counts, [part for _, part in left], share)
             rest: list[tuple[int, Part]] = []
             for (number, part), (count, beyond) in zip(left, counted, strict=True):
@@ -243,6 +251,19 @@ class Question:
                 return None
             left = rest
         return found
+
+    def _check_queries(self, more: int, most: int | None = None) -> None:
+        """Count queries of the sorted index towards the limit of the request. TooFarError beyond it, or `most`."""
+        sent = self.request.queries + more
+        for wanted, limit in ((more, most), (sent, self.request.most_queries)):
+            if limit is not None and wanted > limit:
+                parts = f"{len(self._lists)} parts in each of {self._shards} shards"
+                less = "ask without me or around, for fewer members or periods, or for competition ranks"
+                raise TooFarError(
+                    f"shards: the list has {parts}, so this takes {wanted:,} queries, and a request may send "
+                    f"{limit:,}: {less}; or give the board fewer shards, and rebuild it"
+                )
+        self.request.queries = sent
 
     def partitions(self, nodes: Mapping[Path, Node]) -> list[Partition]:
         """The partitions to read: each list has the largest number of shards that `boards.toml` or a root has named."""

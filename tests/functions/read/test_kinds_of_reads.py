@@ -1,17 +1,18 @@
-"""No answer contradicts itself, whoever joins, leaves or moves between two requests of a read.
-
-The items of a batch are read one by one, so that anything can happen between them too.
-"""
+"""Every kind of read: no answer contradicts itself while members move, and none costs more than is allowed."""
 
 from collections.abc import Callable
+from itertools import product
 from random import Random
 from typing import Any, Final
 
 import pytest
 
+from standings.read.reader import PUBLIC_LIMITS
+from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.stack import Stack, project, running
 from tests.support.builders.maintenance import apart
 from tests.support.builders.querying import MEMBER, post
+from tests.support.dynamodb.requests import metered
 from tests.support.faults.faulty_client import ItemByItem
 from tests.support.oracle.comparing import contradictions
 from tests.support.thoroughness import seeds
@@ -37,7 +38,7 @@ def from_a_cursor(side: str) -> Ask:
     return ask
 
 
-READS: Final[dict[str, Ask]] = {
+PAGES: Final[dict[str, Ask]] = {
     "all of it": pages(limit=100),
     "the first": pages(limit=3),
     "from a position": pages(rank=4, limit=3),
@@ -46,7 +47,7 @@ READS: Final[dict[str, Ask]] = {
     "nearly the last": pages(rank=-3, limit=3),
     "from a score": pages(score=5, limit=100),
     "around": pages(around="m4", limit=5),
-    "around with a radius": pages(around="m6", radius=1),
+    "around with a radius": pages(around="m4", radius=1),
     "next": from_a_cursor("next"),
     "previous": from_a_cursor("previous"),
 }
@@ -66,7 +67,8 @@ def card(stack: Stack, more: dict[str, Any], _: str) -> tuple[int, dict[str, Any
     return 200, {"method": more["method"], "order": "descending", "total": 0, "periods": periods}
 
 
-READS |= {
+READS: Final[dict[str, Ask]] = {
+    **PAGES,
     "rank": beside("rank", member="m8"),
     "rank and previous": beside("rank", member="m5", previous="true"),
     "rank of a score": beside("rank", score=5),
@@ -82,21 +84,26 @@ READS |= {
 
 
 class Crowd:
-    """Members of a board, of whom some come, go or move before a request of the reading functions."""
+    """Members of a board, of whom some come, go or move before requests of the reading functions."""
 
     def __init__(self, stack: Stack, rng: Random) -> None:
         self.stack, self.rng = stack, rng
         self.hidden: set[str] = set()
-        self.left, self.most = -1, 0
-        stack.dynamodb.before.append(self.hook)
+        self.left, self.is_acting = -1, False
         post(stack, dict(zip(MEMBERS, SCORES, strict=False)))
+        stack.dynamodb.before.append(self.hook)
 
     def hook(self, *_: Any) -> None:
+        """Act before the request that a test named, and before some later ones."""
+        if self.is_acting:
+            return
         self.left -= 1
         if self.left == -1 or (self.left < -1 and self.rng.random() < 0.1):
+            self.is_acting = True
             with apart():
                 for _number in range(self.rng.choice([1, 1, 4])):
                     self.act()
+            self.is_acting = False
 
     def act(self) -> None:
         """Let a member come or go, or move to another score."""
@@ -108,17 +115,18 @@ class Crowd:
         else:
             post(self.stack, {member: self.rng.choice((-9, -2, 1, 4, 300, -300))}, days_ago=self.rng.randrange(2))
 
-    def before(self, request: int) -> None:
-        """Act before that request, counted from 0."""
-        self.left = request
+
+def definitions(shards: int) -> str:
+    windows = ["all", "day", "last-7-days", "last-30-days"]
+    return f'[boards."*"]\nshards = {shards}\nmetrics.points = {{ aggregate = "sum", windows = {windows} }}'
 
 
 @pytest.mark.parametrize("shards", [1, 3])
 @pytest.mark.parametrize("seed", seeds(1, 20))
 def test_no_answer_contradicts_itself(engine: Any, clock: Any, seed: int, shards: int) -> None:
+    """The items of a batch are read one by one, so that anything can happen between them too."""
     print(f"seed {seed}")
-    rng = Random(f"{seed} {shards}")
-    boards = f'[boards."*"]\nshards = {shards}\nmetrics.points = {{ aggregate = "sum", windows = {list(WINDOWS)} }}'
+    rng, boards = Random(f"{seed} {shards}"), definitions(shards)
     reading = ItemByItem(engine, is_consistent=False)
     with running(engine, clock, boards) as stack, running(reading, clock, boards) as reader:
         crowd = Crowd(stack, rng)
@@ -127,10 +135,57 @@ def test_no_answer_contradicts_itself(engine: Any, clock: Any, seed: int, shards
             for request in range(40):
                 clock.milliseconds += 1
                 more = {"method": method, "me": rng.choice(MEMBERS)} if rng.random() < 0.8 else {"method": method}
-                crowd.before(request)
+                crowd.left = request
                 status, answer = ask(reader, more, f"/boards/b/points/{window}")
                 where = f"{name} {more} of {window}, acting before request {request}"
                 assert status in (200, 404), (where, answer)
                 assert status == 404 or contradictions(answer) == [], f"{where}: {answer}"
                 if crowd.left >= 0:
                     break
+
+
+MOST_UNITS: Final = PUBLIC_LIMITS.queries / 2 + 150
+"""A query of few entries costs half a unit."""
+MOST_SHARDS: Final = (64, "last-30-days")
+
+
+@pytest.mark.parametrize(
+    ("shards", "window", "method"),
+    [
+        pytest.param(*one, marks=[] if one == (*MOST_SHARDS, "competition") else pytest.mark.thorough)
+        for one in product((1, 5, 16, 64), ("all", "last-7-days", "last-30-days"), METHODS)
+    ],
+)
+def test_no_read_of_many_shards_is_beyond_the_bound_where_anyone_may_read(
+    engine: Any, clock: Any, monkeypatch: pytest.MonkeyPatch, shards: int, window: str, method: str
+) -> None:
+    """Some are refused: ordinal ranks, which count equals in each shard, and `around` beside another member's `me`."""
+    monkeypatch.setitem(ENVIRONMENT, "OPEN_READS", "true")
+    client = metered(engine)
+    with running(client, clock, definitions(shards)) as stack:
+        post(stack, {f"m{number}": 1_000 * (number // 3) for number in range(60)})
+        for (name, ask), me in product(READS.items(), ("", "m9", "m4")):
+            if me and name not in PAGES:
+                continue
+            before, _ = client.snapshot(), client.take()
+            more = {"method": method, **({"me": me} if me else {})}
+            status, answer = ask(stack, more, f"/boards/b/points/{window}")
+            queries = client.counts["query", "places"]
+            what = f"{name} {more}: {queries} queries, {answer}"
+            # The pages from cursors are two requests.
+            assert queries <= PUBLIC_LIMITS.queries * (1 + (name in ("next", "previous"))), what
+            assert (client.snapshot() - before).total.read <= MOST_UNITS * (1 + (name in ("next", "previous"))), what
+            is_refused = (shards, window) == MOST_SHARDS and name.startswith("around") and me == "m9"
+            if is_refused and method != "ordinal":
+                assert (status, answer["type"], queries) == (400, "urn:standings:too-far", 0), what
+                assert "9 parts in each of 64 shards, so this takes 1,728 queries" in answer["detail"]
+            elif not is_refused:
+                assert status == 200 or (method == "ordinal" and shards > 1), what
+
+
+def test_who_may_read_by_a_key_reads_all_shards(engine: Any, clock: Any) -> None:
+    with running(engine, clock, definitions(64)) as stack:
+        post(stack, {f"m{number}": 5 for number in range(9)})
+        for name in ("around", "group", "history"):
+            status, _ = READS[name](stack, {"method": "ordinal", "me": "m7"}, "/boards/b/points/last-30-days")
+            assert status == 200, name
