@@ -18,6 +18,7 @@ TRAPS: Final = {
     "a member with control characters and quotes": "firsts",
     "one id twice in a batch": "firsts",
     "a total that is set": "firsts",
+    "an amount of 0 where the first of equals leads": "firsts",
     "two members that look alike": "sums",
     "a writer whose clock is behind would count in a closed period": "noted",
     "a writer's clock is behind": "lasts",
@@ -68,5 +69,7 @@ def _of_event(boards: Mapping[str, Board], sent: Sent, *, is_refused: bool) -> I
         return
     if is_near:
         yield "counted near the bounds"
+    if any(not units and (metric.aggregate, metric.ties) == ("sum", "first") for metric, units in amounts):
+        yield "an amount of 0 where the first of equals leads"
     if sent.lists_boards:
         yield "a list of boards"

@@ -4,7 +4,7 @@
 answers every question about one sorted list.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Decimal
@@ -488,10 +488,12 @@ class BoardModel:
 
     def _scores(self, metric: str, window: str, on: datetime) -> dict[str, Placed]:
         events = self.events(metric, window, on)
-        scores = {member: self._placed(metric, member, theirs) for member, theirs in events.items()}
-        if self.registered and window == "all" and self.metrics[metric].aggregate == "sum":
-            for member in self.members:
-                scores.setdefault(member, Placed(member, 0, -inf))
+        starts_at_0 = self.registered and window == "all" and self.metrics[metric].aggregate == "sum"
+        scores = {
+            member: self._placed(metric, member, theirs, starts_at_0=starts_at_0) for member, theirs in events.items()
+        }
+        for member in self.members if starts_at_0 else ():
+            scores.setdefault(member, Placed(member, 0, -inf))
         return scores
 
     def events(self, metric: str, window: str, on: datetime) -> dict[str, list[Counted]]:
@@ -511,13 +513,19 @@ class BoardModel:
         at = _EPOCH + timedelta(milliseconds=event.at)
         return event._replace(buckets={kind: self.calendar.bucket(kind, at) for kind in event.buckets})
 
-    def _placed(self, metric: str, member: str, events: Iterable[Counted]) -> Placed:
-        """Combine events of a member into a score, and work out since when the member has it."""
+    def _placed(self, metric: str, member: str, events: Sequence[Counted], *, starts_at_0: bool) -> Placed:
+        """Combine events of a member into a score, and work out since when the member has it.
+
+        A member that `starts_at_0` had that score before its first event.
+        """
         aggregate = self.metrics[metric].aggregate
         values = [(event.since, event.id.encode(), event.amounts[metric]) for event in events]
         if aggregate == "sum":
-            since = reduce(lambda latest, event: max(latest, event.at) if event.is_dated else -inf, events, -inf)
-            return Placed(member, sum(amount for _, _, amount in values), since)
+            # An amount of 0 changes no sum. It gives the time of a sum that nothing changed.
+            changes = [event for event in events if event.amounts[metric] or not event.is_dated]
+            since = reduce(lambda latest, event: max(latest, event.at) if event.is_dated else -inf, changes, -inf)
+            begun = -inf if starts_at_0 else min(at for at, _, _ in values)
+            return Placed(member, sum(amount for _, _, amount in values), since if changes else begun)
         if aggregate == "last":
             at, _, amount = max(values)
             return Placed(member, amount, at)

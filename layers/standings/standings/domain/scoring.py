@@ -119,12 +119,14 @@ def decode_sort_key(text: str, *, ties_by_instant: bool) -> tuple[Place, str]:
 #
 # - `ties = "member"`: by member id.
 # - `ties = "first"`: by the event with which they reached the score, then by member id. For `sum` it is the latest
-#   event, for `max` and `min` the first one with that amount, for `last` the one with the latest `at` and greatest id.
+#   event that changed the sum, for `max` and `min` the first one with that amount, for `last` the one with the latest
+#   `at` and greatest id. An amount of 0 changes no sum: if there are no others, it is the earliest event.
 #
 # An aggregate keeps the *tie key* of that event: text that sorts as the events do, by `at`, and for `last` and
-# metrics with notes also by id.
+# metrics with notes also by id. A sum of 0 says whether any amount changed it: 5 and -5 have another time than 0.
 
 NO_TIE_KEY: Final = ""  # The tie key of events that were counted before tie keys were kept. It sorts before all others.
+_UNCHANGED: Final = "="  # Ends the tie key of a sum of nothing but amounts of 0
 LONG_AGO: Final = -MAX_UNITS  # The instant that stands for NO_TIE_KEY
 
 
@@ -161,20 +163,34 @@ class Aggregate(NamedTuple):
 
 def aggregate_of_event(metric: Metric, units: int, at: int, event_id: str, note: str = NO_NOTE) -> Aggregate:
     """The aggregate of one event."""
-    return Aggregate(units, tie_key_of_event(metric, at, event_id), note)
+    tie_key = tie_key_of_event(metric, at, event_id)
+    if tie_key and metric.aggregate == "sum" and not units:
+        tie_key += _UNCHANGED
+    return Aggregate(units, tie_key, note)
 
 
 def merge(metric: Metric, one: Aggregate, other: Aggregate) -> Aggregate:
     """Merge two aggregates of a metric. `ties` says which event's tie key is kept."""
     if metric.aggregate == "sum":
         # A metric without tie keys adds amounts that have none: an older key would give the sum a wrong instant.
-        tie_key = max(one.tie_key, other.tie_key) if metric.has_tie_keys else NO_TIE_KEY
+        tie_key = _tie_key_of_sum(one, other) if metric.has_tie_keys else NO_TIE_KEY
         return Aggregate(one.value + other.value, tie_key)
     if metric.aggregate == "last":
         return max(one, other, key=lambda aggregate: aggregate.tie_key)
     if one.value == other.value:
         return min(one, other, key=lambda aggregate: aggregate.tie_key)
     return max(one, other) if metric.aggregate == "max" else min(one, other)
+
+
+def _tie_key_of_sum(one: Aggregate, other: Aggregate) -> str:
+    """The latest tie key of those that an amount changed; the earliest of both if none did."""
+    changed = [each.tie_key.removesuffix(_UNCHANGED) for each in (one, other) if not _is_unchanged(each)]
+    return max(changed) if changed else min(one.tie_key, other.tie_key)
+
+
+def _is_unchanged(aggregate: Aggregate) -> bool:
+    # Version 0.3 knows no such tie keys, so it may have left one beside another sum.
+    return not aggregate.value and aggregate.tie_key.endswith(_UNCHANGED)
 
 
 def merge_all(metric: Metric, aggregates: Iterable[Aggregate]) -> Aggregate | None:

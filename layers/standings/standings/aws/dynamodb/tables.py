@@ -40,7 +40,7 @@ Names count in an item's size, so attributes have short ones. Times are in milli
 |                 | code unit index | N    | accumulator of a bucket, season or calendar period: `b1bd20778`         |
 |                 | l bucket        | N    | late events of a bucket, for rolling windows alone: `lb1bd20778`        |
 |                 | l bucket f …    | N    | the same, from a period on: `lb1bd20778f20780`                          |
-|                 | m accumulator   | S    | tie key of that accumulator (`domain.scoring`)                     |
+|                 | m accumulator   | S    | tie key of that accumulator (`domain.scoring`); `…=`: all amounts are 0 |
 |                 | n accumulator   | S    | note of the event that the accumulator's value came with, as JSON       |
 | board's record  | v               | N    | version: 1 more at every write                                          |
 |                 | t               | N    | when the board's first event was applied                                |
