@@ -48,15 +48,6 @@ def test_a_client_has_a_connection_for_every_call_under_way() -> None:
     assert max(SIDE_BY_SIDE, projector.MAX_CALLS) < building_blocks.CONNECTIONS
 
 
-@pytest.mark.parametrize("service", ["dynamodb", "sqs", "s3"])
-def test_a_client_gives_up_a_call_that_hangs_after_so_long(service: str) -> None:
-    settings = building_blocks.client(service).meta.config
-    attempts = settings.retries["total_max_attempts"]
-
-    longest = attempts * (settings.connect_timeout + settings.read_timeout)
-    assert longest + (attempts - 1) * building_blocks.BETWEEN_ATTEMPTS_S <= building_blocks.MAX_CALL_S
-
-
 def test_a_call_that_hangs_leaves_a_function_time_to_answer() -> None:
     timeouts = {name: int(function["Timeout"]) for name, function in expanded(source()).of("Lambda::Function")}
 

@@ -4,6 +4,7 @@ import time
 from functools import lru_cache
 from typing import Any, Final
 
+from botocore.client import BaseClient
 from botocore.config import Config
 from botocore.session import get_session
 
@@ -21,13 +22,14 @@ CONNECTIONS: Final = 26  # Connections of a client: more than a function's calls
 CONNECT_TIMEOUT_S: Final = 1.0
 SOCKET_READ_S: Final = 3.0
 ATTEMPTS: Final = 2  # Attempts that the SDK makes of a call. The services retry as well, until their deadline.
-BETWEEN_ATTEMPTS_S: Final = 1.0  # Longest time that the SDK waits between two attempts
+BETWEEN_ATTEMPTS_S: Final = 1.0  # Longest time that the SDK waits between two attempts, as long as nobody asks for more
 MAX_CALL_S: Final = ATTEMPTS * (CONNECT_TIMEOUT_S + SOCKET_READ_S) + (ATTEMPTS - 1) * BETWEEN_ATTEMPTS_S
-"""Seconds after which a call that hangs has failed."""
+"""Seconds after which a call has failed that hangs or is throttled, whatever the service answers."""
 
 REPORTING_RESERVE: Final = MAX_CALL_S + 1.0
 """Seconds between a function's deadline and its timeout: enough for one call that hangs, and to answer."""
 
+_RETRY_AFTER: Final = "x-amz-retry-after"
 _SESSION: Final = get_session()
 
 
@@ -67,7 +69,20 @@ def client_of(session: Any, service: str) -> Any:
         max_pool_connections=CONNECTIONS,
     )
     create = getattr(session, "create_client", None) or session.client
-    return create(service, config=config)
+    created = create(service, config=config)
+    if isinstance(created, BaseClient):  # The session of a program's own test may give another
+        service_id = created.meta.service_model.service_id.hyphenize()
+        created.meta.events.register_first(f"needs-retry.{service_id}", _wait_no_longer)
+    return created
+
+
+def _wait_no_longer(response: Any, **_: Any) -> None:
+    """Take from an answer how long the service would like the SDK to wait: up to 5 s more than it would by itself.
+
+    Our own retries know the function's deadline, and they wait (docs/decisions/0027-a-call-has-a-longest-time.md).
+    """
+    if response is not None:
+        response[0].headers.pop(_RETRY_AFTER, None)
 
 
 def board_catalog(dynamodb: Any, clock: Clock) -> BoardCatalog:
