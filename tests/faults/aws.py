@@ -234,6 +234,7 @@ class Begun:
 # ---- the SDK
 
 MAX_TRIES: Final = building_blocks.ATTEMPTS
+MOST_TOKENS: Final = 500
 PATIENCE: Final = 10
 """Tries of a batch after which its calls meet fewer faults."""
 # The errors that the standard mode of botocore retries: https://github.com/boto/botocore, retries/standard.py
@@ -246,6 +247,26 @@ _RETRIED: Final = frozenset(
         "TransactionInProgressException",
     }
 )
+
+
+class Tokens:
+    """What a client's retries cost (retries/standard.py, retries/quota.py). Without enough tokens it tries once."""
+
+    def __init__(self) -> None:
+        self._left = MOST_TOKENS
+
+    def take(self, error: Exception) -> int:
+        """Take what a retry after an error costs, and return it; 0 if there is not so much."""
+        code = error.response["Error"]["Code"] if isinstance(error, ClientError) else ""
+        cost = 14 if code in ("", "InternalServerError") else 5
+        if self._left < cost:
+            return 0
+        self._left -= cost
+        return cost
+
+    def give_back(self, cost: int) -> None:
+        """A call was done: its last retry is for nothing."""
+        self._left = min(MOST_TOKENS, self._left + (cost or 1))
 
 
 class Sdk:
@@ -271,7 +292,8 @@ class Sdk:
         if process.dead:
             raise Died
         world.calls += 1
-        process.calls += 1
+        process.calls += not world.server.is_down
+        tokens, cost = process.tokens or Tokens(), 0
         fault, tries = self._draw(process, operation)
         if fault in (CRASH_BEFORE, STALLED):
             self._end(process, fault)
@@ -283,8 +305,10 @@ class Sdk:
             if fault == CRASH_AFTER:
                 self._clock.die(process)
             if not isinstance(answer, Exception):
+                tokens.give_back(cost)
                 break
-            if number == MAX_TRIES or not _is_retried(answer):
+            cost = self._cost_of_retry(tokens, number, answer)
+            if not cost:
                 try:
                     raise answer
                 finally:
@@ -293,6 +317,15 @@ class Sdk:
         if fault in (LOST, FAILED_AFTER, SLOW):
             world.trap("SDK retry")
         return answer
+
+    def _cost_of_retry(self, tokens: Tokens, number: int, error: Exception) -> int:
+        """Take the tokens for another try after try `number`, and return how many; 0 if there is no other try."""
+        if number == MAX_TRIES or not _is_retried(error):
+            return 0
+        cost = tokens.take(error)
+        if not cost:
+            self._world.trap("SDK gave up retries")
+        return cost
 
     def _end(self, process: Process, fault: str) -> None:
         if fault == CRASH_BEFORE:
@@ -342,6 +375,7 @@ def _is_retried(error: Exception) -> bool:
 # ---- the server
 
 _WRITES: Final = frozenset({"put_item", "update_item", "delete_item"})
+_OF_OTHERS: Final = frozenset({name for name in NAMES if name.endswith(("_object", "_objects_v2", "_message_batch"))})
 _READS: Final = frozenset({"get_item", "batch_get_item", "query"})
 _KEYS: Final = {"Scores": ("pk", "sk")}
 ONE_BY_ONE: Final = 0.5
@@ -361,6 +395,13 @@ class Server:
         self._tokens: dict[str, Call] = {}
         self._hot = ""
         self._hot_until = 0
+        self._down_until = 0
+        self._waiting: set[str] = set()  # The kinds of processes that the store has throttled in its outage
+
+    @property
+    def is_down(self) -> bool:
+        """Whether the store throttles everything."""
+        return self._clock.now < self._down_until
 
     @property
     def is_idle(self) -> bool:
@@ -370,11 +411,26 @@ class Server:
         """Throttle the ranking that is written next, for a span in microseconds, like one with a hot partition."""
         self._hot, self._hot_until = "", self._clock.now + span
 
+    def throttle_all(self, span: int) -> None:
+        """Throttle every call to the store, for a span in microseconds."""
+        self._world.fault("everything is throttled")
+        self._down_until = self._clock.now + span
+
+    def _outage(self, call: Call) -> bool:
+        """Whether the store throttles a call, as all calls for a while."""
+        if not self.is_down or call.operation in _OF_OTHERS:
+            return False
+        self._waiting.add(call.process.kind)
+        if {"writer", "projector"} <= self._waiting:
+            self._waiting.clear()
+            self._world.trap("minutes without the store")
+        return True
+
     def arrive(self, call: Call) -> None:
         """Execute a call that has arrived. If its sender has died, the call may never have been sent."""
         if call.process.dead and self._rng.random() < 0.5:
             return
-        if call.fault == THROTTLED:
+        if call.fault == THROTTLED or self._outage(call):
             code = self._rng.choice(["ThrottlingException", "ProvisionedThroughputExceededException"])
             self._answer(call, error_of(call, code))
         elif call.fault == FAILED:

@@ -54,6 +54,8 @@ class Process:
     dead: bool = False
     done: bool = False
     tasks: list[Task] = field(default_factory=list)
+    tokens: Any = None
+    """The tokens of its SDK, which all processes of an instance share."""
     deaths: list[Callable[[], None]] = field(default_factory=list)
     """Functions to call when it dies."""
 

@@ -6,7 +6,7 @@ import logging
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,7 @@ from standings.wiring import building_blocks, projector
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.stack import FUNCTIONS
 
+from .aws import Tokens
 from .clockwork import Pool
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class Instance:
     skew: int
     """How far its clock is ahead of virtual time, in microseconds."""
     module: ModuleType
+    tokens: Tokens = field(default_factory=Tokens)
 
     def handle(self, event: dict[str, Any], context: Any) -> Any:
         return self.module.handler(event, context)

@@ -267,6 +267,9 @@ def _records(document: Any) -> list[dict[str, Any]]:
 
 # ---- delays
 
+OUTAGES: Final = 0.1
+"""The share of the schedules in which the store throttles everything for ten minutes, from the first events on."""
+
 
 class Delays:
     """Draws the delays of a schedule. It has its own random numbers, so that the other draws stay as they are."""
@@ -278,6 +281,7 @@ class Delays:
         # A rebuild purges what the index lists after three minutes. What it lists later stays, and nobody reads it.
         longest = 60 if world.rebuilt else 6000
         self._behind = rng.randint(longest // 10, longest) if rng.random() < 0.2 else 0
+        self._outages = Random(f"{world.seed} outages")
 
     @property
     def are_long(self) -> bool:
@@ -292,6 +296,9 @@ class Delays:
         if self._disabled:
             self._world.clock.after(self.rng.randint(0, 3 * SECOND), self._disable)
         self.index.behind = self._behind
+        if self._outages.random() < OUTAGES:
+            after = self._outages.randint(2 * SECOND, 5 * SECOND)
+            self._world.clock.after(after, self._world.server.throttle_all, 10 * MINUTE)
 
     def _disable(self) -> None:
         """Disable the mapping for hours, but less than the 24 for which the stream keeps its records."""
@@ -611,6 +618,7 @@ class World:
         later = instance.definition != self.shape.text
         name = f"{kind}-{self.number()}/{'new' if later else 'old'}"
         process = Process(name, kind, self.clock.now, instance.skew, instance.definition, detail)
+        process.tokens = instance.tokens
         process.deaths.append(lambda: self._died(process))
         self._heard[process] = heard
         if {other.name.partition("/")[2] for other in self.live} | {name.partition("/")[2]} == {"old", "new"}:

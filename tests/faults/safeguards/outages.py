@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+from contextlib import suppress
 from itertools import cycle
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,6 +13,8 @@ from botocore.exceptions import ClientError
 from standings.domain.windows import DAY, HOUR, MINUTE, SECOND
 from standings.maintain.failures import LAMBDA_PREFIX
 from standings.stores import Entry, Partition, Span
+from tests.support.aws.stack import http_event
+from tests.support.aws.throttling import Throttled
 from tests.support.awslambda import settings
 from tests.support.awslambda.failure_records import failure_key, failure_record
 from tests.support.awslambda.pollers import Context, Killed, Message, StreamPoller, failed_ids, record_of
@@ -161,6 +165,49 @@ Safeguard(
     "records that Lambda gives up go to the failure bucket",
     Setting("template.yaml:DestinationConfig", "STREAM", {"keeps_failures": False}),
 )
+
+
+@Safeguard(
+    "a call has failed after nine seconds, whatever the service asks for",
+    Change("wiring.building_blocks:_wait_no_longer", always(None)),
+)
+def ten_minutes_of_throttles(pipeline: Rig) -> None:
+    """DynamoDB throttles everything for ten minutes, answers late, and asks the SDK, a real one, to wait."""
+    pipeline.stacks.callback(random.setstate, random.getstate())
+    random.seed(1)  # The waits of the SDK too
+    throttled = Throttled("dynamodb", pipeline.clock, late=random.random)
+    stack = pipeline.functions()
+    send_all(pipeline, stack, MEMBERS[:5])
+    messages = {"Records": [{"messageId": body, "body": body} for body in [*bodies()][5:10]]}
+    records = pipeline.records()
+    pipeline.client.client = throttled.client
+    while pipeline.clock() < NOW + 10 * MINUTE:
+        assert len(_in_time(pipeline, stack, "writer", messages)["batchItemFailures"]) == 5
+        assert _in_time(pipeline, stack, "projector", {"Records": records})["batchItemFailures"]
+        for function, request in (
+            ("query", http_event("/boards/b/points/all")),
+            ("command", http_event("/boards/b/member", "id=m0", "PUT")),
+        ):
+            answer = _in_time(pipeline, stack, function, request)
+            assert (answer["statusCode"], answer["headers"]["Retry-After"]) == (503, "5")
+    before = throttled.attempts
+    with suppress(ClientError):
+        throttled.client.list_tables()
+    assert throttled.attempts == before + 1, "the SDK has used up its tokens"
+    pipeline.client.client = pipeline.engine
+    assert stack.writer(messages, Context()) == {"batchItemFailures": []}
+    pipeline.project(stack, *records, *pipeline.records())
+    assert pipeline.scores(stack) == ALL
+    assert (stack.dead_letters.messages, stack.bucket.objects) == ([], {})
+
+
+def _in_time(pipeline: Rig, stack: Stack, function: str, event: Any) -> Any:
+    """Invoke a function, which must answer before its timeout."""
+    timeout = settings.timeout(f"{function.title()}Function")
+    until = pipeline.clock() + timeout * SECOND
+    answer = getattr(stack, function)(event, Context(seconds=timeout))
+    assert pipeline.clock() < until, f"expected {function} to answer within {timeout} s"
+    return answer
 
 
 def _none_of_lambda(original: Any, key: str, content: Any) -> Any:
