@@ -529,7 +529,8 @@ class Server:
             return
         for entry, reason in zip(call.request["TransactItems"], reasons, strict=True):
             written_at_ms = int(reason.get("Item", {}).get("t", {"N": "0"})["N"])
-            if "Update" in entry and written_at_ms > int(entry["Update"]["ExpressionAttributeValues"][":t"]["N"]):
+            stamp = entry.get("Update", {}).get("ExpressionAttributeValues", {}).get(":t")  # A patch has none
+            if stamp is not None and written_at_ms > int(stamp["N"]):
                 self._world.trap("clocks: decided again")
 
     def _answer(self, call: Call, answer: Any) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
+from random import Random
 from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from unittest import mock
@@ -22,6 +23,7 @@ from standings.project.commits import Pruning
 from standings.runtime import clock as runtime_clock
 from standings.runtime import logs
 from standings.wiring import building_blocks, projector
+from standings.write import writer
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.stack import FUNCTIONS
 
@@ -172,6 +174,8 @@ def patched(world: World) -> Iterator[None]:
         # The boards here live for days only, so a purge need not look through years of periods.
         (purge, "REACH", 20 * DAY),
         (purge, "HOURS_REACH", 10 * DAY),
+        # A transaction here is small: some schedules send patches all the same.
+        (writer, "MOST_WHOLE_BYTES", Random(f"{world.seed} patches").choice([0, writer.MOST_WHOLE_BYTES])),
         # Boards here are small: fold logs that are short, a few entries at a time.
         *((module, name, world.rng.choice(values)) for module, name, values in _SHORT),
     ]

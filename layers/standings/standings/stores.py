@@ -70,7 +70,17 @@ class Rewrite(NamedTuple):
     seen: int | None
 
 
-ItemChange = Addition | Rewrite
+class Patch(NamedTuple):
+    """Replaces an image like a Rewrite, but sends only what differs from `before` (None: no item).
+
+    So it is small, whatever the item is. It costs the same: a write is billed by the size of the item.
+    """
+
+    image: Image
+    before: Image | None
+
+
+ItemChange = Addition | Rewrite | Patch
 
 
 class Fence(NamedTuple):
@@ -185,6 +195,7 @@ class RowConflict(NamedTuple):
 # Rankings, as the projector writes them and readers see them.
 
 MAX_ACTIONS = 100  # Actions of one DynamoDB transaction
+MAX_TRANSACTION_BYTES = 4_000_000  # Bytes of its actions. DynamoDB takes 4 MB: 4,194,304.
 
 
 class RankingRow(NamedTuple):

@@ -61,6 +61,7 @@ Safeguard("an addition is conditional on the timestamp of the item", ADDS_TO_LAT
 Safeguard(
     "a rewrite is conditional on the version of the item",
     Change("aws.dynamodb.scores:Scores._rewrite", unconditionally),
+    Change("aws.dynamodb.scores:Scores._patch", unconditionally),
 )
 
 _WORKED_OUT: Final[dict[int, tuple[Any, Any]]] = {}

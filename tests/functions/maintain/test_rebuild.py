@@ -10,8 +10,8 @@ from typing import Any, Final
 import orjson
 import pytest
 
-from standings.aws.dynamodb.scores import Scores
-from standings.domain.members import Image, rewritten
+from standings.aws.dynamodb.scores import Scores, encode_image
+from standings.domain.members import Image, new_image, rewritten
 from standings.domain.windows import DAY
 from standings.maintain.rebuild import PROPAGATION_WAIT
 from standings.stores import Rewrite, StoreUnavailableError
@@ -400,6 +400,18 @@ def test_busy_members_hold_up_no_others_until_the_deadline_and_the_job_goes_on_a
         assert busy.continue_job(task, 60)["phase"] == after
         project(stack)
         assert busy.undone(task) == set()
+
+
+def test_members_too_large_for_one_transaction_are_registered_in_several(engine: Any, clock: ManualClock) -> None:
+    """Each item has 45 KB of days of a metric that is gone, with the longest tie keys."""
+    days = [f"z0ad{day}" for day in range(10_000, 10_085)]
+    image = replace(new_image("b", "", clock()), values=dict.fromkeys(days, 1), tie_keys=dict.fromkeys(days, "x" * 520))
+    with running(engine, clock, OTHER) as stack:
+        assert stack.put("/boards/b/member", id="m")[0] == 200
+    engine.load("Scores", [encode_image(replace(image, member=name)) for name in NAMES])
+    with running(engine, clock, POINTS) as stack:
+        finish(stack, "rebuild", board="b")
+        assert stack.get("/boards/b/points/all")[1]["total"] == 1 + len(NAMES)
 
 
 # ---- changed definitions: old and new functions run side by side, and old numbers stay

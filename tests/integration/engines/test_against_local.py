@@ -187,6 +187,20 @@ REQUESTS: list[Request] = [
         for r, s in (("r" * 2048, "s" * 1025), ("r" * 2049, "s"), ("", "s"))
     ),
     *(_update("SET y = :y", texts(y=y), Key=key("full"), ReturnValues="NONE") for y in ("1234", "12345")),
+    # placeholders of names
+    *(
+        _update(text, numbers(v=7), ExpressionAttributeNames=dict(zip(("#0a", "#b", "#c"), names, strict=False)))
+        for text, names in (
+            ("SET #0a=:v,#b=:v REMOVE #c", ("n", "status", "t")),
+            ("SET #0a=:v REMOVE #b", ("n", "n")),
+            ("SET #0a = :v", ("pk",)),
+            ("SET #0a = :v", ("n", "m")),
+            ("SET #0a = :v, #b = :v", ("n",)),
+            ("SET n = :v", ()),
+            ("SET " + ",".join(["#0a=:v", *(f"{'x' * 20}{number}=:v" for number in range(150))]), ("y" * 200,)),
+        )
+    ),
+    _update("REMOVE n", numbers(v=1), ConditionExpression="#n = :v", ExpressionAttributeNames={"#n": "n"}),
     # puts and deletes
     *(_put(ReturnValues=values) for values in ("NONE", "ALL_OLD", "ALL_NEW")),
     _put(ExpressionAttributeValues=numbers(v=1)),
@@ -294,6 +308,26 @@ def test_one_request_has_the_same_answer_and_effect(pair: Pair, request_: Reques
 
     assert outcome(engine, method, **arguments) == outcome(real, method, **arguments)
     assert contents(engine) == contents(real)
+
+
+def test_a_transaction_is_as_large_as_what_it_sends_whatever_its_items_are(pair: Pair) -> None:
+    items = [{**key(str(number)), "x": {"S": "x" * 380_000}} for number in range(12)]
+    names = {"UpdateExpression": "SET #00=:00", "ExpressionAttributeNames": {"#00": "x" * 99}}
+    patches = [
+        {"Key": key(str(number)), **names, "ExpressionAttributeValues": {":00": {"N": "1"}}} for number in range(12)
+    ]
+    requests: list[list[dict[str, Any]]] = [
+        [{"Put": {"Item": item}} for item in items],
+        [{"Update": patch} for patch in patches],
+    ]
+    outcomes = []
+    for client in pair:
+        for item in items:
+            client.put_item(TableName="Things", Item=item)
+        for actions in requests:
+            sent = [{kind: {"TableName": "Things", **of} for kind, of in action.items()} for action in actions]
+            outcomes.append(outcome(client, "transact_write_items", TransactItems=sent))
+    assert outcomes == ["invalid", {}] * 2
 
 
 # Random sequences -----------------------------------------------------------------------------------------------------

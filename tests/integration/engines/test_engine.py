@@ -128,7 +128,6 @@ def test_what_the_engine_does_not_have_is_an_error_of_the_test(engine: Engine, i
         "SET n = s - n",
         "SET n = a.b",
         "SET l[1] = n",
-        "SET n = #n",
         "DELETE n :n",
         "SET n = :n :m",
         "",

@@ -52,6 +52,7 @@ _PAGED: Final = (
 )
 _CONDITION: Final = (
     "ConditionExpression",
+    "ExpressionAttributeNames",
     "ExpressionAttributeValues",
     "ReturnValues",
     "ReturnValuesOnConditionCheckFailure",

@@ -7,7 +7,7 @@ The engine has the forms that the product uses, and refuses all others with NotI
 - SET has `:v`, `list_append(a, :v)`, `if_not_exists(a, :v)` or `a`, and the last two also with `+ :v`. REMOVE takes
   attributes and members of lists, ADD numbers and sets.
 
-All are on top-level attributes by their own names.
+All are on top-level attributes, by their own names or by placeholders of names (`#a`).
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.OperatorsAndFunctions.html
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.UpdateExpressions.html
 """
@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from tests.support.dynamodb.errors import INVALID_PATH, MISSING_OPERAND, WRONG_OPERAND, Invalid, InvalidForItem
@@ -29,7 +30,8 @@ LONGEST: Final = 4096
 MAX_OPERATORS: Final = 300
 RESERVED: Final = frozenset(Path(__file__).with_name("reserved_words.txt").read_text(encoding="ascii").split())
 END: Final = "<EOF>"
-_TOKEN: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*|:[A-Za-z0-9_]+|<=|>=|[0-9]+|\S")
+NO_NAMES: Final[Mapping[str, str]] = MappingProxyType({})
+_TOKEN: Final = re.compile(r"#[A-Za-z0-9_]+|[A-Za-z][A-Za-z0-9_]*|:[A-Za-z0-9_]+|<=|>=|[0-9]+|\S")
 
 Values = Mapping[str, Value]
 Compute = Callable[[Mapping[str, Value], Values], Value]
@@ -38,13 +40,18 @@ Holds = Callable[[Mapping[str, Value], Values], bool]
 
 
 class Reader:
-    """The tokens of one expression, read from left to right. `values` are the placeholders in it."""
+    """The tokens of one expression, read from left to right. `values` are the placeholders in it.
+
+    `names` are the attributes that placeholders stand for, and `named` those of the placeholders that it has.
+    """
 
     counted: frozenset[str]
     """The operators and functions, of which an expression has 300 at most."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, names: Mapping[str, str] = NO_NAMES) -> None:
         self.values: set[str] = set()
+        self.named: set[str] = set()
+        self._names = names
         self._text = text
         self._at = 0
         self._tokens: list[str] = [*_TOKEN.findall(text), END]
@@ -83,6 +90,13 @@ class Reader:
 
     def name(self) -> str:
         """Read the name of an attribute."""
+        if self.next[0] == "#":
+            placeholder = self.next
+            if placeholder not in self._names:
+                raise Invalid(f"An expression attribute name used in expression is not defined: {placeholder}")
+            self._at += 1
+            self.named.add(placeholder)
+            return self._names[placeholder]
         if not self.next[0].isalpha():
             raise self.unexpected()
         if self.next.upper() in RESERVED:
@@ -129,8 +143,8 @@ class Condition(Reader):
 
     counted = frozenset({*_ORDER, *_FUNCTIONS, "=", "BETWEEN", "AND", "OR", "NOT"})
 
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
+    def __init__(self, text: str, names: Mapping[str, str] = NO_NAMES) -> None:
+        super().__init__(text, names)
         if "((" in text.replace(" ", ""):
             raise NotImplementedError(f"the engine does not know whether parentheses are redundant: {text}")
         self.node = self._either()
@@ -268,8 +282,8 @@ class Update(Reader):
 
     counted = frozenset({"+", "if_not_exists", "list_append"})
 
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
+    def __init__(self, text: str, names: Mapping[str, str] = NO_NAMES) -> None:
+        super().__init__(text, names)
         self.assigned: list[tuple[str, str]] = []
         self.sets: list[tuple[str, Compute]] = []
         self.adds: list[tuple[str, str]] = []
@@ -366,17 +380,21 @@ class Plan:
     condition: Holds | None
     keys: Node | None
     placeholders: frozenset[str]
+    named: frozenset[str]
 
 
 @lru_cache(maxsize=1 << 14)
-def _plan(update: str | None, condition: str | None, keys: str | None) -> Plan:
-    updates = None if update is None else Update(update)
-    first, second = (None if text is None else Condition(text) for text in (condition, keys))
+def _plan(update: str | None, condition: str | None, keys: str | None, names: tuple[tuple[str, str], ...] = ()) -> Plan:
+    known = dict(names)
+    updates = None if update is None else Update(update, known)
+    first, second = (None if text is None else Condition(text, known) for text in (condition, keys))
+    readers = [reader for reader in (updates, first, second) if reader is not None]
     return Plan(
         updates,
         None if first is None else _compile(first.node),
         None if second is None else second.node,
-        frozenset(value for reader in (updates, first, second) if reader is not None for value in reader.values),
+        frozenset(value for reader in readers for value in reader.values),
+        frozenset(name for reader in readers for name in reader.named),
     )
 
 
@@ -396,13 +414,15 @@ _NONE: Final = Expressions(_plan(None, None, None), {})
 
 def read_expressions(request: Mapping[str, Any], *allowed: str) -> Expressions:
     """Parse and check the expressions of a request. ``allowed`` names the parameters that may hold one."""
-    found = [name for name in request if "Expression" in name and name != "ExpressionAttributeValues"]
+    found = [name for name in request if "Expression" in name and not name.startswith("ExpressionAttribute")]
     if not {*found} <= {*allowed}:
         raise NotImplementedError(f"the engine does not have {found} here")
-    wire_values = request.get("ExpressionAttributeValues")
-    if not found and wire_values is None:
+    wire_values, names = request.get("ExpressionAttributeValues"), request.get("ExpressionAttributeNames")
+    if not found and wire_values is None and names is None:
         return _NONE
-    plan = _plan(*(request.get(name) for name in _NAMES))
+    plan = _plan(*(request.get(name) for name in _NAMES), tuple((names or {}).items()))
+    if (names or {}).keys() != plan.named or names == {}:
+        raise Invalid("ExpressionAttributeNames must be those that the expressions use")
     if (wire_values or {}).keys() != plan.placeholders or wire_values == {}:
         raise Invalid("ExpressionAttributeValues must be those that the expressions use")
     return Expressions(plan, decode_item(wire_values or {}))

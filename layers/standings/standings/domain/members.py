@@ -277,14 +277,16 @@ def expired(family: Family, image: Image, now: int) -> list[str]:
     return [attribute for attribute in image.values if family.has_expired(attribute, now - REMOVAL_MARGIN)]
 
 
-def late_merged(family: Family, image: Image, now: int) -> tuple[Image, list[str]]:
+def late_merged(family: Family, image: Image, now: int, most: int | None = None) -> tuple[Image, list[str]]:
     """Merge late buckets that no longer need to name their first period: the new image, and the names that are gone.
 
     That is so an hour after the last earlier period could be read. Such a bucket is added to the one without a first
-    period. So an item has at most three late buckets for each bucket.
+    period. So an item has at most three late buckets for each bucket. With `most`, only so many are merged.
     """
-    gone = []
+    gone: list[str] = []
     for name in image.values:
+        if len(gone) == most:
+            break
         accumulator, cell = family.accumulator(name), image.cell(name)
         if accumulator is None or accumulator.unit is None or cell is None or not accumulator.names_first:
             continue

@@ -38,6 +38,7 @@ from standings.project.projector import Backfill
 from standings.runtime.clock import Clock
 from standings.stores import (
     MAX_ACTIONS,
+    MAX_TRANSACTION_BYTES,
     SLOTS,
     CancelReason,
     Fence,
@@ -178,6 +179,9 @@ class RewriteMembers:
                 changes.append(Rewrite(after, image.version))
         if not changes:
             return []
+        if self._scores.bytes_of([], changes) > MAX_TRANSACTION_BYTES:
+            middle = len(before) // 2
+            return [*self._try(before[:middle]), *self._try(before[middle:])]
         if self._backoff.expired:
             raise too_busy()
         conflicts = self._backoff.retry(lambda: self._scores.apply([], changes, self._clock.now(), self._fence))

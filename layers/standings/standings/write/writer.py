@@ -1,7 +1,7 @@
 """Applies batches of events: each event exactly once, in as few transactions as they fit into."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Final, NamedTuple
@@ -26,6 +26,7 @@ from standings.domain.windows import DAY
 from standings.runtime.clock import Backoff, Clock
 from standings.stores import (
     MAX_ACTIONS,
+    MAX_TRANSACTION_BYTES,
     REPLAYABLE_DAYS,
     Addition,
     CancelReason,
@@ -33,6 +34,7 @@ from standings.stores import (
     DamagedItemError,
     ItemChange,
     MemberKey,
+    Patch,
     ReceiptConflict,
     Rewrite,
     StoreRefusedError,
@@ -82,6 +84,11 @@ MAX_EXPRESSION: Final = 4_096
 fit, the item is rewritten. https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html"""
 _FIXED: Final = 100  # Bytes that every expression has, at most
 _VALUE: Final = len(", :10000 ")  # Bytes that a name needs in addition to its own, at most
+_SET: Final = len(",#00=:00")  # Bytes of an attribute that a patch sets
+_REMOVED: Final = len(",#00")  # Bytes of one that it removes
+_MOST_ATTRIBUTES: Final = 3  # Of an accumulator: its number, its tie key and its note
+MOST_WHOLE_BYTES: Final = MAX_TRANSACTION_BYTES
+"""Up to here, items are written whole: that takes the writer less time."""
 Images = Mapping[MemberKey, Image | None]
 
 
@@ -93,17 +100,27 @@ class UnfitEventError(RefusedEvent):
         self.item = item
 
 
-def plan_changes(boards: Boards, events: Iterable[Event], images: Images, now: int) -> dict[MemberKey, ItemChange]:
-    """Plan the change of each item of the events. Raise UnfitEventError for the first event that does not fit."""
+def plan_changes(
+    boards: Boards, events: Iterable[Event], images: Images, now: int, *, patches: bool = False
+) -> dict[MemberKey, ItemChange]:
+    """Plan the change of each item of the events. Raise UnfitEventError for the first event that does not fit.
+
+    With `patches`, items are not written whole, unless one has so many changes that they fit into no expression.
+    """
     by_item: dict[MemberKey, list[EventPart]] = {}
     for event in events:
         for update in event.updates:
             counted = EventPart(event.id, event.at, update.amounts, update.notes, update.sets)
             by_item.setdefault((update.board, update.member), []).append(counted)
-    return {item: _change(family_of(boards, item[0]), item, counted, images, now) for item, counted in by_item.items()}
+    return {
+        item: _change(family_of(boards, item[0]), item, counted, images, now, patches=patches)
+        for item, counted in by_item.items()
+    }
 
 
-def _change(family: Family, item: MemberKey, counted: Sequence[EventPart], images: Images, now: int) -> ItemChange:
+def _change(
+    family: Family, item: MemberKey, counted: Sequence[EventPart], images: Images, now: int, *, patches: bool
+) -> ItemChange:
     image = images.get(item)
     if family.members == "registered" and item in images and (image is None or image.removed):
         message = f"member: {item[1]!r} is not registered on board {item[0]!r}"
@@ -116,17 +133,40 @@ def _change(family: Family, item: MemberKey, counted: Sequence[EventPart], image
         if addition is not None:
             return addition
     after = image if image is not None else new_image(*item, written_at_ms)
-    changed = False
+    changed: set[str] = set()
     for part in counted:
         one = _with_differences(family, item, after, part) if part.sets else part
         after, names = apply_event(family, after, one, written_at_ms)
         if (beyond := beyond_bounds(family, after, names)) is not None:
             raise UnfitEventError(one.event_id, item, "bounds", f"metrics: {beyond} would go beyond ±(2^53 - 1) units")
-        changed = changed or bool(names)
+        changed.update(names)
+    if changed and patches and (patch := _patch(family, image, after, changed, written_at_ms)) is not None:
+        return patch
     if changed:
         after, merged = late_merged(family, after, written_at_ms)
         after = rewritten(after, written_at_ms, [*merged, *expired(family, after, written_at_ms)])
     return Rewrite(after, image.version if image is not None else None)
+
+
+def _patch(
+    family: Family, before: Image | None, after: Image, changed: Collection[str], written_at_ms: int
+) -> Patch | None:
+    """The patch that counts events in an item; None if an expression has no room for what they change.
+
+    With the room that is left it merges and removes old accumulators, which are more than the events add.
+    """
+    texts = [of for image in (before, after) if image is not None for of in (image.tie_keys, image.notes)]
+    attributes = sum(
+        1 + any(name in of for of in texts[::2]) + any(name in of for of in texts[1::2]) for name in changed
+    )
+    room = MAX_EXPRESSION - _FIXED - _SET * attributes
+    if room < 0:
+        return None
+    merge_bytes = _MOST_ATTRIBUTES * (_SET + _REMOVED)
+    after, merged = late_merged(family, after, written_at_ms, room // merge_bytes)
+    room -= merge_bytes * len(merged)
+    gone = expired(family, after, written_at_ms)[: room // (_MOST_ATTRIBUTES * _REMOVED)]
+    return Patch(rewritten(after, written_at_ms, [*merged, *gone]), before)
 
 
 def _with_differences(family: Family, item: MemberKey, image: Image, part: EventPart) -> EventPart:
@@ -296,6 +336,8 @@ class _Transaction:
     # Items for whose events the receipts were read after the certain image: duplicates are gone.
     checked: set[MemberKey] = field(default_factory=set)
     started: bool = False
+    # Whether the items are too large together to be written whole.
+    patches: bool = False
 
     def run(self, backoff: Backoff) -> None:
         try:
@@ -348,7 +390,7 @@ class _Transaction:
         if not self.started:
             self._read_items()
         now = self.writer.clock.now()
-        changes = self._changes(now, backoff)
+        changes = self._planned(now, backoff)
         events = list(self.events.values())
         conflicts = self.writer.scores.apply(events, list(changes.values()), now) if events else []
         if not conflicts:
@@ -372,6 +414,19 @@ class _Transaction:
         if must_wait:
             raise StoreUnavailableError(conflicts[0].message)
 
+    def _planned(self, now: int, backoff: Backoff) -> dict[MemberKey, ItemChange]:
+        """Plan changes that one transaction can hold. Raises StoreRefusedError if there are none."""
+        changes = self._changes(now, backoff)
+        if not self.patches and self._bytes(changes) > MOST_WHOLE_BYTES:
+            self.patches = True
+            changes = self._changes(now, backoff)
+        if self.patches and (size := self._bytes(changes)) > MAX_TRANSACTION_BYTES:
+            raise StoreRefusedError(f"expected at most {MAX_TRANSACTION_BYTES} bytes in a transaction, got {size}")
+        return changes
+
+    def _bytes(self, changes: Mapping[MemberKey, ItemChange]) -> int:
+        return self.writer.scores.bytes_of(self.events.values(), changes.values())
+
     def _changes(self, now: int, backoff: Backoff) -> dict[MemberKey, ItemChange]:
         """Plan the change of every item. Refuse each event that an item cannot take, and plan again without it.
 
@@ -379,7 +434,8 @@ class _Transaction:
         """
         while not backoff.expired:
             try:
-                return plan_changes(self.writer.catalog.boards, self.events.values(), self.images, now)
+                events, boards = self.events.values(), self.writer.catalog.boards
+                return plan_changes(boards, events, self.images, now, patches=self.patches)
             except UnfitEventError as unfit:
                 if unfit.item not in self.certain:
                     self.images[unfit.item] = self.writer.scores.image(unfit.item)

@@ -1,8 +1,9 @@
 """Scores, the source of truth (members' items, boards' records), and the receipts of events (idempotency records)."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
+from string import ascii_lowercase, digits
 from typing import Any, Final
 
 import orjson
@@ -28,6 +29,7 @@ from standings.aws.dynamodb.tables import (
     query_items,
     slot_key,
     transact,
+    transaction_bytes,
 )
 from standings.domain.boards import MAX_UNITS, BoardRecord, BucketCoverage, Coverage, Job
 from standings.domain.events import Event
@@ -35,6 +37,7 @@ from standings.domain.members import Change, Image
 from standings.domain.windows import DAY, SECOND
 from standings.runtime.clock import Clock
 from standings.stores import (
+    MAX_TRANSACTION_BYTES,
     Addition,
     CancelReason,
     DamagedItem,
@@ -46,6 +49,7 @@ from standings.stores import (
     ItemConflict,
     MemberKey,
     ParkedMember,
+    Patch,
     ReceiptConflict,
     Rewrite,
     StoreUnavailableError,
@@ -345,6 +349,13 @@ def _decode_coverage(content: Mapping[str, Any]) -> Coverage:
 RECEIPT_LIFETIME: Final = 30 * DAY
 REFUSAL_LIFETIME: Final = 14 * DAY  # As long as the dead-letter queue keeps the event
 MAX_REASON_BYTES: Final = 450  # With the longest id, an item of at most a kilobyte: one write unit
+_MOST_OF_RECEIPT: Final = 1_000
+_MOST_OF_ADDITION: Final = 30_000  # Its expression has at most 4 KB
+_MOST_OF_KEY: Final = 2_000
+_MOST_OF_NUMBER: Final = 100  # A name and a number of an item, or in an expression that name and two tokens
+_MOST_OF_TIE_KEY: Final = 600
+_MOST_OF_NOTE: Final = 350
+_TOKENS: Final = [first + second for first in digits + ascii_lowercase for second in digits + ascii_lowercase]
 _NOT_COUNTED: Final = "attribute_not_exists(d)"
 _NEXT_VERSION: Final = "if_not_exists(v, :t) + :i"  # A new item starts at the clock: above any earlier item's version
 _STAMPED_BEFORE: Final = "t <= :t"  # No faster clock wrote the item. The fastest clock decides which events are late.
@@ -420,11 +431,7 @@ class Scores:
 
         With a fence, one change fewer fits. Raises FencedError if the fence is not that of its board's record.
         """
-        expiry = str((now + RECEIPT_LIFETIME) // SECOND)
-        actions = [self._receipt(event, expiry) for event in events]
-        actions += [
-            self._addition(change) if isinstance(change, Addition) else self._rewrite(change) for change in changes
-        ]
+        actions = self._actions(events, changes, now)
         if fence is not None:
             actions.append(self._check(fence))
         conflicts: list[ReceiptConflict | ItemConflict] = []
@@ -441,6 +448,20 @@ class Scores:
                 image = decode_stored(item) if item else None
                 conflicts.append(ItemConflict(index - len(events), reason, image, message))
         return conflicts
+
+    def bytes_of(self, events: Collection[Event], changes: Collection[ItemChange]) -> int:
+        """The bytes of a transaction, or more; if that is near its limit, only some more."""
+        most = len(events) * _MOST_OF_RECEIPT + sum(map(_most_of_change, changes))
+        return most if most <= MAX_TRANSACTION_BYTES else transaction_bytes(self._actions(events, changes, 0))
+
+    def _actions(self, events: Iterable[Event], changes: Iterable[ItemChange], now: int) -> list[dict[str, Any]]:
+        expiry = str((now + RECEIPT_LIFETIME) // SECOND)
+        return [self._receipt(event, expiry) for event in events] + [self._action(change) for change in changes]
+
+    def _action(self, change: ItemChange) -> dict[str, Any]:
+        if isinstance(change, Addition):
+            return self._addition(change)
+        return self._rewrite(change) if isinstance(change, Rewrite) else self._patch(change)
 
     def _receipt(self, event: Event, expiry: str) -> dict[str, Any]:
         item = {"pk": {"S": event.id}, "d": {"B": event.digest}, "e": {"N": expiry}}
@@ -469,12 +490,53 @@ class Scores:
         request = conditional(self._scores, "f = :f", {":f": {"S": fence.token}})
         return {"ConditionCheck": {**request, "Key": {"pk": {"S": BOARDS}, "sk": {"S": fence.board}}}}
 
+    def _patch(self, change: Patch) -> dict[str, Any]:
+        before = encode_image(change.before) if change.before is not None else {}
+        after = encode_image(change.image)
+        key = {name: after.pop(name) for name in ("pk", "sk")}
+        sets = {name: value for name, value in after.items() if value != before.get(name)}
+        gone = [name for name in before if name not in after and name not in key]
+        names = {name: f"#{token}" for name, token in zip([*sets, *gone], _TOKENS, strict=False)}
+        # A tie key or a note that stands in many accumulators is sent once.
+        tokens, values = iter(_TOKENS), {}
+        for value in sets.values():
+            if (content := tuple(value.items())) not in values:
+                values[content] = f":{next(tokens)}"
+        expression = "SET " + ",".join(f"{names[name]}={values[*value.items(),]}" for name, value in sets.items())
+        if gone:
+            expression += " REMOVE " + ",".join(names[name] for name in gone)
+        request = conditional(self._scores, *_seen(None if change.before is None else change.before.version))
+        sent = {token: dict(content) for content, token in values.items()}
+        return {
+            "Update": {
+                **request,
+                "Key": key,
+                "UpdateExpression": expression,
+                "ExpressionAttributeNames": {token: name for name, token in names.items()},
+                "ExpressionAttributeValues": sent | request.get("ExpressionAttributeValues", {}),
+            }
+        }
+
     def _rewrite(self, change: Rewrite) -> dict[str, Any]:
-        seen = None if change.seen is None else {":v": {"N": str(change.seen)}}
-        request = conditional(self._scores, "v = :v" if seen else "attribute_not_exists(v)", seen)
+        request = conditional(self._scores, *_seen(change.seen))
         if change.image.version == change.seen:
             return {"ConditionCheck": {**request, "Key": member_item_key(change.image.board, change.image.member)}}
         return {"Put": {**request, "Item": encode_image(change.image)}}
+
+
+def _seen(version: int | None) -> tuple[str, dict[str, Any] | None]:
+    """The condition that an item still has the version that was read (None: no item), and its values."""
+    return ("attribute_not_exists(v)", None) if version is None else ("v = :v", {":v": {"N": str(version)}})
+
+
+def _most_of_change(change: ItemChange) -> int:
+    """The bytes of a change, or more."""
+    if isinstance(change, Addition):
+        return _MOST_OF_ADDITION
+    image = change.image
+    texts = len(image.tie_keys) * _MOST_OF_TIE_KEY + len(image.notes) * _MOST_OF_NOTE
+    fixed = _MOST_OF_ADDITION if isinstance(change, Patch) else _MOST_OF_KEY
+    return fixed + len(image.values) * _MOST_OF_NUMBER + texts
 
 
 def _images(items: Iterable[Item], damaged: list[DamagedItem] | None) -> Iterator[Image]:

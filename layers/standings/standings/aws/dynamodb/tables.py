@@ -148,6 +148,17 @@ def conditional(table: str, condition: str, values: Mapping[str, Any] | None = N
     return {**action, "ExpressionAttributeValues": values} if values else action
 
 
+def transaction_bytes(actions: Iterable[Mapping[str, Any]]) -> int:
+    """The bytes of the requests of a transaction, or some more."""
+    return sum(_bytes(part) for action in actions for request in action.values() for part in request.values())
+
+
+def _bytes(value: Any) -> int:
+    if isinstance(value, Mapping):
+        return sum(len(name.encode()) + _bytes(of) for name, of in value.items())
+    return len(value.encode()) if isinstance(value, str) else len(value) if isinstance(value, bytes) else 1
+
+
 def transact(client: DynamoDBClient, actions: Sequence[Any]) -> list[Cancellation]:
     """Do all actions or none. Returns what cancelled them; an empty list if they are done."""
     with store_errors():
