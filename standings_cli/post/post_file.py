@@ -22,7 +22,7 @@ import orjson
 
 from standings.aws.sqs import AT_FILLED_IN, MAX_BODY_BYTES, OutgoingMessage, batches, message_of
 from standings.domain.boards import Boards
-from standings.domain.boards_toml import METRIC_NAME
+from standings.domain.boards_toml import METRIC_NAME, METRIC_RULE
 from standings.domain.events import RefusedEvent, check_event, parse_event, refuse
 from standings.ingest import posted
 from standings_cli.files import STDIN, HalfLineError, Lines, Mark, Record, Source
@@ -32,7 +32,6 @@ from standings_cli.stack.errors import InputError
 from standings_cli.terminal import DIFFERS, INTERRUPTED, OK, UNREACHABLE, Meter, say, shown
 
 FIELDS: Final = ("id", "board", "member", "at")
-METRIC_RULE: Final = "a metric's name (a-z, then a-z, 0-9 and _, at most 64)"
 
 _AMOUNT: Final = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?", re.ASCII)
 
@@ -78,7 +77,7 @@ def message(event: EventText, now: int, boards: Boards | None) -> OutgoingMessag
     """
     post = posted(event.text, event.fields, now, MAX_BODY_BYTES)
     if boards is None:
-        check_event(orjson.loads(post.body), now)
+        check_event(post.body, now)
     else:
         parse_event(post.body, boards, now, at_filled_in=post.at_filled_in)
     return message_of(post)

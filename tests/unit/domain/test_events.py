@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from standings.domain.boards_toml import parse_boards
-from standings.domain.events import Event, RefusedEvent, Update, parse_event
+from standings.domain.events import Event, RefusedEvent, Update, check_event, parse_event
 
 BOARDS = parse_boards("""
 [boards."*"]
@@ -44,8 +44,13 @@ def several(*shares: Any) -> dict[str, Any]:
     return {"id": "e1", "at": AT, "updates": list(shares)}
 
 
+def text_of(body: Any) -> str:
+    return body if isinstance(body, str) else orjson.dumps(body).decode()
+
+
 def parse(body: Any) -> Event:
-    return parse_event(body if isinstance(body, str) else orjson.dumps(body).decode(), BOARDS, NOW)
+    check_event(text_of(body), NOW)
+    return parse_event(text_of(body), BOARDS, NOW)
 
 
 @pytest.mark.parametrize(
@@ -230,7 +235,7 @@ REFUSED: list[tuple[str, Any, str]] = [
             *("2026-11-21T10:15:00+25:00", "2026-11-21T10:15:00+01:75"),
         )
     ),
-    ("ahead", but(at="2026-11-21T10:20:00.001Z"), "at: expected an instant at most 5 minutes ahead of the writer's"),
+    ("ahead", but(at="2026-11-21T10:20:00.001Z"), "at: expected an instant at most 5 minutes ahead of the clock here"),
     ("updates", several(), "updates: expected a list of 1 to 20 objects, got a list of 0"),
     ("updates", several(*[share()] * 21), "updates: expected a list of 1 to 20 objects, got a list of 21"),
     ("updates", several(1), "updates[0]: expected an object, got 1"),
@@ -265,10 +270,29 @@ REFUSED: list[tuple[str, Any, str]] = [
 ]
 
 
+OF_A_BOARD = (
+    *("metrics: board 'run-1' has no", "metrics.points: expected at least", "metrics.runs: expected at least"),
+    *("metrics.points: expected a whole number, got 1.5", "metrics.distance: expected at most 3 decimals"),
+    *(
+        f"metrics.distance: {UNITS} 3 decimals",
+        "updates[1].metrics.points: expect",
+        "note: expected a metric that keeps",
+    ),
+    "metrics.best: expected a metric with aggregate",
+)
+"""What other definitions allow."""
+
+
 @pytest.mark.parametrize(("rule", "body", "message"), REFUSED, ids=[message for _, _, message in REFUSED])
-def test_every_rule_has_its_own_refusal(rule: str, body: Any, message: str) -> None:
+def test_every_rule_has_its_own_refusal_and_most_need_no_definitions(rule: str, body: Any, message: str) -> None:
     with pytest.raises(RefusedEvent) as caught:
-        parse(body)
+        parse_event(text_of(body), BOARDS, NOW)
+    if message.startswith(OF_A_BOARD):
+        check_event(text_of(body), NOW)
+    else:
+        with pytest.raises(RefusedEvent) as without:
+            check_event(text_of(body), NOW)
+        assert without.value.rule == rule
 
     assert caught.value.rule == rule
     assert str(caught.value).startswith(message)

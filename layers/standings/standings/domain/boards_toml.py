@@ -230,6 +230,7 @@ def _is_list(value: Any, kind: type) -> bool:
 # The keys of metrics.
 
 METRIC_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
+METRIC_RULE: Final = "a metric's name (a-z, then a-z, 0-9 and _, at most 64)"
 MAX_METRICS: Final = 20
 MAX_DECIMALS: Final = 9
 MAX_SHARDS: Final = 64

@@ -12,9 +12,9 @@ from typing import Any, Final, Literal, NoReturn, TypeGuard
 import orjson
 
 from standings.domain.boards import BOARD_NAME_RULE, MAX_MEMBER_BYTES, Boards, Metric, is_board_name
-from standings.domain.boards_toml import MAX_METRICS
+from standings.domain.boards_toml import MAX_DECIMALS, MAX_METRICS, METRIC_NAME, METRIC_RULE
 from standings.domain.scoring import NO_NOTE, Aggregate, UnitsError, decimal_text, merge, units_of
-from standings.domain.windows import EPOCH, MINUTE, SECOND
+from standings.domain.windows import EPOCH, MINUTE, SECOND, instant
 
 # An event, and the error for an event that breaks a rule.
 
@@ -124,7 +124,7 @@ def read_at(text: str, now: int) -> int:
         expected = "an RFC 3339 instant with offset such as 2026-11-21T10:15:00Z"
         raise RefusedEvent("at", f"at: expected {expected}, got {shown(text)}") from error
     if at > now + MAX_AHEAD:
-        refuse("ahead", "at", "an instant at most 5 minutes ahead of the writer's clock", text)
+        refuse("ahead", "at", f"an instant at most 5 minutes ahead of the clock here, {instant(now)}", text)
     return at
 
 
@@ -165,16 +165,11 @@ def _event(document: dict[str, Any], boards: Boards, now: int, *, at_filled_in: 
     event_id, at = _id_and_at(document, now)
     pairs: dict[tuple[str, str], dict[str, Aggregate]] = {}
     precisions: dict[tuple[str, str], int] = {}
-    set_pairs: set[tuple[str, str]] = set()
+    sets_of: dict[tuple[str, str], bool] = {}
     for prefix, update in _update_objects(document):
         note, is_kept, sets = _note(f"{prefix}note", update), False, _sets(prefix, update)
-        named_before = set(pairs) if sets else set_pairs.copy()
-        for board, member, metric, units in _amounts(prefix, update, boards, sets=sets):
-            if (board, member) in named_before:
-                once = f"board {board!r} and member {shown(member)} once in an event that sets that member's total"
-                raise RefusedEvent("set", f"{prefix}set: expected {once}, got another update of them")
-            if sets:
-                set_pairs.add((board, member))
+        whom_and_what = _whom_and_what(prefix, update, sets_of, sets=sets)
+        for board, member, metric, units in _amounts(prefix, whom_and_what, boards, sets=sets):
             given = pairs.setdefault((board, member), {})
             added = Aggregate(units, note=note if metric.notes else NO_NOTE)
             before = given.get(metric.name)
@@ -184,20 +179,24 @@ def _event(document: dict[str, Any], boards: Boards, now: int, *, at_filled_in: 
             is_kept = is_kept or metric.notes
         if note and not is_kept:
             refuse("note", f"{prefix}note", "a metric that keeps notes (notes = true in boards.toml)", update["note"])
-    if len(pairs) > MAX_PAIRS:
-        message = f"updates: expected at most {MAX_PAIRS} different pairs of board and member, got {len(pairs)}"
-        raise RefusedEvent("updates", message)
-    updates = tuple(_update(*pair, given, sets=pair in set_pairs) for pair, given in pairs.items())
+    _check_pairs(sets_of)
+    updates = tuple(_update(*pair, given, sets=sets_of[pair]) for pair, given in pairs.items())
     return Event(event_id, at, updates, _digest(None if at_filled_in else at, updates, precisions))
 
 
-def check_event(document: dict[str, Any], now: int) -> None:
-    """Check the rules that hold whatever `boards.toml` says. RefusedEvent if the event breaks one."""
+def check_event(body: str, now: int) -> None:
+    """Check the rules that hold whatever `boards.toml` says. RefusedEvent if the event in a body breaks one."""
+    document = _document(body)
     _id_and_at(document, now)
+    sets_of: dict[tuple[str, str], bool] = {}
     for prefix, update in _update_objects(document):
         _note(f"{prefix}note", update)
-        _sets(prefix, update)
-        _whom_and_what(prefix, update)
+        _, _, numbers = _whom_and_what(prefix, update, sets_of, sets=_sets(prefix, update))
+        for name, number in numbers.items():
+            if not METRIC_NAME.fullmatch(name):
+                raise RefusedEvent("metrics", f"{prefix}metrics: expected {METRIC_RULE}, got {shown(name)}")
+            _check_amount(f"{prefix}metrics.{name}", number)
+    _check_pairs(sets_of)
 
 
 def _id_and_at(document: dict[str, Any], now: int) -> tuple[str, int]:
@@ -257,8 +256,13 @@ def _sets(prefix: str, update: dict[str, Any]) -> bool:
     return sets
 
 
-def _whom_and_what(prefix: str, update: dict[str, Any]) -> tuple[list[str], str, dict[str, Any]]:
-    """Boards, member, and numbers by metric, of an update."""
+def _whom_and_what(
+    prefix: str, update: dict[str, Any], sets_of: dict[tuple[str, str], bool], *, sets: bool
+) -> tuple[list[str], str, dict[str, Any]]:
+    """Boards, member, and numbers by metric, of an update.
+
+    The pairs of board and member are added to `sets_of`, which says of those that came before whether they are set.
+    """
     names = _board_names(prefix, update)
     member = _text(update, "member", f"{prefix}member")
     if not 1 <= (size := len(member.encode())) <= MAX_MEMBER_BYTES:
@@ -266,14 +270,25 @@ def _whom_and_what(prefix: str, update: dict[str, Any]) -> tuple[list[str], str,
     numbers = _required(update, "metrics", f"{prefix}metrics")
     if not isinstance(numbers, dict) or not 1 <= len(numbers) <= MAX_METRICS:
         refuse("metrics", f"{prefix}metrics", f"an object of 1 to {MAX_METRICS} numbers", numbers)
+    for pair in ((board, member) for board in names):
+        if pair in sets_of and (sets or sets_of[pair]):
+            once = f"board {pair[0]!r} and member {shown(member)} once in an event that sets that member's total"
+            raise RefusedEvent("set", f"{prefix}set: expected {once}, got another update of them")
+        sets_of[pair] = sets
     return names, member, numbers
 
 
+def _check_pairs(pairs: Mapping[tuple[str, str], bool]) -> None:
+    if len(pairs) > MAX_PAIRS:
+        message = f"updates: expected at most {MAX_PAIRS} different pairs of board and member, got {len(pairs)}"
+        raise RefusedEvent("updates", message)
+
+
 def _amounts(
-    prefix: str, update: dict[str, Any], boards: Boards, *, sets: bool
+    prefix: str, whom_and_what: tuple[list[str], str, dict[str, Any]], boards: Boards, *, sets: bool
 ) -> Iterator[tuple[str, str, Metric, int]]:
     """Board, member, metric and units, for each board and metric of an update."""
-    names, member, numbers = _whom_and_what(prefix, update)
+    names, member, numbers = whom_and_what
     for board in names:
         family = boards.family(board)
         if family is None:
@@ -387,12 +402,29 @@ def parse_amount(field: str, value: Any, metric: Metric) -> int:
         whole: int = value * 10**metric.precision
         if abs(whole) <= _SMALL:
             return whole
-    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
-        refuse("amount", field, "a number", value)
     try:
-        return units_of(Decimal(repr(value) if isinstance(value, float) else value), metric.precision, MAX_DIGITS)
+        return units_of(_decimal(field, value), metric.precision, MAX_DIGITS)
     except UnitsError as error:
         refuse("amount", field, str(error), value)
+
+
+def _check_amount(field: str, value: Any) -> None:
+    """RefusedEvent for what is no amount of any metric, whatever its precision."""
+    reason = ""
+    for precision in range(MAX_DECIMALS + 1):
+        try:
+            units_of(_decimal(field, value), precision, MAX_DIGITS)
+        except UnitsError as error:
+            reason = str(error)
+        else:
+            return
+    refuse("amount", field, reason, value)
+
+
+def _decimal(field: str, value: Any) -> Decimal:
+    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
+        refuse("amount", field, "a number", value)
+    return Decimal(repr(value) if isinstance(value, float) else value)
 
 
 def canonical_amount(units: int, precision: int) -> tuple[int, int]:
