@@ -63,8 +63,8 @@ def check_posts(values: Sequence[Any], own: str) -> None:
 
 def _claims(event: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """The claims of the caller's token; None if the caller has none."""
-    token: Mapping[str, Any] | None = event["requestContext"].get("authorizer", {}).get("jwt")
-    return None if token is None else token.get("claims", {})
+    token: Mapping[str, Any] | None = (event["requestContext"].get("authorizer") or {}).get("jwt")
+    return None if token is None else token.get("claims") or {}
 
 
 def _scopes(claims: Mapping[str, Any]) -> list[str]:

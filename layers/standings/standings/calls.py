@@ -7,6 +7,7 @@ So names, kinds, limits and defaults agree in all three.
 from collections.abc import Iterable, Mapping
 from typing import Final, Literal, NamedTuple
 
+from standings.domain.boards import size_of
 from standings.domain.errors import (
     InvalidArgumentError,
     InvalidBodyError,
@@ -23,6 +24,8 @@ WRITE: Final = "standings/write"
 ADMIN: Final = "standings/admin"
 
 _MAX_DIGITS: Final = 15
+MAX_TEXT_BYTES: Final = 2_500
+"""The most bytes of a text. The longest cursor has fewer, and API Gateway takes an address with so many, encoded."""
 
 
 class Argument(NamedTuple):
@@ -41,6 +44,8 @@ class Argument(NamedTuple):
 
     def check(self, name: str, text: str) -> None:
         """Raise an error if a text is no value of the argument. The code that reads a `text` checks its content."""
+        if (size := size_of(name, text)) > MAX_TEXT_BYTES:
+            raise bad_argument(name, f"expected at most {MAX_TEXT_BYTES} bytes of UTF-8, got {size}")
         got = repr(text[:MAX_SHOWN_LENGTH])
         if self.kind == "flag" and text not in ("true", "false"):
             raise bad_argument(name, f"expected true or false, got {got}")

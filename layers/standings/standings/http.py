@@ -233,7 +233,14 @@ class Api:
         return self._page and self._page()
 
     def handle(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
-        """Answer an HTTP request in API Gateway's payload format 2.0. This is the Lambda function's handler."""
+        """Answer an HTTP request in API Gateway's payload format 2.0. This is the Lambda function's handler.
+
+        Who may invoke the function can pass it anything: what is no such request is answered with 400.
+        """
+        if (field := _wrong_field(event)) is not None:
+            detail = f"expected a request in API Gateway's payload format 2.0; {field} is missing or of another type"
+            refused = request_error(bad_argument("event", detail))
+            return {"statusCode": refused.status_code, "headers": refused.headers, "body": refused.body}
         logger.debug("request", extra={"path": event.get("rawPath")})
         return self.resolve(event, context)
 
@@ -292,7 +299,37 @@ class Api:
             error = NotFoundError("no-such-path", "No such path", f"there is nothing at {shown(path)}")
             return request_error(error)
         names = ", ".join(sorted(allowed))
-        return method_not_allowed(f"{shown(path)} takes {names}, not {method}", names)
+        return method_not_allowed(f"{shown(path)} takes {names}, not {shown(method)}", names)
+
+
+_REQUIRED: Final = {
+    "rawPath": str,
+    "requestContext": dict,
+    "requestContext.stage": str,
+    "requestContext.http": dict,
+    "requestContext.http.method": str,
+}
+_OPTIONAL: Final = {
+    "rawQueryString": str,
+    "headers": dict,
+    "body": str,
+    "isBase64Encoded": bool,
+    "requestContext.authorizer": dict,
+    "requestContext.authorizer.jwt": dict,
+    "requestContext.authorizer.jwt.claims": dict,
+}
+
+
+def _wrong_field(event: Any) -> str | None:
+    """The first field for which an event is no request, such as `requestContext.http`; None if it is one."""
+    for path, kind in {**_REQUIRED, **_OPTIONAL}.items():
+        value = event
+        for name in path.split("."):
+            value = value.get(name) if isinstance(value, dict) else None
+        if not (isinstance(value, kind) or (value is None and path in _OPTIONAL)):
+            return path
+    headers = (event.get("headers") or {}).values()
+    return None if all(isinstance(text, str) for text in headers) else "headers"
 
 
 def _without_text_of_bugs(function: _Answer) -> _Answer:

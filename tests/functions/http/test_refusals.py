@@ -250,3 +250,51 @@ def test_invalid_base_64_is_a_bad_body(stack: Stack) -> None:
     answer = stack.command(http_event("/events", "", "POST", "{}") | {"isBase64Encoded": True}, None)
 
     assert (answer["statusCode"], orjson.loads(answer["body"])["type"]) == (400, "urn:standings:bad-body")
+
+
+ODD: Final[tuple[Any, ...]] = (
+    None,
+    True,
+    0,
+    1.5,
+    "",
+    "x" * 10_000,
+    "a\0b",
+    "\ud800",
+    "id=\ud800",
+    [],
+    [1],
+    {},
+    {"a": 1},
+    {"a": "\ud800"},
+)
+"""What no gateway sends, and who invokes a function may."""
+
+
+def places(value: Any, place: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    yield place
+    for name, one in value.items() if isinstance(value, dict) else ():
+        yield from places(one, (*place, name))
+
+
+def with_odd(event: Any, place: tuple[str, ...], odd: Any) -> Any:
+    return {**event, place[0]: with_odd(event[place[0]], place[1:], odd)} if place else odd
+
+
+@pytest.mark.parametrize("request_", [f"GET {ALL}", f"POST {RANKS}", f"PUT {MEMBER}", "PUT /members", "POST /events"])
+def test_no_event_of_any_shape_ends_a_function(stack: Stack, request_: str) -> None:
+    method, path = request_.split(" ")
+    whole = http_event(path, "id=a", method, "{}")
+    whole["requestContext"] |= {"authorizer": {"jwt": {"claims": {"scope": "x"}}}}
+    events = [with_odd(whole, place, odd) for place in places(whole) for odd in ODD]
+    texts = ("me=\ud800", "around=\ud800", "cursor=\ud800", "period=\ud800", "method=\ud800", "\ud800=1")
+    events += [http_event(path, query, method, "{}") for query in texts]
+    for event in events:
+        for function in (stack.query, stack.command):
+            answer = function(event, None)
+            assert answer["statusCode"] < 500
+            answer["body"].encode()
+    # Of what is no request, the answer names the field.
+    for place, field in (((), "rawPath"), (("requestContext", "http"), "requestContext.http"), (("body",), "body")):
+        problem = orjson.loads(stack.query(with_odd(whole, place, [1]), None)["body"])
+        assert problem["detail"].endswith(f"; {field} is missing or of another type"), problem

@@ -10,7 +10,8 @@ import pytest
 
 from benchmarks.harness import population
 from benchmarks.harness.meter import Meter
-from standings.domain.boards import Ranking
+from standings.calls import MAX_TEXT_BYTES
+from standings.domain.boards import MAX_MEMBER_BYTES, Ranking
 from standings.domain.boards_toml import parse_boards
 from standings.domain.tiers import Path
 from standings.domain.windows import DAY as A_DAY
@@ -84,6 +85,17 @@ def test_an_emptied_ranking_has_no_previous_page(stack: Stack) -> None:
     _, page = stack.get(ALL, rank=2)
 
     assert (page["total"], page["entries"], page["next"], page["previous"]) == (0, [], None, None)
+
+
+def test_the_longest_cursor_is_no_longer_than_an_argument_may_be(stack: Stack) -> None:
+    member = "\x01" * MAX_MEMBER_BYTES  # JSON has six characters for each
+    post(stack, {member: 2, "b": 1})
+    cursor = stack.get(ALL, limit=1)[1]["next"]
+
+    assert len(cursor) > MAX_TEXT_BYTES - 500
+    assert members(stack.get(ALL, cursor=cursor)[1]) == ["b"]
+    longer = stack.get(ALL, cursor="x" * (MAX_TEXT_BYTES + 1))[1]
+    assert longer["detail"] == f"cursor: expected at most {MAX_TEXT_BYTES} bytes of UTF-8, got {MAX_TEXT_BYTES + 1}"
 
 
 def test_altered_and_foreign_cursors(stack: Stack) -> None:

@@ -387,9 +387,18 @@ def family_of(boards: Boards, board: str) -> Family:
     return family
 
 
+def size_of(name: str, text: str) -> int:
+    """The bytes of an argument's text in UTF-8. InvalidArgumentError for half of a surrogate pair, which has none."""
+    try:
+        return len(text.encode())
+    except UnicodeEncodeError as error:
+        half = ascii(error.object[error.start])
+        raise bad_argument(name, f"expected text that UTF-8 can hold, got {half} at position {error.start}") from error
+
+
 def check_member(argument: str, member: str) -> None:
     """400 for a text that cannot be a member's id."""
-    size = len(member.encode())
+    size = size_of(argument, member)
     if not 1 <= size <= MAX_MEMBER_BYTES:
         raise bad_argument(argument, f"expected 1 to {MAX_MEMBER_BYTES} bytes of UTF-8, got {size}")
 
