@@ -5,8 +5,9 @@ import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -20,13 +21,20 @@ from tests.functions.client.conftest import Connect
 from tests.support.aws.fakes import Queue
 from tests.support.aws.stack import Stack, count
 
+# Neither has types for strict checks.
+numpy, pandas = (import_module(name) for name in ("numpy", "pandas"))
 BOARDS: Final = """
 [boards."*"]
 metrics.points = { aggregate = "sum", precision = 2, windows = ["all"] }
+[boards."fine"]
+metrics.points = { aggregate = "sum", precision = 7 }
 [boards."noted"]
 metrics.points = { aggregate = "last", notes = true, windows = ["all"] }
 """
 ALL: Final = "/boards/b/points/all"
+AT: Final = datetime(2026, 11, 20, 10, 15, tzinfo=UTC)
+LATER: Final = datetime(2026, 11, 21, 10, 20, 1, tzinfo=UTC)
+"""Five minutes and a second after the stack's clock."""
 
 
 def counted(stack: Stack) -> dict[str, float]:
@@ -106,13 +114,24 @@ def test_it_makes_the_messages_that_the_api_makes(stack: Stack, connected: Conne
         (lambda client: client.post("b", "u", points=float("nan")), "metrics.points: expected a number such as 3"),
         (lambda client: client.post("b", "u", points=True), "metrics.points: expected a number"),
         (lambda client: client.post("b", "u", metrics={"points": "3"}), "metrics.points: expected a number"),
-        (lambda client: client.post(updates=[{"metrics": {"x": float("inf")}}]), "metrics.x: expected a number"),
+        (lambda client: client.post("b", "u", points=10**400), "metrics.points: expected a number"),
+        (lambda client: client.post("b", "u", points=0.1 + 0.2), "metrics.points: expected at most"),
+        (lambda client: client.post("b", "u", metrics={"points": 1}, points=2), "metrics.points: is given twice"),
+        (lambda client: client.post("b", "u", metrics={"Points": 1}), "metrics: "),
+        (
+            lambda client: client.post(updates=[{"metrics": {"x": float("inf")}}]),
+            r"updates\[0\].metrics.x: expected a number",
+        ),
+        (lambda client: client.post_event({}), "board: is missing"),
+        (lambda client: client.post("b", 5, points=1), "member: expected text, got 5"),
+        (lambda client: client.post("b", "u", at="2026-11-21T10:15:00", points=1), "at: expected an RFC 3339 instant"),
+        (lambda client: client.post("b", "u", at=LATER, points=1), "at: expected an instant at most 5 minutes ahead"),
         (
             lambda client: client.post("b", "u", at=datetime(2026, 1, 1), points=1),  # noqa: DTZ001 - what is refused
             "at: expected a time with its offset",
         ),
         (lambda client: client.post("b", "u", points=1, note={"x": object()}), "what JSON can hold, got object"),
-        (lambda client: client.post("b", "\ud800", points=1), "not valid UTF-8"),
+        (lambda client: client.post("b", "\ud800", points=1), "member: expected text that UTF-8 can hold"),
         (
             lambda client: client.post("b", "u", points=1, note={"x": "y" * 1_048_576}),
             "body: expected at most 1048554 bytes",
@@ -138,6 +157,41 @@ def test_a_wrong_event_is_refused_before_it_is_sent(
         batch.post("b", "good", points=1)
         post(batch)
     assert [event["member"] for event in sent(stack)] == ["good"]
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        *(
+            ({"points": amount}, f'"points":{text}}}')
+            for amount, text in (
+                *(
+                    (0.1, "0.1"),
+                    (1e-7, "1e-7"),
+                    (10**6, "1000000"),
+                    (Decimal("0.10"), "0.10"),
+                    (Decimal("1E2"), "1E+2"),
+                ),
+                *((numpy.float64(0.1), "0.1"), (numpy.float32(0.1), "0.1"), (numpy.float16(0.1), "0.1")),
+                *((numpy.int64(3), "3"), (numpy.longdouble("0.1"), "0.1")),
+            )
+        ),
+        *(
+            ({"points": 1, "at": at}, f'"at":"2026-11-20T10:15:00{text}+00:00"')
+            for at, text in (
+                (AT.astimezone(timezone(timedelta(seconds=3723))), ""),
+                (pandas.Timestamp(AT).tz_convert("Asia/Kathmandu") + pandas.Timedelta(1, "ns"), ".000000001"),
+            )
+        ),
+    ],
+)
+def test_numbers_and_instants_go_as_they_print(
+    stack: Stack, connected: Connect, given: dict[str, Any], text: str
+) -> None:
+    connected().post("fine", "u", **given)
+    assert text in stack.activity.messages[0]["MessageBody"]
+    count(stack)
+    assert stack.dead_letters.reasons() == []
 
 
 def test_where_definitions_are_known_what_they_do_not_allow_is_refused(stack: Stack, connected: Connect) -> None:

@@ -1,19 +1,19 @@
 """Posts events: makes each from the caller's arguments, and sends them to the queue, up to ten at a time."""
 
 import atexit
-import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from threading import RLock
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 import orjson
 
+from standings.client import values
 from standings.client.errors import BadArgument, PostError, Unsent
 from standings.domain.boards import Boards
-from standings.domain.events import RefusedEvent, parse_event
+from standings.domain.events import RefusedEvent, check_event, parse_event
 from standings.ingest import posted
 from standings.runtime.clock import RETRIED_FOR_S, Clock
 from standings.stores import Posted
@@ -35,7 +35,8 @@ class Ready(NamedTuple):
 class Queue:
     """The queue of a stack. Threads may share it. `sqs`, `url` and `boards` are called when a first call needs them.
 
-    Where the definitions are known, an event that they do not allow is refused before it is sent.
+    An event that breaks a rule is refused before it is sent, and where the definitions are known, also one that they do
+    not allow.
     """
 
     def __init__(
@@ -56,17 +57,17 @@ class Queue:
         """Make an event ready to be sent: with an id, and with `now` as its time if it has none. Raises BadArgument."""
         from standings.aws.sqs import MAX_BODY_BYTES  # noqa: PLC0415 - AWS's packages are imported when they are needed
 
-        event = dict(given) if "id" in given else {"id": self._new_id(), **given}
-        _check_numbers(event)
         try:
-            ready = posted(orjson.dumps(event, default=_known).decode(), event, now, MAX_BODY_BYTES)
+            event = _event_of(given)
+            event = event if "id" in event else {"id": values.text("id", self._new_id()), **event}
+            ready = posted(orjson.dumps(event, default=_with_all_digits).decode(), event, now, MAX_BODY_BYTES)
             boards = self._boards()
-            if boards is not None:
+            if boards is None:
+                check_event(ready.body, now)
+            else:
                 parse_event(ready.body, boards, now, at_filled_in=ready.at_filled_in)
-        except RefusedEvent as error:
-            raise _bad_event(str(error)) from error
-        except TypeError as error:
-            raise _bad_event(str(error.__cause__ or error)) from error
+        except (BadArgument, RefusedEvent) as error:
+            raise BadArgument(400, "bad-body", str(error)) from error
         return Ready(event, ready)
 
     def send(self, events: Sequence[Ready]) -> None:
@@ -110,11 +111,13 @@ class Poster(ABC):
         The fields are those of docs/reference/events.md; `metrics` is for a metric that is called like one of them. An
         event without `id` gets a new one, and without `at` the current time. Posted twice with one id, it counts once.
 
-        Raises BadArgument if the definitions do not allow it, and PostError if the queue did not take it. A batch sends
-        with each tenth event, and at the end.
+        Raises BadArgument if a field is wrong or the definitions do not allow it, and PostError if the queue did not
+        take it. A batch sends with each tenth event, and at the end.
         """
-        metrics = {**(metrics or {}), **amounts}
-        return self.post_event(_event_of(board, member, id, at, note, set, updates, metrics))
+        sets = None if set is False else set
+        numbers = _together(metrics, amounts)
+        given = {"id": id, "at": at, "board": board, "member": member, "metrics": numbers, "note": note, "set": sets}
+        return self.post_event({k: v for k, v in {**given, "updates": updates}.items() if v is not None})
 
     @abstractmethod
     def post_event(self, event: Event) -> str:
@@ -165,54 +168,54 @@ class Batch(Poster):
             self._waiting = []
 
 
-def _event_of(
-    board: str | Sequence[str] | None,
-    member: str | None,
-    event_id: str | None,
-    at: datetime | str | None,
-    note: Mapping[str, Any] | None,
-    sets: bool,  # noqa: FBT001 - a field like the others
-    updates: Sequence[Mapping[str, Any]] | None,
-    metrics: Mapping[str, Number],
-) -> Event:
-    """An event with the fields that are given: `{"board": "berlin-2026", "member": "u1", "metrics": {"points": 3}}`."""
-    if isinstance(at, datetime) and at.tzinfo is None:
-        raise _bad_event(f"at: expected a time with its offset, such as datetime.now(UTC), got {at!r}")
-    fields: dict[str, Any] = {
-        "id": event_id,
-        "at": at,
-        "board": board if board is None or isinstance(board, str) else [*board],
-        "member": member,
-        "metrics": metrics or None,
-        "note": note,
-        "set": sets or None,
-        "updates": updates,
-    }
-    return {name: value for name, value in fields.items() if value is not None}
+def _together(metrics: Any, named: Mapping[str, Number]) -> Any:
+    """The amounts of `metrics` and those that are named. What is no mapping is refused with the other fields."""
+    if metrics is None:
+        return named or None
+    if not isinstance(metrics, Mapping):
+        return metrics
+    for name in named:
+        if name in metrics:
+            raise BadArgument(400, "bad-body", f"metrics.{name}: is given twice")
+    return {**metrics, **named}
 
 
-def _check_numbers(event: Event) -> None:
-    """Refuse what is not a number in JSON. Otherwise only the writer would refuse it, after the call has returned."""
-    for name, amount in _amounts(event):
-        if isinstance(amount, bool) or not isinstance(amount, Number) or not math.isfinite(amount):
-            raise _bad_event(f'metrics.{name}: expected a number such as 3 or Decimal("0.5"), got {amount!r}')
+def _event_of(given: Any, prefix: str = "") -> dict[str, Any]:
+    """An event, or one of its updates, of Python's own types and decimals. BadArgument names a field that is wrong."""
+    converts = _OF_EVENT if not prefix else _OF_UPDATE
+    fields = values.mapping(prefix[:-1] or "event", given)
+    return {name: converts.get(name, values.plain)(f"{prefix}{name}", value) for name, value in fields}
 
 
-def _amounts(event: Event) -> Iterator[tuple[str, Any]]:
-    updates = event.get("updates")
-    for part in (event, *(updates if isinstance(updates, list | tuple) else ())):
-        metrics = part.get("metrics") if isinstance(part, Mapping) else None
-        yield from metrics.items() if isinstance(metrics, Mapping) else ()
+def _boards(field: str, value: Any) -> str | list[str]:
+    if isinstance(value, str):
+        return values.text(field, value)
+    listed = values.listed(field, value, "a name or a list of names")
+    return [values.text(f"{field}[{position}]", name) for position, name in enumerate(listed)]
 
 
-def _known(value: Any) -> Any:
-    """Convert a value for orjson, which knows neither decimals nor mappings. A decimal keeps its digits."""
-    if isinstance(value, Decimal):
-        return orjson.Fragment(f"{value:f}")
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f"expected what JSON can hold, got {type(value).__name__}")
+def _metrics(field: str, value: Any) -> dict[str, Any]:
+    return {name: values.number(f"{field}.{name}", amount) for name, amount in values.mapping(field, value)}
 
 
-def _bad_event(detail: str) -> BadArgument:
-    return BadArgument(400, "bad-body", detail)
+def _updates(field: str, value: Any) -> list[dict[str, Any]]:
+    return [_event_of(one, f"{field}[{position}].") for position, one in enumerate(values.listed(field, value))]
+
+
+_OF_UPDATE: Final[Mapping[str, Callable[[str, Any], Any]]] = {
+    "board": _boards,
+    "member": values.text,
+    "metrics": _metrics,
+    "set": values.flag,
+}
+_OF_EVENT: Final[Mapping[str, Callable[[str, Any], Any]]] = {
+    **_OF_UPDATE,
+    "id": values.text,
+    "at": values.instant,
+    "updates": _updates,
+}
+
+
+def _with_all_digits(number: Decimal) -> orjson.Fragment:
+    """A decimal as JSON: orjson knows none."""
+    return orjson.Fragment(str(number))

@@ -1,15 +1,14 @@
 """Where answers come from: the tables, by the code of the query function, or the API."""
 
 from collections.abc import Callable, Mapping
-from datetime import date
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import orjson
 
-from standings.calls import CALLS, UNAVAILABLE, Arguments, Problem, problem_of
+from standings.calls import CALLS, UNAVAILABLE, Argument, Arguments, Problem, problem_of
+from standings.client import values
 from standings.client.errors import NoAnswerError, NotFound, StaleBoards, Unavailable, error_of
-from standings.domain.boards import BOARD_NAME, BOARD_NAME_RULE, is_board_name
+from standings.domain.boards import BOARD_NAME_RULE, is_board_name
 from standings.domain.errors import RequestError
 from standings.ingest import event_status
 from standings.runtime.clock import Clock
@@ -20,14 +19,13 @@ if TYPE_CHECKING:
     from standings.client.api import Api
     from standings.read.dispatch import Answers
 
-Value = str | int | float | Decimal | bool | date | None
 Answer = dict[str, Any]
 
 
 class Reads(Protocol):
     """Answers calls of the API."""
 
-    def answer(self, name: str, path: Mapping[str, str], arguments: Mapping[str, str], body: Any = None) -> Answer:
+    def answer(self, name: str, path: Mapping[str, str], arguments: Arguments, body: Any = None) -> Answer:
         """The API's answer to a call of `CALLS`, such as `getRank`, as Python values. Raises ApiError."""
 
 
@@ -37,7 +35,7 @@ class ApiReads:
     def __init__(self, api: Callable[[], "Api"]) -> None:
         self._api = api
 
-    def answer(self, name: str, path: Mapping[str, str], arguments: Mapping[str, str], body: Any = None) -> Answer:
+    def answer(self, name: str, path: Mapping[str, str], arguments: Arguments, body: Any = None) -> Answer:
         call = CALLS[name]
         parts = [path.get(part.strip("<>"), part) for part in call.path.split("/") if part]
         data = b"" if body is None else orjson.dumps(body)
@@ -55,23 +53,21 @@ class TableReads:
         self._scores = scores
         self._clock = clock
 
-    def answer(self, name: str, path: Mapping[str, str], arguments: Mapping[str, str], body: Any = None) -> Answer:
+    def answer(self, name: str, path: Mapping[str, str], arguments: Arguments, body: Any = None) -> Answer:
         try:
             return self._answer(name, path, arguments, body)
         except StoreUnavailableError as error:
             raise error_of(UNAVAILABLE.status, UNAVAILABLE.kind, UNAVAILABLE.detail) from error
 
-    def _answer(self, name: str, path: Mapping[str, str], arguments: Mapping[str, str], body: Any) -> Answer:
+    def _answer(self, name: str, path: Mapping[str, str], arguments: Arguments, body: Any) -> Answer:
         try:
-            given = Arguments(CALLS[name].arguments, arguments.items())
             if name == "getEvent":
-                return event_status(self._scores(), self._clock, given["id"], with_reason=True)
+                return event_status(self._scores(), self._clock, arguments["id"], with_reason=True)
             # Through JSON, as the API sends it: exact decimals become Python's numbers.
-            found: Answer = orjson.loads(orjson.dumps(self._answers().answer(name, path, given, lambda: body)))
+            found: Answer = orjson.loads(orjson.dumps(self._answers().answer(name, path, arguments, lambda: body)))
         except RequestError as error:
-            problem = problem_of(error)
-            stale = self._stale(path.get("board", ""), problem)
-            raise stale or error_of(problem.status, problem.kind, problem.detail) from error
+            stale = self._stale(path.get("board", ""), problem_of(error))
+            raise stale or values.as_api_error(error) from error
         return found
 
     def _stale(self, board: str, problem: Problem) -> StaleBoards | None:
@@ -98,13 +94,33 @@ class TableReads:
 _BY_DEFINITION: Final = frozenset({"no-such-board", "no-such-metric", "no-such-window", "not-built"})
 
 
-def text_of(value: Value) -> str:
-    """An argument of a call as the API takes it: `true`, `0.5`, `2026-11-21`."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, date):
-        return value.isoformat()
-    return f"{value:f}" if isinstance(value, Decimal) else str(value)
+def arguments_of(name: str, given: Mapping[str, Any]) -> Arguments:
+    """The arguments of a call as the API takes them: `true`, `0.5`, `2026-11-21`. BadArgument names a wrong one.
+
+    None and False are as if they were left out.
+    """
+    known = CALLS[name].arguments
+    texts = {each: _text_of(each, value, known) for each, value in given.items() if value is not None}
+    try:
+        return Arguments(known, ((each, text) for each, text in texts.items() if text is not None))
+    except RequestError as error:
+        raise values.as_api_error(error) from error
+
+
+def _text_of(name: str, value: Any, known: Mapping[str, Argument]) -> str | None:
+    """An argument as text; None for False. A text is taken as it is: `Arguments` checks it."""
+    kind = known[name].kind if name in known else None
+    if kind is None:
+        return ""
+    if isinstance(value, str):
+        return values.text(name, value)
+    if kind == "flag":
+        return "true" if values.flag(name, value) else None
+    if kind == "whole":
+        return str(values.whole(name, value))
+    if name in ("score", "p"):
+        return str(values.number(name, value))
+    return values.period(name, value) if name == "period" else values.text(name, value)
 
 
 def checked(path: Mapping[str, str]) -> Mapping[str, str]:
@@ -115,7 +131,7 @@ def checked(path: Mapping[str, str]) -> Mapping[str, str]:
     for kind, name in path.items():
         if kind == "board" and not is_board_name(name):
             raise NotFound(404, "no-such-board", f"expected a board name of {BOARD_NAME_RULE}, got {name[:80]!r}")
-        if BOARD_NAME.fullmatch(name) is None:
+        if not is_board_name(name):
             raise NotFound(404, f"no-such-{kind}", f"expected the name of a {kind}, got {name[:80]!r}")
     return path
 

@@ -1,11 +1,15 @@
 """Finds a stack: its queue, its tables, its API and its definitions, each when a first call needs it."""
 
 import os
+import re
 from collections.abc import Callable, Mapping
+from os import PathLike, fspath
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from urllib.parse import urlsplit
 
+from standings.client import values
 from standings.client.errors import BadArgument, StackError
 from standings.domain.boards import Boards
 from standings.domain.boards_toml import parse_boards
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _TABLES: Final = ("scores", "rankings", "profiles", "receipts")
+_URL: Final = re.compile(r"https?://[!-~]+", re.IGNORECASE)
 
 
 class Stack:
@@ -40,18 +45,15 @@ class Stack:
         session: Any,
         clock: Clock,
     ) -> None:
-        unknown = sorted({*(tables or ())} - {*_TABLES})
-        if unknown:
-            raise BadArgument(400, "bad-argument", f"tables: expected {', '.join(_TABLES)}, got {', '.join(unknown)}")
-        self._name = name
-        self._queue_url = queue_url
-        self._tables = tables or {}
-        self._boards = boards
+        self._name = _given("stack", name)
+        self._queue_url = _given("queue_url", queue_url)
+        self._tables = _tables(tables)
+        self._boards = _path(boards)
         self.has_boards = boards is not None or BOARDS_FILE.exists()
         """Whether there are definitions: those that were given, or those of the stack's layer."""
-        self._api_url = api_url
-        self._token = token
-        self._session = session
+        self._api_url = _address(_given("api_url", api_url))
+        self._token = _token(token)
+        self._session = _session(session)
         self._clock = clock
         self._made: dict[str, Any] = {}
         self._lock = RLock()
@@ -65,8 +67,15 @@ class Stack:
         if not self.has_boards:
             expected = "boards: expected the path of the stack's boards.toml, since this is no function with its layer"
             raise BadArgument(400, "bad-argument", f'{expected}; or read with reads="api"')
-        file = BOARDS_FILE if self._boards is None else Path(self._boards)
-        return self._once("boards", lambda: parse_boards(file.read_text(encoding="utf-8")))
+        file = self._boards or BOARDS_FILE
+
+        def read() -> Boards:
+            try:
+                return parse_boards(file.read_text(encoding="utf-8"))
+            except (OSError, ValueError) as error:
+                raise BadArgument(400, "bad-argument", f"boards: {error}") from error
+
+        return self._once("boards", read)
 
     def answers(self) -> "Answers":
         """What answers reads from the tables."""
@@ -122,7 +131,7 @@ class Stack:
     def _aws(self) -> Any:
         from botocore.session import get_session  # noqa: PLC0415 - with the first call
 
-        return self._once("session", lambda: self._session or get_session())
+        return self._once("session", lambda: get_session() if self._session is None else self._session)
 
     def _region(self) -> str | None:
         session = self._aws()
@@ -160,3 +169,46 @@ class Stack:
             with self._lock:
                 made = self._made.get(name) or self._made.setdefault(name, make())
         return cast("T", made)
+
+
+def _given(field: str, value: Any) -> str | None:
+    """A text; None for an empty one, as a variable of the environment may be."""
+    return None if value is None else values.text(field, value) or None
+
+
+def _tables(given: Any) -> Mapping[str, str]:
+    tables = {} if given is None else dict(values.mapping("tables", given))
+    unknown = sorted(tables.keys() - {*_TABLES})
+    if unknown:
+        raise BadArgument(400, "bad-argument", f"tables: expected {', '.join(_TABLES)}, got {', '.join(unknown)}")
+    return {name: values.text(f"tables[{name!r}]", table) for name, table in tables.items()}
+
+
+def _path(boards: Any) -> Path | None:
+    named = fspath(boards) if isinstance(boards, PathLike) else boards
+    return None if named is None else Path(values.text("boards", named))
+
+
+def _address(url: str | None) -> str | None:
+    try:
+        # A port that is none raises an error.
+        is_one = url is None or (_URL.fullmatch(url) and urlsplit(url).hostname and urlsplit(url).port != 0)
+    except ValueError:
+        is_one = False
+    if not is_one:
+        raise values.refused("api_url", "an address that begins with https:// or http://", url)
+    return url
+
+
+def _token(token: Any) -> str | None:
+    """The token; None for an empty one. The error shows nothing of it."""
+    if token is not None and not (isinstance(token, str) and token.isascii() and token.isprintable()):
+        detail = f"token: expected a JSON Web Token, of printable ASCII, got {type(token).__name__}"
+        raise BadArgument(400, "bad-argument", detail)
+    return token or None
+
+
+def _session(session: Any) -> Any:
+    if session is not None and not any(callable(getattr(session, name, None)) for name in ("create_client", "client")):
+        raise values.refused("session", "a session of boto3 or botocore", session)
+    return session

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast
 from uuid import uuid4
 
-from standings.client.errors import BadArgument, NotFound
+from standings.client import values
+from standings.client.errors import NotFound
 from standings.client.posts import Batch, Event, Number, Poster, Queue
-from standings.client.reads import ApiReads, Reads, TableReads, Value, checked, ranked, text_of
+from standings.client.reads import ApiReads, Reads, TableReads, arguments_of, checked, ranked
 from standings.client.stack import Stack
 from standings.domain import zones
 from standings.domain.boards import BOARD_TTL_S
@@ -67,9 +68,11 @@ def connect(
 
     Threads may share a client. It caches what the query function caches, and as long: a board's record for a minute.
     """
-    if reads not in (None, "tables", "api"):
-        raise BadArgument(400, "bad-argument", f"reads: expected tables or api, got {reads!r}")
-    clock = clock or real_clock()
+    if reads is not None and values.text("reads", reads) not in ("tables", "api"):
+        raise values.refused("reads", "tables or api", reads)
+    if not callable(new_id):
+        raise values.refused("new_id", "a function that makes a new id", new_id)
+    clock = _clock(clock)
     found = Stack(stack, queue_url, tables, boards, api_url, token, session, clock)
     source: Reads = ApiReads(found.api)
     if reads == "tables" or (reads is None and found.has_boards):
@@ -77,15 +80,10 @@ def connect(
     return Standings(source, Queue(found.sqs, found.queue_url, found.boards_if_any, clock, new_id))
 
 
-def time_zone(name: str) -> tzinfo:
-    """The time zone with an IANA name, such as `Europe/Berlin`, by the rules by which the stack's days begin.
-
-    They are those of the package tzdata, whatever zone files the machine has. BadArgument for an unknown name.
-    """
-    try:
-        return zones.time_zone(name)
-    except ValueError as error:
-        raise BadArgument(400, "bad-argument", f"name: {error}") from error
+def _clock(given: Any) -> Clock:
+    if given is not None and not isinstance(given, Clock):
+        raise values.refused("clock", "a Clock", given)
+    return real_clock() if given is None else given
 
 
 class Standings(Poster):
@@ -117,7 +115,9 @@ class Standings(Poster):
         None if nothing is known of it: it is on its way, or was counted more than 30 days ago.
         """
         try:
-            return cast("answer_types.EventStatus", self._answer("getEvent", {}, {"id": event_id}))
+            return cast(
+                "answer_types.EventStatus", self._answer("getEvent", {}, {"id": values.event_id("event_id", event_id)})
+            )
         except NotFound as error:
             if error.kind != "no-such-event":
                 raise
@@ -134,27 +134,26 @@ class Standings(Poster):
 
     def board(self, name: str) -> "Board":
         """A board, whose rankings can be read. This sends no request."""
-        return Board(name, self._answer, self._ranked)
+        return Board(values.text("name", name), self._answer, self._ranked)
 
     def boards(self, prefix: str = "", limit: int = 100, cursor: str | None = None) -> "answer_types.BoardList":
         """The boards that had an event, by name: `{"boards": [{"board": "berlin-2026"}], "next": None}`."""
-        given: dict[str, Value] = {"prefix": prefix, "limit": limit, "cursor": cursor}
+        given: dict[str, Any] = {"prefix": prefix, "limit": limit, "cursor": cursor}
         return cast("answer_types.BoardList", self._answer("listBoards", {}, given))
 
     def profile(self, member: str) -> "answer_types.Profile":
         """A member's profile: `{"name": "Ádám", "picture": None, "country": "HU", "data": None}`. Raises NotFound."""
-        return cast("answer_types.Profile", self._answer("getProfile", {}, {"id": member}))
+        return cast("answer_types.Profile", self._answer("getProfile", {}, {"id": values.member("member", member)}))
 
     def search(self, name: str, board: str | None = None, limit: int = 20) -> "answer_types.FoundMembers":
         """Members whose names begin like `name`, of a board or of all."""
-        given: dict[str, Value] = {"name": name, "board": board, "limit": limit}
+        given: dict[str, Any] = {"name": values.text("name", name), "board": board, "limit": limit}
         return cast("answer_types.FoundMembers", self._answer("getProfile", {}, given))
 
     def _answer(
-        self, name: str, path: Mapping[str, str], arguments: Mapping[str, Value], body: Any = None
+        self, name: str, path: Mapping[str, str], arguments: Mapping[str, Any], body: Any = None
     ) -> Mapping[str, Any]:
-        given = {each: text_of(value) for each, value in arguments.items() if value is not None and value is not False}
-        return self._reads.answer(name, checked(path), given, body)
+        return self._reads.answer(name, checked(path), arguments_of(name, arguments), body)
 
     def _ranked(self, board: str, metric: str | None, window: str | None) -> Mapping[str, str]:
         """The names of a ranking. Those that are not given are in the board's definition."""
@@ -195,7 +194,8 @@ class Board:
         notes: bool = False,
     ) -> "answer_types.MemberScores":
         """A member's scores in all metrics and windows; with `ranks` also its ranks."""
-        given: dict[str, Value] = {"id": member, "ranks": ranks, "method": method, "profiles": profiles, "notes": notes}
+        found = values.member("member", member)
+        given: dict[str, Any] = {"id": found, "ranks": ranks, "method": method, "profiles": profiles, "notes": notes}
         return cast("answer_types.MemberScores", self._answer("getMember", {"board": self.name}, given))
 
     def rank(self, member: str, *, previous: bool = False, **ranking: Unpack[Shown]) -> "answer_types.MemberRank":
@@ -203,19 +203,22 @@ class Board:
 
         `previous`: also its rank in the period before. Raises NotFound with kind `not-ranked`, and others.
         """
-        return cast("answer_types.MemberRank", self._read("getRank", ranking, member=member, previous=previous))
+        return cast(
+            "answer_types.MemberRank",
+            self._read("getRank", ranking, member=values.member("member", member), previous=previous),
+        )
 
     def rank_of_score(self, score: Number | str, **ranking: Unpack[Ranking]) -> "answer_types.ScoreRank":
         """The rank that a score would have: `{…, "rank": 12, "above": 11, "at": 2, "below": 288}`."""
-        return cast("answer_types.ScoreRank", self._read("getRank", ranking, score=score))
+        return cast("answer_types.ScoreRank", self._read("getRank", ranking, score=_number("score", score)))
 
     def ranks(
         self, members: Iterable[str], *, previous: bool = False, **ranking: Unpack[Shown]
     ) -> "answer_types.GroupRanks":
         """The ranks of up to 100 members, in their order, each also within the group."""
-        return cast(
-            "answer_types.GroupRanks", self._read("rankGroup", ranking, {"members": [*members]}, previous=previous)
-        )
+        listed = values.listed("members", members)
+        body = {"members": [values.member(f"members[{position}]", one) for position, one in enumerate(listed)]}
+        return cast("answer_types.GroupRanks", self._read("rankGroup", ranking, body, previous=previous))
 
     def top(self, limit: int = 10, *, me: str | None = None, **ranking: Unpack[Shown]) -> "answer_types.Page":
         """The first entries: `{…, "entries": [{"rank": 1, "member": "u9", "score": 912}, …], "next": "AbC…"}`."""
@@ -235,7 +238,7 @@ class Board:
 
         `me` adds the rank of that member, and who is just ahead of it.
         """
-        given: dict[str, Value] = {"rank": rank, "score": score, "cursor": cursor, "limit": limit, "me": me}
+        given: dict[str, Any] = {"rank": rank, "score": score, "cursor": cursor, "limit": limit, "me": me}
         return cast("answer_types.Page", self._read("listRanking", ranking, **given))
 
     def around(
@@ -248,22 +251,34 @@ class Board:
         **ranking: Unpack[Shown],
     ) -> "answer_types.Page":
         """The page around a member: `limit` entries in all, or `radius` (5) on each side."""
-        given: dict[str, Value] = {"around": member, "limit": limit, "radius": radius, "me": me}
+        given: dict[str, Any] = {"around": values.member("member", member), "limit": limit, "radius": radius, "me": me}
         return cast("answer_types.Page", self._read("listRanking", ranking, **given))
 
     def history(self, member: str, periods: int = 14, **ranking: Unpack[Ranking]) -> "answer_types.History":
         """A member's rank in the last periods of a window, the latest first."""
-        return cast("answer_types.History", self._read("getHistory", ranking, member=member, periods=periods))
+        return cast(
+            "answer_types.History",
+            self._read("getHistory", ranking, member=values.member("member", member), periods=periods),
+        )
 
     def percentile(self, p: Number | str, **ranking: Unpack[Ranking]) -> "answer_types.PercentileScore":
         """The score at a percentile: `{…, "p": 90, "score": 61}`."""
-        return cast("answer_types.PercentileScore", self._read("getPercentile", ranking, p=p))
+        return cast("answer_types.PercentileScore", self._read("getPercentile", ranking, p=_number("p", p)))
 
     def distribution(self, buckets: int = 50, **ranking: Unpack[Ranking]) -> "answer_types.Distribution":
         """The number of members in each range of scores: `{…, "buckets": [{"from": 0, "to": 9, "members": 41}, …]}`."""
         return cast("answer_types.Distribution", self._read("getDistribution", ranking, buckets=buckets))
 
-    def _read(self, name: str, ranking: Mapping[str, Any], body: Any = None, **arguments: Value) -> Mapping[str, Any]:
+    def _read(self, name: str, ranking: Mapping[str, Any], body: Any = None, **arguments: Any) -> Mapping[str, Any]:
         shown = {each: value for each, value in ranking.items() if each not in ("metric", "window")}
-        names = self._names(self.name, ranking.get("metric"), ranking.get("window"))
+        metric, window = (_name(each, ranking.get(each)) for each in ("metric", "window"))
+        names = self._names(self.name, metric, window)
         return self._answer(name, names, {**arguments, **shown}, body)
+
+
+def _name(field: str, value: str | None) -> str | None:
+    return None if value is None else values.text(field, value)
+
+
+def _number(field: str, value: Number | str) -> str:
+    return values.text(field, value) if isinstance(value, str) else str(values.number(field, value))
