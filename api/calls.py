@@ -6,7 +6,7 @@ Line breaks within a paragraph are dropped. `{default}` stands for the default i
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from api.schemas import Schema, either, named, text
+from api.schemas import PERIOD, Schema, either, named, text
 
 
 class Operation(NamedTuple):
@@ -42,7 +42,8 @@ ARGUMENTS: Final = {
     "period": """A past period that is still kept: a day in it (`2026-11-20`), or for windows of hours an hour
         (`2026-11-20T15`); for rolling windows its last day or hour; a season's name or a day in it. It is in the
         board's time zone. If an hour occurs twice, it is the first of the two; add the offset for the second
-        (`2026-10-25T02+01:00`). Not in the future, and not with the window `all`.""",
+        (`2026-10-25T02+01:00`, with `%2B` for `+`). Not in the future, and not with the window `all`. Answers have the
+        names of their period and of those beside it.""",
     "method": """How equal scores share ranks: `competition` (the default) 1 2 2 4, `dense` 1 2 2 3, `ordinal` 1 2 3 4
         (in the order of the list).""",
     "previous": """If `true`, the answer also has `previous_rank`: the rank in the period before; for rolling windows in
@@ -60,7 +61,7 @@ TEXTS: Final = {
     "p": "Percentile",
     "cursor": text("", (1, None), pattern="^[A-Za-z0-9_-]+$"),
     "name": text("", (2, None)),
-    "period": text(pattern="^([0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2})?)?|[a-z][a-z0-9-]{0,31})$"),
+    "period": text(pattern=PERIOD),
     "prefix": text("", (None, 128), pattern="^[A-Za-z0-9._:-]{0,128}$"),
 }
 """The schema of an argument that is a text."""
@@ -76,9 +77,18 @@ _NO_RANKING: Final = (
 
 # Examples.
 
-_DAY: Final = {"start": "2026-11-21T00:00:00+01:00", "end": "2026-11-22T00:00:00+01:00"}
-_DAY_BEFORE: Final = {"start": "2026-11-20T00:00:00+01:00", "end": "2026-11-21T00:00:00+01:00"}
-_ALWAYS: Final = {"start": None, "end": None}
+
+def _day(day: int, following: str | None) -> dict[str, str | None]:
+    """The period of a day in November 2026, in Berlin."""
+    before, name, after = (f"2026-11-{day + more}" for more in (-1, 0, 1))
+    starts, ends = f"{name}T00:00:00+01:00", f"{after}T00:00:00+01:00"
+    instants = {"starts": starts, "ends": ends, "start": starts, "end": ends}
+    return {"name": name, **instants, "previous": before, "next": following}
+
+
+_DAY: Final = _day(21, None)
+_DAY_BEFORE: Final = _day(20, "2026-11-21")
+_ALWAYS: Final = dict.fromkeys(_DAY)
 _OPEN: Final = {"state": "open", "final_at": None, "order": "descending", "method": "competition"}
 _ALL: Final = {**_RANKING, "period": _ALWAYS, **_OPEN, "total": 3, "as_of": "2026-11-21T10:15:00.000Z"}
 _TODAY: Final = {**_ALL, "window": "day", "period": _DAY, "final_at": "2026-11-28T23:05:00.000Z"}

@@ -112,6 +112,7 @@ _SHARE: Final = (0, 100)
 _SPAN: Final = "^[0-9]+ [a-z]+$"
 _CURSOR: Final = "^[A-Za-z0-9_-]+$"
 _SEASON: Final = "^[a-z][a-z0-9-]{0,31}$"
+PERIOD: Final = "^([0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2})?)?|[a-z][a-z0-9-]{0,31})$"
 _METRIC: Final = f"^{METRIC_NAME.pattern}$"
 _RANK: Final = whole("", (1, None), null=True)
 _SCORE: Final = number("", _UNITS, null=True)
@@ -196,12 +197,26 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         format="date-time",
     ),
     "Period": record(
-        "A span of time from `start` to `end`, which is excluded, in the board's time zone. Both are null for `all`, "
-        "and of a season before the first one. Only seasons have a name.",
+        "A span of time from `starts` to `ends`, which is excluded, in the board's time zone. All fields are null for "
+        "`all`, and of a season before the first one. `start` and `end` are `starts` and `ends` as 0.3 named them.",
         {
+            "name": text(
+                "What `period` in a request takes: the first day or the hour, of rolling windows the last one, or a "
+                "season's name. An hour has its offset where the clocks show it twice.",
+                null=True,
+                pattern=PERIOD,
+            ),
+            "starts": text(null=True, format="date-time"),
+            "ends": text(null=True, format="date-time"),
             "start": text(null=True, format="date-time"),
             "end": text(null=True, format="date-time"),
-            "name?": text(null=True, pattern=_SEASON),
+            "previous": text(
+                "The name of the period before; of rolling windows, of the one that ended an hour or a day earlier. "
+                "Null where it cannot be read.",
+                null=True,
+                pattern=PERIOD,
+            ),
+            "next": text("The name of the period after; null where it has not begun.", null=True, pattern=PERIOD),
         },
     ),
     # Rankings.

@@ -107,6 +107,6 @@ def _rank_answer(standing: Standing, total: int) -> dict[str, object]:
 
 
 def _same_period(answer: dict[str, str], period: Period) -> bool:
-    bounds = (datetime.fromisoformat(answer[side]) for side in ("start", "end"))
+    bounds = (datetime.fromisoformat(answer[side]) for side in ("starts", "ends"))
     aware = tuple(bound if bound.tzinfo else bound.replace(tzinfo=UTC) for bound in bounds)
     return aware == (period.start, period.end)

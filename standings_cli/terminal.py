@@ -68,14 +68,21 @@ def period(answer: Mapping[str, Any]) -> str:
 
     It is empty for `all`, and before the first season.
     """
-    if answer["period"]["start"] is None:
+    window, about = answer["window"], answer["period"]
+    if about["start"] is None:
         return ""
-    start, end = (datetime.fromisoformat(answer["period"][side]) for side in ("start", "end"))
-    if answer["window"] == "hour" or answer["window"].endswith("-hours"):
+    # A stack of 0.3 names seasons alone, and has no `starts` and `ends`.
+    name, start, end = about.get("name"), *(datetime.fromisoformat(about[side]) for side in ("start", "end"))
+    if window == "hour" or window.endswith("-hours"):
+        if start.utcoffset() != end.utcoffset() or len(name or "") > len("2026-11-20T15"):
+            return f"{start.isoformat(' ', 'minutes')} to {end.isoformat(' ', 'minutes')}"
         return f"{start:%Y-%m-%d %H:%M} to {end:{'%H:%M' if start.date() == end.date() else '%Y-%m-%d %H:%M'}}"
-    first, last = start.date(), (end - timedelta(microseconds=1)).date()
-    name = answer["period"].get("name")
-    return f"{name}, {first} to {last}" if name else f"{first}" if first == last else f"{first} to {last}"
+    first, last = f"{start.date()}", f"{(end - timedelta(microseconds=1)).date()}"
+    if window == "season":
+        return f"{name}, {first} to {last}"
+    if window == "day" or window.startswith("last-"):
+        last = name or last
+    return first if first == last else f"{first} to {last}"
 
 
 def ranking(answer: Mapping[str, Any]) -> str:

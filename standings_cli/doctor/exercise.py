@@ -157,10 +157,8 @@ def _hours(at: datetime, count: int, rules: Rules) -> Period:
     # Hours begin where the zone's clocks show a full hour: in some zones at half past in UTC.
     shift = (datetime(2025, 1, 15, tzinfo=rules.timezone).utcoffset() or timedelta()) % _HOUR
     end = (at.astimezone(UTC) + shift).replace(minute=0, second=0, microsecond=0) - shift + _HOUR
-    # An hour that the clocks show twice is named with its offset.
-    local = at.astimezone(rules.timezone)
-    is_twice = local.replace(fold=0).utcoffset() != local.replace(fold=1).utcoffset()
-    return Period(local.isoformat()[:13] + (local.isoformat()[-6:] if is_twice else ""), end - count * _HOUR, end)
+    # A full hour in UTC is in one hour of each zone, whatever the clocks there show.
+    return Period(f"{end - timedelta(microseconds=1):%Y-%m-%dT%HZ}", end - count * _HOUR, end)
 
 
 def _days(label: object, first: date, following: date, rules: Rules) -> Period:

@@ -3,7 +3,7 @@
 // Periods that ended hardly change: read the history once for each member and ranking. The running one is that of the card.
 async function history_(mine) {
   const {member} = view, key = JSON.stringify([current, member]);
-  if (!answer.period.end) { $("past").replaceChildren(); return; }
+  if (!answer.period.name) { $("past").replaceChildren(); return; }
   if (told.key !== key) {
     const found = await get(ranking() + "/history" + query({member, periods: PERIODS}));
     if (mine !== asked || member !== view.member) return;

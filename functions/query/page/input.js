@@ -1,7 +1,7 @@
 // Input, and the start.
 $("metric").addEventListener("change", () => show({metric: $("metric").value, window: "", period: "", rank: 1}));
-$("before").addEventListener("click", () => { if (answer) show({period: neighbour(-1), rank: 1}); });
-$("after").addEventListener("click", () => show({period: answer ? following() : "", rank: 1}));
+$("before").addEventListener("click", () => { if (answer) show({period: answer.period.previous, rank: 1}); });
+$("after").addEventListener("click", () => { onward = answer?.period.next || ""; show({period: onward, rank: 1}); });
 $("first").addEventListener("click", () => show({rank: 1}));
 $("previous").addEventListener("click", () => show({rank: Math.max(1, view.rank - SHOWN)}));
 $("next").addEventListener("click", () => show({rank: view.rank + SHOWN}));

@@ -46,9 +46,9 @@ function unreadable(error) {
   const {kind, message} = error, ofPeriod = message.startsWith("period:"), links = [];
   if (view.period) links.push(link("The current period", {period: "", rank: 1}));
   else if (view.rank > 1) links.push(link("From the first rank", {rank: 1}));
-  if (board?.seasons && view.window === "season" && kind !== "no-season-yet") {
-    const now = local(Date.now()).day;
-    for (const {name, starts} of board.seasons.toReversed()) if (starts <= now && name !== view.period) links.push(link(name, {period: name, rank: 1}));
+  if (board?.seasons && view.window === "season") {
+    const names = board.seasons.map(one => one.name), begun = names.slice(0, names.indexOf(defined()?.period.name) + 1);
+    for (const name of begun.toReversed()) if (name !== view.period) links.push(link(name, {period: name, rank: 1}));
   }
   const said = {"not-built": "This ranking is not built yet.", "period-gone": "This period is no longer kept.", "no-season-yet": "No season has begun yet."}[kind];
   $("periods").hidden = view.window === "all";

@@ -11,7 +11,7 @@ function rows() {
     rank.textContent = number(one.rank);
     score.textContent = number(one.score);
     person(row, one, faces);
-    moved.replaceChildren(...(answer.period.end && before.get(one.member) !== undefined ? [arrow(one.rank, before.get(one.member))] : []));
+    moved.replaceChildren(...(answer.period.name && before.get(one.member) !== undefined ? [arrow(one.rank, before.get(one.member))] : []));
     return row;
   });
   zones(made, entries);
@@ -30,10 +30,10 @@ function rows() {
   enable("next", answer.next);
   enable("first", view.rank > 1);
   enable("previous", view.rank > 1);
-  $("periods").hidden = !answer.period.end;
+  $("periods").hidden = !answer.period.name;
   $("when").textContent = when(answer.period);
   enable("after", view.period);
-  enable("before", !answer.period.name || season(-1));
+  enable("before", answer.period.previous);
   if (kiosk) fit();
 }
 // A button that cannot be pressed any more hands the focus to the one beside it.
@@ -93,7 +93,7 @@ function glide(made, old) {
 }
 // Ranks of the period before hardly change: read each member's once, and those of newcomers together.
 async function movement(mine) {
-  if (!answer.period.end || Date.now() - moved < MOVEMENT_EVERY) return;
+  if (!answer.period.name || Date.now() - moved < MOVEMENT_EVERY) return;
   const listed = answer.entries.map(one => one.member), more = standing && !listed.includes(view.member) ? [view.member] : [];
   const unknown = [...listed, ...more].filter(one => !before.has(one)).slice(0, 100);
   if (!unknown.length) return;

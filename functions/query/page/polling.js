@@ -16,17 +16,19 @@ async function refresh() {
     seen = Date.now();
     shownAt = performance.now();
     pace = found === known ? Math.min(SLOWEST, pace * SLOWER) : EVERY;
-    const turned = answer && answer.period.end !== found.period.end;
+    const turned = answer && answer.period.name !== found.period.name;
     if (turned && !view.period || outlived()) await define(mine);
     if (mine !== asked) return;
     if (turned) startAgain();
+    // Whoever went on to the running period stays with the running one.
+    if (view.period && view.period === onward && !found.period.next) { view.period = ""; remember(false); }
     // Nobody is ranked: the page says why only when it knows.
     const others = answer || found.total ? null : await otherBoards();
     if (mine !== asked) return;
     if (!answer) scene("list");
     answer = found;
-    if (current !== ranking() + found.period.end) before = new Map();
-    current = ranking() + found.period.end;
+    if (current !== ranking() + found.period.name) before = new Map();
+    current = ranking() + found.period.name;
     places.delete(member);
     if (member) places.set(member, found.me);
     note("");

@@ -8,6 +8,6 @@ const kiosk = here.has("kiosk");
 const wanted = parseInt(here.get("embed"), 10), embed = here.has("embed") && (wanted > 0 ? Math.min(SHOWN, wanted) : 10);
 const view = {board: "", metric: "", window: "", period: "", rank: 1, member: "", prefix: "", rise: "", fall: ""};
 const still = matchMedia("(prefers-reduced-motion: reduce)");
-let board = null, answer = null, standing = null, asked = 0, timer = 0, seen = 0, shownAt = 0, tags = new Map(), before = new Map(), spread = null, moved = 0, named = "", own = "", typed = 0, told = {};
+let board = null, answer = null, standing = null, asked = 0, timer = 0, seen = 0, shownAt = 0, tags = new Map(), before = new Map(), spread = null, moved = 0, named = "", own = "", typed = 0, told = {}, onward = "";
 // A browser leaves the usual port out of the host of an address.
 const hosts = document.querySelector("meta[name=picture-hosts]").content.split(" ").map(host => host.replace(/:443$/, "")), broken = new Map();

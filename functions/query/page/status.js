@@ -57,7 +57,7 @@ function fresh() {
   if (answer.total) scene("list");
   if (document.documentElement.dataset.scene === "unused") { state("none", ""); return; }
   $("chosen").textContent = worded(view.window);
-  $("chosen-period").textContent = answer.period.end ? when(answer.period) : "";
+  $("chosen-period").textContent = answer.period.name ? when(answer.period) : "";
   const at = answer.as_of ? Math.max(0, Date.now() - Date.parse(answer.as_of)) : null;
   if ($("state").dataset.is !== "offline" || performance.now() - shownAt < EVERY) state("live", (answer.state === "final" ? "final" : view.period ? "as it is now" : "live") + (at === null ? "" : " · last change " + ago(at)));
 }

@@ -2,7 +2,7 @@
 const ZONES = {win: "", rise: "rises", fall: "falls"};
 
 function prizesOf() {
-  return board.metrics.find(one => one.metric === view.metric)?.windows.find(one => one.window === view.window)?.prizes || [];
+  return defined()?.prizes || [];
 }
 // Equals share a rank, and positions are each one's own.
 function prizesAt(rank, position) {

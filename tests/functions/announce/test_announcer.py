@@ -73,7 +73,7 @@ def test_a_moving_top_is_announced(stack: Stack) -> None:
         "board": "b",
         "metric": "points",
         "window": "all",
-        "period": {"start": None, "end": None},
+        "period": dict.fromkeys(("name", "starts", "ends", "start", "end")),
         "seq": 1,
         "as_of": "2026-11-21T10:15:00.000Z",
         "entered": [

@@ -50,7 +50,9 @@ def test_the_list_of_boards_and_a_definition(stack: Stack) -> None:
         "keep": "35 days",
         "shards": 1,
     }
-    day = {"start": "2026-11-21T00:00:00+01:00", "end": "2026-11-22T00:00:00+01:00"}
+    starts, ends = "2026-11-21T00:00:00+01:00", "2026-11-22T00:00:00+01:00"
+    instants = {"starts": starts, "ends": ends, "start": starts, "end": ends}
+    day = {"name": "2026-11-21", **instants, "previous": "2026-11-20", "next": None}
     assert definition["metrics"][0] == {
         "metric": "strokes",
         "aggregate": "sum",
@@ -60,7 +62,7 @@ def test_the_list_of_boards_and_a_definition(stack: Stack) -> None:
         "least": -99.99,
         "most": None,
         "notes": False,
-        "windows": [{"window": "all", "period": {"start": None, "end": None}}, {"window": "day", "period": day}],
+        "windows": [{"window": "all", "period": dict.fromkeys(day)}, {"window": "day", "period": day}],
     }
 
 

@@ -43,11 +43,9 @@ def test_a_season_by_its_name_a_day_in_it_or_none(stack: Stack) -> None:
 
     status, page = stack.get(LIST)
     assert status == 200
-    assert page["period"] == {
-        "start": "2026-09-01T00:00:00+02:00",
-        "end": "2026-11-01T00:00:00+01:00",
-        "name": "autumn",
-    }
+    starts, ends = "2026-09-01T00:00:00+02:00", "2026-11-01T00:00:00+01:00"
+    instants = {"starts": starts, "ends": ends, "start": starts, "end": ends}
+    assert page["period"] == {"name": "autumn", **instants, "previous": "spring", "next": None}
     assert scores(stack) == scores(stack, "autumn") == scores(stack, "2026-10-31") == {"b": 7, "a": 5}
     for period in ("winter", "2026-08-31", "fall"):
         assert problem(stack, period=period) == BAD
@@ -63,7 +61,7 @@ def test_before_the_first_season(stack: Stack) -> None:
     assert problem(stack, period="spring") == BAD
     (_, season) = stack.get("/boards/b/member", id="a", ranks="true")[1]["metrics"][0]["windows"]
     nothing = {"score": None, "rank": None, "percentile": None, "total": None}
-    assert season == {"window": "season", "period": {"start": None, "end": None, "name": None}, **nothing}
+    assert season == {"window": "season", "period": dict.fromkeys(season["period"]), **nothing}
 
 
 def test_a_board_tells_its_seasons_by_start(engine: Any, clock: ManualClock) -> None:

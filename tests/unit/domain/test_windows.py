@@ -86,6 +86,7 @@ def test_periods_are_those_of_the_model(calendar: model.Calendar, name: str, at:
         assert final == ((closed := calendar.final_at(name, there)) and milliseconds(closed))
         if ends is not None:
             assert table.parse_period(window, str(calendar.named(name, there))) == period
+            assert table.parse_period(window, str(table.span(window, period).name)) == period
             until = table.readable_until(window, period)
             assert until is not None
             assert [calendar.is_readable(name, there, instant(until + ms)) for ms in (-1, 0)] == [True, False]
@@ -106,7 +107,39 @@ def test_hours_follow_one_another_where_clocks_change_by_half_an_hour() -> None:
         assert table.start("h", index) <= at < table.end("h", index) == table.start("h", index + 1)
 
 
-@pytest.mark.parametrize(("text", "begins"), [("2026-10-25T02", 0), ("2026-10-25T02+01:00", 1)])
+@pytest.mark.parametrize(
+    ("zone", "window", "names"),
+    [
+        # The clocks change by half an hour, an hour or two; there is no midnight, there are two, or a date is left out.
+        ("Australia/Lord_Howe", "hour", ["2026-10-04T01", "2026-10-04T02", "2026-10-04T03"]),
+        ("Australia/Lord_Howe", "hour", ["2026-04-05T01", "2026-04-05T02", "2026-04-05T03"]),
+        ("Australia/Lord_Howe", "last-3-hours", ["2026-07-01T23", "2026-07-02T00", "2026-07-02T01"]),
+        ("Atlantic/Azores", "hour", ["2026-10-24T23", "2026-10-25T00+00:00", "2026-10-25T00-01:00", "2026-10-25T01"]),
+        ("Atlantic/Azores", "day", ["2026-10-24", "2026-10-25", "2026-10-26"]),
+        ("Antarctica/Troll", "hour", ["2026-10-25T01+02:00", "2026-10-25T02+02:00", "2026-10-25T01+00:00"]),
+        ("Africa/Cairo", "day", ["2026-04-23", "2026-04-24", "2026-04-25"]),
+        ("Africa/Cairo", "hour", ["2026-04-23T23", "2026-04-24T01"]),
+        ("Pacific/Apia", "day", ["2011-12-29", "2011-12-31"]),
+        ("Pacific/Apia", "last-7-days", ["2011-12-29", "2011-12-31"]),
+        ("Pacific/Apia", "week", ["2011-12-26", "2012-01-02"]),
+        ("Pacific/Apia", "month", ["2011-12-01", "2012-01-01"]),
+        ("Pacific/Apia", "year", ["2011-01-01", "2012-01-01"]),
+        ("UTC", "day", ["1970-01-01"]),
+    ],
+)
+def test_each_period_has_a_name_and_follows_the_one_before(zone: str, window: str, names: list[str]) -> None:
+    table, known = Timetable(zone, 0, DAY, DAY), parse_window(window)
+    periods = [table.parse_period(known, name) for name in names]
+
+    assert [table.span(known, period).name for period in periods] == names
+    assert [table.beside(known, period, 1) for period in periods[:-1]] == periods[1:]
+    before = [None] if names == ["1970-01-01"] else []
+    assert [table.beside(known, period, -1) for period in periods[len(periods) > 1 :]] == before + periods[:-1]
+
+
+@pytest.mark.parametrize(
+    ("text", "begins"), [("2026-10-25T02", 0), ("2026-10-25T02+01:00", 1), ("2026-10-25T02 01:00", 1)]
+)
 def test_of_an_hour_that_clocks_show_twice_the_first_is_meant(text: str, begins: int) -> None:
     table, hour = Timetable("Europe/Berlin", 0, DAY, DAY), parse_window("hour")
     begin = ms(2026, 10, 25, begins)

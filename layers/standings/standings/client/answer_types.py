@@ -4,14 +4,19 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 
 class Period(TypedDict):
-    """A span of time from `start` to `end`, which is excluded, in the board's time zone.
+    """A span of time from `starts` to `ends`, which is excluded, in the board's time zone.
 
-    Both are null for `all`, and of a season before the first one. Only seasons have a name.
+    All fields are null for `all`, and of a season before the first one. `start` and `end` are `starts` and `ends` as
+    0.3 named them.
     """
 
+    name: str | None
+    starts: str | None
+    ends: str | None
     start: str | None
     end: str | None
-    name: NotRequired[str | None]
+    previous: str | None
+    next: str | None
 
 
 class RankingAnswer(TypedDict):

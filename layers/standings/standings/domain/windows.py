@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import cached_property, lru_cache
 from hashlib import blake2b
-from typing import Final, Literal, TypeVar
-
-from standings.domain.zones import time_zone
+from typing import Final, Literal, NamedTuple, TypeVar
+from zoneinfo import ZoneInfo
 
 # Windows: `all`, calendar windows such as `week`, `season`, and rolling windows such as `last-7-days`.
 
@@ -175,7 +174,19 @@ EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_ORDINAL: Final = EPOCH.toordinal()
 _EPOCH_WEEKDAY: Final = 3  # 1970-01-01 was a Thursday; Monday is 0
 _DAY_TEXT: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})")
-_HOUR_TEXT: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})T([0-9]{2})(Z|[+-][0-9]{2}:[0-9]{2})?")
+# A `+` that nobody has encoded comes out of a query as a space.
+_HOUR_TEXT: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})T([0-9]{2})(Z|[ +-][0-9]{2}:[0-9]{2})?")
+
+
+class Span(NamedTuple):
+    """A period as clients are told it: its name in `?period=`, when it starts and ends; None for `all`.
+
+    For example `("2026-11-21", "2026-11-21T00:00:00+01:00", "2026-11-22T00:00:00+01:00")`.
+    """
+
+    name: str | None = None
+    starts: str | None = None
+    ends: str | None = None
 
 
 class Calendar:
@@ -193,6 +204,7 @@ class Calendar:
         offset = datetime(2025, 1, 15, tzinfo=self._zone or UTC).utcoffset() or timedelta()
         self._hour_shift = int(offset.total_seconds()) * SECOND % HOUR
         self.start = lru_cache(maxsize=4096)(self._start)
+        self.span = lru_cache(maxsize=4096)(self._span)
 
     def index(self, unit: Unit, at: int) -> int:
         """The index of the bucket that contains an instant. For seasons: the latest that has begun, or NO_SEASON."""
@@ -211,19 +223,21 @@ class Calendar:
         on = date.fromordinal(day + _EPOCH_ORDINAL)
         return on.year if unit == "y" else on.year * 12 + on.month - 1
 
+    def _first_day(self, unit: Unit, index: int) -> int:
+        if unit == "d":
+            return index
+        if unit == "w":
+            return index * 7 - _EPOCH_WEEKDAY + self.week_start
+        if unit == "s":
+            return self.seasons[index].starts
+        year, month = (index, 0) if unit == "y" else divmod(index, 12)
+        return date(year, month + 1, 1).toordinal() - _EPOCH_ORDINAL
+
     def _start(self, unit: Unit, index: int) -> int:
         """The instant at which a bucket begins. A day whose midnight the clocks skip begins right after the gap."""
         if unit == "h":
             return index * HOUR - self._hour_shift
-        if unit == "d":
-            day = index
-        elif unit == "w":
-            day = index * 7 - _EPOCH_WEEKDAY + self.week_start
-        elif unit == "s":
-            day = self.seasons[index].starts
-        else:
-            year, month = (index, 0) if unit == "y" else divmod(index, 12)
-            day = date(year, month + 1, 1).toordinal() - _EPOCH_ORDINAL
+        day = self._first_day(unit, index)
         if self._zone is None:
             return day * DAY
         midnight = datetime.fromordinal(day + _EPOCH_ORDINAL).replace(tzinfo=self._zone)
@@ -255,6 +269,44 @@ class Calendar:
             return None
         return self.start(window.unit, window.buckets(period)[0]), self.end(window.unit, period)
 
+    def beside(self, window: Window, period: int, step: Literal[-1, 1]) -> int | None:
+        """The period before (-1) or after (1) a period; None for `all`, and where there is no such season.
+
+        It leaves out a date that the clocks skipped, such as 2011-12-30 in Pacific/Apia, and what began before 1970.
+        """
+        unit = window.unit
+        if unit is None or (unit == "s" and period == NO_SEASON):
+            return None
+        beside = self.offset(unit, period, step)
+        while beside is not None and self.has(unit, beside):
+            if self.start(unit, beside) < self.end(unit, beside):
+                return beside
+            beside = self.offset(unit, beside, step)
+        return None
+
+    def _span(self, window: Window, period: int) -> Span:
+        """The name, the start and the end of a period by the zone's clocks; none for `all` and before all seasons."""
+        bounds = self.bounds(window, period)
+        if bounds is None or window.unit is None:
+            return Span()
+        starts, ends = (self.local(at).isoformat().replace("+00:00", "Z") for at in bounds)
+        return Span(self._name(window.unit, period), starts, ends)
+
+    def _name(self, unit: Unit, index: int) -> str:
+        """What `parse_period` takes: a bucket's first day, its hour, or a season's name.
+
+        An hour has an offset where the clocks show it twice, and where another hour has the same text.
+        """
+        if unit == "s":
+            return self.seasons[index].name
+        if unit != "h":
+            return day_text(self._first_day(unit, index))
+        # The clocks need not show a full hour at its start: after a change by half an hour they show half past.
+        shown = self.local(self.end("h", index) - 1).replace(minute=0, second=0, microsecond=0)
+        text, offset = shown.isoformat()[:13], shown.isoformat()[-6:]
+        first, second = (shown.replace(fold=fold).utcoffset() or timedelta() for fold in (0, 1))
+        return text + offset if first > second or self._hour(text) != index else text
+
     def parse_period(self, window: Window, text: str) -> int:
         """The index of the period that contains a day (`2026-11-20`), of an hour (`2026-11-20T15`) or a season's name.
 
@@ -267,18 +319,19 @@ class Calendar:
         if unit == "s":
             return self._parse_season(text)
         try:
-            if unit != "h":
-                return self._index_of_day(unit, parse_day(text))
-            match = _HOUR_TEXT.fullmatch(text)
-            if match is None:
-                raise ValueError(text)
-            parse_day(match[1])
-            on = datetime.fromisoformat(f"{match[1]}T{match[2]}:00:00{match[3] or ''}")
-            on = on if on.tzinfo else on.replace(tzinfo=self._zone or UTC)
-            return self.index("h", (on - EPOCH) // timedelta(milliseconds=1))
+            return self._hour(text) if unit == "h" else self._index_of_day(unit, parse_day(text))
         except ValueError as error:
             example = "an hour such as 2026-11-20T15" if unit == "h" else "a day such as 2026-11-20"
             raise ValueError(f"expected {example} for a period of {window.name!r}, got {text[:80]!r}") from error
+
+    def _hour(self, text: str) -> int:
+        match = _HOUR_TEXT.fullmatch(text)
+        if match is None:
+            raise ValueError(text)
+        parse_day(match[1])
+        on = datetime.fromisoformat(f"{match[1]}T{match[2]}:00:00{(match[3] or '').replace(' ', '+')}")
+        on = on if on.tzinfo else on.replace(tzinfo=self._zone or UTC)
+        return self.index("h", (on - EPOCH) // timedelta(milliseconds=1))
 
     def _parse_season(self, text: str) -> int:
         day = parse_day(text) if text[:1].isdigit() else None
@@ -432,9 +485,7 @@ def state_of(timetable: Timetable, window: Window, period: int, now: int) -> Sta
 
 def label_of(timetable: Timetable, window: Window, period: int) -> str:
     """What a period is called in file names: its first day, such as `2026-11-16`, or the name of a season."""
-    if window.unit == "s" and period in timetable.seasons:
-        return timetable.seasons[period].name
-    bounds = timetable.bounds(window, period)
-    if bounds is None:
+    name = timetable.span(window, period).name
+    if name is None:
         raise ValueError(f"the window {window.name!r} has no periods")
-    return timetable.local(bounds[0]).date().isoformat()
+    return name

@@ -7,7 +7,7 @@ from standings.domain.boards import BOARD_NAME, Metric, Prize
 from standings.domain.errors import bad_argument, being_deleted
 from standings.domain.windows import DAY, HOUR, MINUTE, WEEKDAYS, Timetable, day_text
 from standings.read.pages import encode_name, read_name
-from standings.read.reader import Request, decimal_of, period_of
+from standings.read.reader import Request, decimal_of
 
 _SPANS: Final = (("day", DAY), ("hour", HOUR), ("minute", MINUTE))
 
@@ -52,7 +52,7 @@ def definition(request: Request, board: str) -> dict[str, Any]:
                 "windows": [
                     {
                         "window": window.name,
-                        "period": period_of(request.current(board, metric, window)),
+                        "period": request.period(request.current(board, metric, window)),
                         **_prizes(family.endings.prizes_of(window.name, metric.name)),
                     }
                     for window in metric.windows

@@ -5,7 +5,7 @@ from typing import Any
 from standings.domain.boards import Ranking, check_member
 from standings.domain.errors import no_such_member
 from standings.read.member_ranks import Ranks, read_ranks
-from standings.read.reader import Question, answer_head, period_of, score_at
+from standings.read.reader import Question, answer_head, score_at
 
 
 def history(question: Question, *, member: str, periods: int) -> dict[str, Any]:
@@ -16,7 +16,7 @@ def history(question: Question, *, member: str, periods: int) -> dict[str, Any]:
     check_member("member", member)
     newest = question.ranking
     rankings = [newest]
-    while len(rankings) < periods and (before := question.request.previous(rankings[-1])) is not None:
+    while len(rankings) < periods and (before := question.request.beside(rankings[-1], -1)) is not None:
         rankings.append(before)
     found = read_ranks(question.request, rankings, [member], question.method, shared=len(rankings))
     if not any(ranks.by_member for ranks in found.values()):
@@ -29,14 +29,14 @@ def history(question: Question, *, member: str, periods: int) -> dict[str, Any]:
         **answer_head(question, nodes.values(), entries),
         "total": total,
         "member": member,
-        "periods": [_period(ranking, found[ranking], member) for ranking in rankings],
+        "periods": [_period(question, ranking, found[ranking], member) for ranking in rankings],
     }
 
 
-def _period(ranking: Ranking, ranks: Ranks, member: str) -> dict[str, Any]:
+def _period(question: Question, ranking: Ranking, ranks: Ranks, member: str) -> dict[str, Any]:
     ranked = ranks.by_member.get(member)
     return {
-        "period": period_of(ranking),
+        "period": question.request.period(ranking),
         "rank": None if ranked is None else ranked.rank,
         "score": None if ranked is None else score_at(ranked.entry.place.sort_value, ranking.metric),
         "total": ranks.total,

@@ -20,7 +20,6 @@ from standings.read.reader import (
     decimal_of,
     note_of,
     percentile_of,
-    period_of,
     score_at,
 )
 from standings.stores import Entry, Node, Partition, Span
@@ -312,7 +311,10 @@ def card(request: Request, board: str, member: str, method: Method | None, *, no
                 "metric": metric.name,
                 **_scored(image.cell(metric.total()), metric, notes=notes),
                 "windows": [
-                    {**_window(image, ranking, notes=notes), **(_rank(ranks.get(ranking), member) if method else {})}
+                    {
+                        **_window(request, image, ranking, notes=notes),
+                        **(_rank(ranks.get(ranking), member) if method else {}),
+                    }
                     for ranking in rankings
                     if ranking.metric == metric
                 ],
@@ -377,7 +379,7 @@ def _read(
 ) -> tuple[dict[str, Any], Mapping[str, Ranked], dict[str, dict[str, int | None]]]:
     """The head of the answer, the members that are ranked, and each member's previous rank if wanted."""
     ranking = question.ranking
-    before = question.request.previous(ranking) if previous else None
+    before = question.request.beside(ranking, -1) if previous else None
     rankings = [ranking] if before is None else [ranking, before]
     ranks = read_ranks(question.request, rankings, members, question.method)
     ranked, nodes, total = ranks[ranking]
@@ -402,11 +404,11 @@ def _group_ranks(entries: Sequence[Entry], method: Method) -> dict[str, int]:
     return {member: bisect_left(ordered, mark) + 1 for member, mark in marks.items()}
 
 
-def _window(image: Image, ranking: Ranking, *, notes: bool) -> dict[str, Any]:
+def _window(request: Request, image: Image, ranking: Ranking, *, notes: bool) -> dict[str, Any]:
     aggregate = aggregate_in_period(image, ranking.metric, ranking.window, ranking.period)
     return {
         "window": ranking.window.name,
-        "period": period_of(ranking),
+        "period": request.period(ranking),
         **_scored(aggregate, ranking.metric, notes=notes),
     }
 

@@ -145,11 +145,19 @@ class Request:
         except NotFoundError:
             return None
 
-    def previous(self, ranking: Ranking) -> Ranking | None:
-        """The ranking of the period before; None if there is none or it is not readable."""
-        unit = ranking.window.unit
-        before = None if unit is None else ranking.metric.timetable.offset(unit, ranking.period, -1)
-        return None if before is None else self.readable(ranking._replace(period=before))
+    def beside(self, ranking: Ranking, step: Literal[-1, 1]) -> Ranking | None:
+        """The ranking of the period before (-1) or after (1); None if there is none that has begun and is readable."""
+        metric, window = ranking.metric, ranking.window
+        period = metric.timetable.beside(window, ranking.period, step)
+        if period is None or period > metric.timetable.current(window, self.now):
+            return None
+        return self.readable(ranking._replace(period=period))
+
+    def period(self, ranking: Ranking) -> dict[str, str | None]:
+        """A ranking's period, with the names of the periods before and after it that a client can read now."""
+        before, after = (self.beside(ranking, step) for step in (-1, 1))
+        named = {"previous": before, "next": after}
+        return period_of(ranking) | {side: one and period_of(one)["name"] for side, one in named.items()}
 
     def _in_generation(self, ranking: Ranking) -> Ranking:
         """The ranking in the generation to read; NotFoundError if it is incomplete or no longer kept."""
@@ -299,7 +307,7 @@ def answer_head(question: Question, nodes: Iterable[Node], entries: Iterable[Ent
         "board": ranking.board,
         "metric": ranking.metric.name,
         "window": ranking.window.name,
-        "period": period_of(ranking),
+        "period": question.request.period(ranking),
         "state": windows.state_of(timetable, ranking.window, ranking.period, question.request.now),
         "final_at": instant(windows.final_at(timetable, ranking.window, ranking.period)),
         "order": ranking.metric.order,
@@ -340,14 +348,9 @@ def percentile_of(ahead: int, total: int) -> Any:
 
 
 def period_of(ranking: Ranking) -> dict[str, str | None]:
-    """The start and the end of a ranking's period in the board's time zone, and the name of a season.
+    """A ranking's period: its name in `?period=`, when it starts and ends; None for `all` and before all seasons.
 
-    They are None for `all` and before the first season.
+    `start` and `end` are the same instants. Programs that were written against 0.3 read them.
     """
-    timetable = ranking.metric.timetable
-    bounds = timetable.bounds(ranking.window, ranking.period)
-    if bounds is None:
-        return {"start": None, "end": None, **({"name": None} if ranking.window.unit == "s" else {})}
-    start, end = (timetable.local(at).isoformat().replace("+00:00", "Z") for at in bounds)
-    named = {"name": timetable.seasons[ranking.period].name} if ranking.window.unit == "s" else {}
-    return {"start": start, "end": end, **named}
+    name, starts, ends = ranking.metric.timetable.span(ranking.window, ranking.period)
+    return {"name": name, "starts": starts, "ends": ends, "start": starts, "end": ends}
