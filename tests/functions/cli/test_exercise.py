@@ -26,6 +26,9 @@ metrics.points = { aggregate = "sum", windows = ["all", "day", "week", "last-3-d
 metrics.best = { aggregate = "max", precision = 2, order = "ascending", ties = "first", windows = ["month", "year"] }
 metrics.least = { aggregate = "min", precision = 1, least = 1.5, most = 20.5, windows = ["last-7-days", "season"] }
 metrics.latest = { aggregate = "last", windows = ["all"] }
+[boards."howe-*"]
+timezone = "Australia/Lord_Howe"
+metrics.points = { aggregate = "sum", windows = ["hour", "last-3-hours", "day"] }
 [boards."narrow"]
 metrics.points = { aggregate = "sum", windows = ["all"], least = 0.2, most = 0.9, precision = 1 }
 [boards."registered"]
@@ -89,6 +92,13 @@ def test_a_stack_that_counts_right_passes_and_is_left_clean(trial: Trial, monkey
     assert [row for row in content(trial.stack) if row["pk"]["S"].startswith(f"{BOARD}#") and "e" not in row] == []
     assert trial.stack.dead_letters.messages == []
     assert trial.stack.get("/boards", prefix=BOARD)[1]["boards"] == []
+
+
+@pytest.mark.parametrize("now", ["2026-07-01T04:10Z", "2026-04-04T15:10Z", "2026-10-03T15:40Z"])
+def test_hours_are_right_where_the_clocks_change_by_half_an_hour(trial: Trial, now: str) -> None:
+    trial.stack.clock.milliseconds = round(datetime.fromisoformat(now).timestamp() * 1000)
+
+    assert "in 3 rankings: 0 wrong" in trial.findings("howe-1")["ranks"].detail
 
 
 def miscount(stack: Stack) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from standings_cli.terminal import OK, WRONG
+from standings_cli.terminal import OK, WRONG, period
 from tests.support.aws.stack import apply
 from tests.support.builders.querying import deployed
 from tests.support.cli.command_line import Run, connected
@@ -50,6 +50,34 @@ def connection() -> Iterator[Any]:
         apply(stack, [event("m1", 5, "league")])
         with connected(stack) as there:
             yield there
+
+
+@pytest.mark.parametrize(
+    ("window", "name", "start", "end", "said"),
+    [
+        (
+            "hour",
+            "2026-10-25T00-01:00",
+            "2026-10-25T00:00-01:00",
+            "2026-10-25T01:00-01:00",
+            "2026-10-25 00:00-01:00 to 2026-10-25 01:00-01:00",
+        ),
+        (
+            "hour",
+            "2026-10-04T02",
+            "2026-10-04T01:30+10:30",
+            "2026-10-04T03:00+11:00",
+            "2026-10-04 01:30+10:30 to 2026-10-04 03:00+11:00",
+        ),
+        ("hour", "2026-07-01T03", "2026-07-01T02:30+10:30", "2026-07-01T03:30+10:30", "2026-07-01 02:30 to 03:30"),
+        ("day", "2011-12-29", "2011-12-29T00:00-10:00", "2011-12-31T00:00+14:00", "2011-12-29"),
+        ("last-2-days", "2011-12-29", "2011-12-28T00:00-10:00", "2011-12-31T00:00+14:00", "2011-12-28 to 2011-12-29"),
+        ("day", None, "2026-04-24T01:00+03:00", "2026-04-25T00:00+03:00", "2026-04-24"),  # as a stack of 0.3 says it
+    ],
+)
+def test_a_period_is_told_by_the_boards_clocks(window: str, name: str | None, start: str, end: str, said: str) -> None:
+    about = {"start": start, "end": end, **({"name": name} if name else {})}
+    assert period({"window": window, "period": about}) == said
 
 
 @pytest.mark.parametrize("session", sessions("reads.txt"))
