@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from tests.functions.live_page.test_list import set_clock
 from tests.support.aws.stack import Stack
-from tests.support.browser.live_page import Opener
+from tests.support.browser.live_page import PHONE, Opener
 from tests.support.builders.querying import post
 
 PAGE: Final = Path(__file__).parents[3] / "functions" / "query" / "page"
@@ -92,6 +92,18 @@ def test_periods_of_zones_that_the_browser_has_wrong(
             assert re.sub(r"\s", " ", shown.inner_text()).replace("\u2009", " ") == label
     expect(tab.page.locator("#after")).to_be_disabled()
     assert "period=" not in tab.page.url
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("stack", [boards("Australia/Lord_Howe")], indirect=True)
+@pytest.mark.parametrize("more", ["", "&kiosk"])
+def test_an_hour_with_offsets_fits_on_a_phone(open_bare: Opener, stack: Stack, more: str) -> None:
+    set_clock(stack, "2026-10-03T15:40Z")
+    post(stack, {"ann": 1})
+    tab = open_bare(f"board=b&window=hour{more}", WRONG, locale="en-US", viewport=PHONE)
+    if not more:
+        tab.page.click("#fold")
+    assert (tab.pixels_beyond(), "GMT+10:30" in tab.page.content()) == (0, True)
 
 
 @pytest.mark.thorough
