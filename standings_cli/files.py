@@ -56,6 +56,11 @@ class Source:
             raise InputError(f"{self.name} cannot be read: {error}") from error
 
     @property
+    def is_repeatable(self) -> bool:
+        """Whether it can be read twice: it is neither standard input nor a pipe."""
+        return self.name != STDIN and not Path(self.name).is_fifo()
+
+    @property
     def may_grow(self) -> bool:
         """Whether somebody may still write to it, so that its last line may be half of one."""
         return self.name != STDIN and not self.name.endswith(".gz")

@@ -23,10 +23,13 @@ import orjson
 from standings.aws.sqs import AT_FILLED_IN, MAX_BODY_BYTES, OutgoingMessage, batches, message_of
 from standings.domain.boards import Boards
 from standings.domain.boards_toml import METRIC_NAME, METRIC_RULE
-from standings.domain.events import RefusedEvent, check_event, parse_event, refuse
+from standings.domain.events import RefusedEvent, check_event, parse_event, read_at, refuse
+from standings.domain.events import shown as short
+from standings.domain.windows import instant
 from standings.ingest import posted
 from standings_cli.files import STDIN, HalfLineError, Lines, Mark, Record, Source
 from standings_cli.post.outbox import NotTakenError, Outbox
+from standings_cli.post.times import Times
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import InputError
 from standings_cli.terminal import DIFFERS, INTERRUPTED, OK, UNREACHABLE, Meter, say, shown
@@ -45,9 +48,16 @@ class EventText(NamedTuple):
     text: str
     fields: Mapping[str, Any]
 
-    def having(self, name: str, value: str) -> "EventText":
+    def having(self, name: str, value: str | bool) -> "EventText":  # noqa: FBT001 - the value of a field
         """The event with one more field, such as `event.having("id", "run-1")`. The event must not have it yet."""
-        return EventText(f'{{"{name}":{_quoted(value)},{self.text[1:]}', {**self.fields, name: value})
+        return EventText(f'{{"{name}":{_json(value)},{self.text[1:]}', {**self.fields, name: value})
+
+    @property
+    def sets(self) -> bool:
+        """Whether it sets a total."""
+        updates = self.fields.get("updates")
+        parts = [self.fields, *(updates if isinstance(updates, list) else ())]
+        return any(isinstance(part, Mapping) and part.get("set") is True for part in parts)
 
 
 def event_text(
@@ -62,7 +72,7 @@ def event_text(
         raise RefusedEvent("metrics", "metrics: expected at least one amount, got none")
     for name, amount in amounts.items():
         check_amount(name, amount)
-    parts = [f'"{name}":{_quoted(fields[name])}' for name in FIELDS if name in fields]
+    parts = [f'"{name}":{_field(name, fields[name])}' for name in FIELDS if name in fields]
     metrics = ",".join(f'"{name}":{amount}' for name, amount in sorted(amounts.items()))
     parts.append(f'"metrics":{{{metrics}}}')
     parts += ['"set":true'] if sets else []
@@ -70,16 +80,20 @@ def event_text(
     return EventText(f"{{{','.join(parts)}}}", {**fields, "metrics": amounts})
 
 
-def message(event: EventText, now: int, boards: Boards | None) -> OutgoingMessage:
-    """The message of an event, with `now` (in milliseconds) as `at` if it has none.
+def message(event: EventText, at: int, boards: Boards | None, given: int | None = None) -> OutgoingMessage:
+    """The message of an event, which happens `at` (in milliseconds) if it names no other time.
 
+    `given` is the time that `at` was made from. Receipts hold that one, whatever place a row has in its file.
     RefusedEvent if the event breaks a rule that holds on every board, or with `boards` a rule of its board.
     """
-    post = posted(event.text, event.fields, now, MAX_BODY_BYTES)
+    text = instant(given)
+    post = posted(event.text, event.fields, at, MAX_BODY_BYTES - len(text or ""))
+    if post.at_filled_in and text is not None:
+        post = post._replace(at_filled_in=text)
     if boards is None:
-        check_event(post.body, now)
+        check_event(post.body, at)
     else:
-        parse_event(post.body, boards, now, at_filled_in=post.at_filled_in)
+        parse_event(post.body, boards, at, at_filled_in=post.at_filled_in)
     return message_of(post)
 
 
@@ -91,8 +105,15 @@ def check_amount(name: str, amount: str) -> None:
         refuse("amount", f"metrics.{name}", "a plain number such as 3, -2 or 11.25", amount)
 
 
-def _quoted(text: str) -> str:
-    return orjson.dumps(text).decode()
+def _field(name: str, text: str) -> str:
+    try:
+        return _json(text)
+    except orjson.JSONEncodeError:
+        refuse("json", name, "text of UTF-8", text)
+
+
+def _json(value: str | bool) -> str:  # noqa: FBT001 - the value of a field
+    return orjson.dumps(value).decode()
 
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -103,9 +124,10 @@ _MAX_DIGITS_OF_SECONDS: Final = 11
 def _header(columns: list[str], reader: "RowReader") -> list[str | None]:
     """The field or metric of each column; None for one that is ignored. InputError for wrong columns and options."""
     got = f"got {', '.join(map(repr, columns))}" if columns else "the first line is empty"
-    for name in (*reader.columns, *reader.ignored):
+    options = [*(("--column", name) for name in reader.columns), *(("--ignore", name) for name in reader.ignored)]
+    for option, name in options:
         if name not in columns:
-            raise InputError(f"expected a column {name!r}, {got}")
+            raise InputError(f"{option}: expected a column {short(name)}, {got}")
     names = [None if column in reader.ignored else reader.columns.get(column, column) for column in columns]
     known = [*filter(None, names), *reader.metrics, *(["board"] if reader.board else [])]
     for name in known:
@@ -136,7 +158,7 @@ def _event(cells: list[str], names: list[str | None], reader: "RowReader") -> Ev
             fields[name] = _instant(cell) if name == "at" else cell
         else:
             amounts[name] = cell
-    return event_text(fields, amounts)
+    return event_text(fields, amounts, sets=reader.sets)
 
 
 def _instant(cell: str) -> str:
@@ -168,7 +190,7 @@ class RowReader:
 
     - `form`: `csv`, or `jsonl` for a JSON object on each line.
     - `source`: the name that ids are made from; without one every row must have an id.
-    - `board`, `at`: for rows that have none.
+    - `board`, `at`: for rows that have none. `sets`: the numbers of rows that do not say so are new totals.
     - `columns`, `ignored`, `metrics`: for CSV, the fields or metrics of columns with other names, the columns to skip,
       and amounts for every row.
     - `boards`: the boards by whose rules each event is checked; None leaves that to the writer.
@@ -182,12 +204,19 @@ class RowReader:
     metrics: Mapping[str, str] = field(default_factory=dict)
     boards: Boards | None = None
     at: str | None = None
+    sets: bool = False
 
-    def read(self, stream: Iterable[bytes], now: Callable[[], int], *, may_grow: bool = False) -> Iterator[Row]:
-        """Yield the rows of a stream of lines; `now` is in milliseconds. Raises InputError and the stream's errors.
+    def times(self, now: Callable[[], int]) -> Times:
+        """The times of a run that begins now. RefusedEvent if `at` is none."""
+        at = None if self.at is None else read_at(self.at, now())
+        return Times(now, at, now())
+
+    def read(self, stream: Iterable[bytes], times: Times, *, may_grow: bool = False) -> Iterator[Row]:
+        """Yield the rows of a stream of lines. Raises InputError and the stream's errors.
 
         A row without an id gets one made from the source, the row's content, and the number of equal rows before it. So
-        rows that are added to the file change no other row's id.
+        rows that are added to the file change no other row's id. The id of a total that is set, without a time of its
+        own, is also made from `at`, or from when the run began: posted again, the total is set again.
         """
         lines = Lines(stream, self._settings(), may_grow=may_grow)
         seen: dict[int, int] = {}
@@ -202,7 +231,7 @@ class RowReader:
             try:
                 if isinstance(content, Exception):
                     raise content
-                outgoing = self._message(parse(content), seen, now())
+                outgoing = self._message(parse(content), seen, times, count - 1)
             except HalfLineError as error:
                 yield Row(line, None, str(error), lines.mark(count - 1, wrong), is_half=True)
                 return
@@ -213,29 +242,35 @@ class RowReader:
 
     def _settings(self) -> str:
         columns, ignored = dict(self.columns), sorted(self.ignored)
-        # Without `at` the settings are as they always were: records of earlier versions hold a digest of them.
-        at = [] if self.at is None else [self.at]
-        return json.dumps([self.form, self.source, self.board, columns, ignored, dict(self.metrics), *at])
+        # Without these two the settings are as they always were: records of earlier versions hold a digest of them.
+        more = [*([] if self.at is None else [self.at]), *(["set"] if self.sets else [])]
+        return json.dumps([self.form, self.source, self.board, columns, ignored, dict(self.metrics), *more])
 
-    def _message(self, event: EventText, seen: dict[int, int], now: int) -> OutgoingMessage:
+    def _message(self, event: EventText, seen: dict[int, int], times: Times, number: int) -> OutgoingMessage:
         if self.board is not None and not {"board", "updates"} & event.fields.keys():
             event = event.having("board", self.board)
+        if self.sets and "set" not in event.fields:
+            if "updates" in event.fields:
+                raise RefusedEvent("set", 'updates: expected "set": true in each of them, which --set does not add')
+            event = event.having("set", value=True)
         if "id" not in event.fields:
-            event = event.having("id", self._id(event.text, seen))
-        if self.at is not None and "at" not in event.fields:
-            # Ids leave it out: the same rows posted with another instant are refused, and do not count twice.
-            event = event.having("at", self.at)
-        return message(event, now, self.boards)
+            event = event.having("id", self._id(event, seen, times))
+        if "at" in event.fields:
+            return message(event, times.now(), self.boards)
+        # Ids leave it out: the same rows posted with another instant are refused, and do not count twice.
+        return message(event, times.of_row(number), self.boards, times.at)
 
-    def _id(self, text: str, seen: dict[int, int]) -> str:
+    def _id(self, event: EventText, seen: dict[int, int], times: Times) -> str:
         if self.source is None:
             raise InputError("a row has no id, and standard input has no name to make one from: use --source NAME")
-        content = text.encode()
+        content = event.text.encode()
         # Millions of rows must fit in memory, so a short digest counts equal rows. If two different rows share one,
         # their ids still differ, and stay the same unless a row is inserted between them.
         key = int.from_bytes(blake2b(content, digest_size=7).digest())
         seen[key] = occurrence = seen.get(key, 0) + 1
-        origin = f"{occurrence} {len(self.source)} {self.source}".encode(errors="surrogateescape")
+        of_run = event.sets and "at" not in event.fields and times.run is not None
+        since = f"{times.run if times.at is None else times.at} " if of_run else ""
+        origin = f"{since}{occurrence} {len(self.source)} {self.source}".encode(errors="surrogateescape")
         return blake2b(origin + content, digest_size=16).hexdigest()
 
 
@@ -255,12 +290,14 @@ class Checkpoint:
 
     `Checkpoint(1795256100000, 1795256160000, Mark(40, 39, 0, "9f…"))`: no row was sent before `begun`, and this was
     `written` a minute later, in milliseconds since 1970. Unless `finished`, rows after the mark may have been sent too.
+    The `run` that sent them began then; version 0.3 does not say when.
     """
 
     begun: int
     written: int
     mark: Mark
     finished: bool = False
+    run: int | None = None
 
 
 def _checkpoint(mark: Mapping[str, Any], **others: Any) -> Checkpoint:
@@ -273,6 +310,10 @@ SAFE_MS: Final = 29 * 86_400_000  # an older event is not sent again: receipts a
 _NO_AT: Final = (
     "rows without `at` count as of now, so also in the windows of today; --at TIME gives them another time (totals "
     "from elsewhere belong only in `all`: --at 2000-01-01T00:00:00Z)"
+)
+_FULL: Final = (
+    "from here on, rows share one instant, the last of the quarter of an hour of --at, so chance decides which of two "
+    "counts as the later one: an earlier --at has room for more rows"
 )
 
 
@@ -296,13 +337,17 @@ class FilePosting:
     _before: int = 0
     _posted: int = 0
     _is_half: bool = False  # The last line may still be written
-    _has_warned: bool = False  # that rows have no `at`
+    _warned: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self._source = Source(self.name)
+        self._times = self.reader.times(self.now)
 
     def print(self) -> int:
-        """Print the events instead of posting them. Returns the exit status: `DIFFERS` if a row was wrong."""
+        """Print the events instead of posting them. Returns the exit status: `DIFFERS` if a row was wrong.
+
+        The ids of totals and the times are those of a run that begins now.
+        """
         for message, _ in self._valid(self._rows(), say):
             print(message.body)
             self._posted += 1
@@ -315,6 +360,8 @@ class FilePosting:
         `OK`, `DIFFERS` if a row was wrong, `UNREACHABLE` if the queue did not accept all, `INTERRUPTED` by Ctrl-C.
         InputError for a file or record that cannot be used.
         """
+        if self._source.is_repeatable:
+            next(self._rows(), None)  # A file or header that is wrong is told before a stack is asked
         state = None if self.name == STDIN else Path(self.state or f"{self.name}.posted")
         record = Record(state, "posted rows", connection.queue_url)
         with record.locked():
@@ -330,7 +377,7 @@ class FilePosting:
             # Rows that the queue itself has refused, in addition to those that are not events.
             refused_rows = checkpoint.mark.wrong - self._read.wrong
             status = None
-            messages = self._valid(rows, meter.say)
+            messages = self._when_due(self._valid(rows, meter.say))
             if (first := next(messages, None)) is not None:
                 # Some may have been sent, whatever happens from here on.
                 checkpoint = self._saved(record, checkpoint)
@@ -364,7 +411,8 @@ class FilePosting:
         rows, now = self._rows(), self.now()
         saved = record.load(_checkpoint, again=self.again)
         begun = saved.begun if saved is not None and now - saved.begun <= SAFE_MS else now
-        checkpoint = Checkpoint(begun, now, Mark())
+        checkpoint = Checkpoint(begun, now, Mark(), run=now)
+        self._times.begin(now)
         if saved is None or self.again:
             return checkpoint, rows
         if not saved.finished:
@@ -374,13 +422,16 @@ class FilePosting:
             self._before = saved.mark.rows
             if self._before and not saved.finished:
                 meter.say(f"{self._before:,} rows were posted before; continuing after line {saved.mark.line}")
-            return replace(saved, written=now, finished=False), rows
+            run = now if saved.finished else saved.run
+            self._times.begin(run)
+            return replace(saved, written=now, finished=False, run=run), rows
         self._refuse_if_old(saved.begun, "has changed, and rows of it may")
         meter.say(
             f"{self.name} or the options have changed since its first {saved.mark.line} lines were posted: "
             "posting from the start; rows that were counted before count once"
         )
         self._read = Mark()
+        self._times.begin(now)
         return checkpoint, self._rows()
 
     def _refuse_if_old(self, sent: int, happened: str) -> None:
@@ -402,7 +453,13 @@ class FilePosting:
         return (self._read.line, self._read.digest) == (mark.line, mark.digest)
 
     def _rows(self) -> Iterator[Row]:
-        return self.reader.read(self._source.lines(), self.now, may_grow=self._source.may_grow)
+        return self.reader.read(self._source.lines(), self._times, may_grow=self._source.may_grow)
+
+    def _when_due(self, messages: Iterable[tuple[OutgoingMessage, Row]]) -> Iterator[tuple[OutgoingMessage, Row]]:
+        """Yield messages, none far before its time: a thousand rows that have none of their own take a second."""
+        for each in messages:
+            self._times.wait()
+            yield each
 
     def _valid(self, rows: Iterable[Row], say: Callable[[str], None]) -> Iterator[tuple[OutgoingMessage, Row]]:
         """Yield the rows that are events, and name the wrong ones by `say`."""
@@ -412,10 +469,21 @@ class FilePosting:
             if row.message is None:
                 say(f"{self.name}:{row.line}: {row.problem}")
             else:
-                if AT_FILLED_IN in row.message.attributes and self.reader.form == "csv" and not self._has_warned:
-                    self._has_warned = True
-                    say(f"{self.name}:{row.line}: {_NO_AT}")
+                if AT_FILLED_IN in row.message.attributes:
+                    self._warn(row, say)
                 yield row.message, row
+
+    def _warn(self, row: Row, say: Callable[[str], None]) -> None:
+        """Say, once, what a row that has no time of its own should know."""
+        if self.reader.at is None and self.reader.form == "csv":
+            text = _NO_AT
+        elif self._times.is_full:
+            text = _FULL
+        else:
+            return
+        if text not in self._warned:
+            self._warned.add(text)
+            say(f"{self.name}:{row.line}: {text}")
 
     def _saved(self, record: Record, checkpoint: Checkpoint, **changes: Any) -> Checkpoint:
         checkpoint = replace(checkpoint, written=self.now(), **changes)

@@ -477,8 +477,11 @@ class DeadLetter(NamedTuple):
 
 
 class Posted(NamedTuple):
-    """An event for the queue. `at_filled_in`: it was sent without `at`. `board`: the first board it names, if valid."""
+    """An event for the queue. `board`: the first board it names, if valid.
+
+    `at_filled_in`: it was sent without `at`, or it is one of many that were given this one (as for `parse_event`).
+    """
 
     body: str
-    at_filled_in: bool
+    at_filled_in: bool | str
     board: str | None

@@ -11,8 +11,9 @@ from tests.support.cli.command_line import Run, connected, runner
 
 @pytest.fixture
 def clock(clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> ManualClock:
-    """The clock of the stack, which is also that of the command line."""
+    """The clock of the stack, which is also that of the command line. Posting waits for no row's time."""
     monkeypatch.setattr("time.time_ns", lambda: clock() * 1_000_000)
+    monkeypatch.setattr("standings_cli.post.times.sleep", lambda _: None)
     return clock
 
 

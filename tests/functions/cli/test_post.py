@@ -63,7 +63,7 @@ def remembered(file: str = "rows.csv.posted") -> dict[str, Any]:
 def test_a_member_that_is_no_text_is_not_posted(run: Run, queue: Queue) -> None:
     ran = run("post b m\udcff points=1")
     assert (ran.status, ran.out, queue.messages) == (WRONG, "", [])
-    assert ran.err.startswith("standings: str is not valid UTF-8")
+    assert ran.err == "standings: member: expected text of UTF-8, got 'm\\udcff'\n"
 
 
 def test_an_event_that_the_queue_does_not_take_now_or_never(run: Run, queue: Queue) -> None:
@@ -205,6 +205,30 @@ def test_a_record_of_version_0_2_is_gone_on_with(run: Run, queue: Queue) -> None
     write("a,1", "b,2")
     assert run(CSV).status == OK
     assert queue.members() == ["a", "b"]
+
+
+def test_an_interrupted_run_sets_each_total_once_and_a_new_one_sets_it_again(
+    run: Run, queue: Queue, clock: ManualClock
+) -> None:
+    def ids(options: str = "") -> set[str]:
+        clock.milliseconds += 1
+        run(f"{CSV} --set {options}")
+        return {event["id"] for event in queue.take()}
+
+    write(*(f"m{n:02},1" for n in range(30)))
+    dropped: list[str] = []
+    queue.refusal = lambda body: "InternalError" if "m25" in body and not dropped.append(body) else ""  # type: ignore[func-returns-value]
+    first = ids()
+    lost = {json.loads(body)["id"] for body in dropped}
+    assert remembered()["finished"] is False
+    queue.refusal = lambda _: ""
+    assert lost <= ids()
+    with Path("rows.csv").open("a") as file:
+        file.write("m30,1\n")
+    assert len(first | ids() | lost) >= 30
+    again = ids("--again")
+    assert len(again) == 31
+    assert not again & (first | lost)
 
 
 def test_a_state_that_is_of_something_else(run: Run, queue: Queue, connection: Any) -> None:

@@ -28,6 +28,8 @@ BOARDS = f"""{querying.BOARDS}
 [boards."club"]
 members = "registered"
 metrics.points = {{ aggregate = "sum", windows = ["all"] }}
+[boards."chess"]
+metrics.rating = {{ aggregate = "last", ties = "first", windows = ["all", "day"] }}
 """
 NAMES = ("members.txt", "post.txt", "rows.txt", "tasks.txt", "mistakes.txt")
 

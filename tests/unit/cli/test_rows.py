@@ -7,12 +7,16 @@ import io
 import json
 from random import Random
 from typing import Any
+from unittest import mock
 
 import pytest
 
+from standings.aws.sqs import at_filled_in
 from standings.domain.boards_toml import parse_boards
+from standings.domain.events import Event, parse_event, read_at
 from standings_cli.files import HalfLineError, Lines
 from standings_cli.post.post_file import Row, RowReader
+from standings_cli.post.times import Times
 from standings_cli.stack.errors import InputError
 
 NOW = 1_795_256_100_000
@@ -23,7 +27,8 @@ BOARDS = parse_boards('[boards."*"]\nmetrics.points = { aggregate = "sum", preci
 
 def rows(text: str | bytes, form: str = "csv", source: str | None = "f", **options: Any) -> list[Row]:
     content = text if isinstance(text, bytes) else text.encode()
-    return list(RowReader(form, source, **options).read(io.BytesIO(content), lambda: NOW))
+    reader = RowReader(form, source, **options)
+    return list(reader.read(io.BytesIO(content), reader.times(lambda: NOW)))
 
 
 def ids(text: str, form: str = "csv", **options: Any) -> list[str]:
@@ -136,3 +141,116 @@ def test_a_wrong_quote_swallows_no_other_row(text: str, expected: list[Any]) -> 
 
 def test_what_cannot_grow_ends_without_a_line_end() -> None:
     assert records("a,b\n1,2", may_grow=False) == [(1, ["a", "b"]), (2, ["1", "2"])]
+
+
+# The times of rows that have none.
+
+AT = "2026-11-20T10:00:00Z"
+OLD = "2000-01-01T00:00:00Z"
+ROWS = "m,1\nm,2\nm,1\n"
+
+
+def events(text: str, **options: Any) -> list[Event]:
+    """The events of rows, as the writer reads them."""
+    messages = [row.message for row in rows(f"member,points\n{text}", board="b", **options)]
+    records = [
+        {"messageAttributes": {name: {"stringValue": value["StringValue"]} for name, value in one.attributes.items()}}
+        for one in messages
+        if one is not None
+    ]
+    bodies = [one.body for one in messages if one is not None]
+    return [
+        parse_event(body, BOARDS, NOW, at_filled_in=at_filled_in(record))
+        for body, record in zip(bodies, records, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("at", [None, AT, OLD])
+def test_rows_without_a_time_count_in_the_order_of_the_file(at: str | None) -> None:
+    begun = NOW if at is None else read_at(at, NOW)
+    assert [event.at for event in events(ROWS, at=at)] == [begun, begun + 1, begun + 2]
+
+
+def test_a_row_is_the_same_event_wherever_it_stands() -> None:
+    """Also for version 0.3, which gave all rows the `at` that --at names."""
+    before, after = events(ROWS, at=AT), events(f"n,5\n{ROWS}o,1\n", at=AT)
+    assert [(event.id, event.digest) for event in after[1:4]] == [(event.id, event.digest) for event in before]
+    body = f'{{"id":"x","at":"{AT}","board":"b","member":"m","metrics":{{"points":1}}}}'
+    assert parse_event(body, BOARDS, NOW).digest == before[0].digest
+    assert before[0].digest != events(ROWS)[0].digest, "another time is other content"
+
+
+def test_many_rows_stay_in_the_quarter_of_an_hour_of_their_time() -> None:
+    """Hours and days begin with one, in every time zone. What is older than any period has more room."""
+    end = read_at("2026-11-20T10:15:00Z", NOW)
+    times = Times(lambda: NOW, end - 3)
+    assert [(times.of_row(number), times.is_full) for number in (0, 2, 3, 900_000)] == [
+        (end - 3, False),
+        (end - 1, False),
+        (end - 1, True),
+        (end - 1, True),
+    ]
+    assert Times(lambda: NOW, end).of_row(900_000) == end + 899_999
+    old = read_at(OLD, NOW)
+    assert Times(lambda: NOW, old).of_row(2_000_000) == old + 2_000_000
+
+
+@pytest.mark.parametrize("ahead", [None, -1, 60_000])
+def test_no_row_is_sent_far_ahead_of_its_time(ahead: int | None) -> None:
+    clock = [NOW + 1000]
+    times = Times(lambda: clock[0], None if ahead is None else clock[0] + ahead)
+
+    def sleep(seconds: float) -> None:
+        clock[0] += round(seconds * 1000)
+
+    with mock.patch("standings_cli.post.times.sleep", sleep):
+        for number in range(500):
+            at = times.of_row(number)
+            times.wait()
+            assert at <= clock[0] + max(0, ahead or 0) + 100
+    assert clock[0] >= NOW + 1399, "a thousand a second"
+
+
+# Totals that are set.
+
+
+def total_ids(text: str, form: str = "csv", since: int | None = NOW, **options: Any) -> list[str]:
+    """The ids of rows of a run that began then."""
+    reader = RowReader(form, "f", board="b", sets=form == "csv", **options)
+    times = reader.times(lambda: NOW)
+    times.begin(since)
+    messages = [row.message for row in reader.read(io.BytesIO(text.encode()), times)]
+    assert all('"set":true' in message.body for message in messages if message is not None)
+    return [json.loads(message.body)["id"] for message in messages if message is not None]
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "timed"),
+    [
+        ("csv", "member,points\nm,1\nm,1\n", "member,at,points\nm,0,1\n"),
+        (
+            "jsonl",
+            (
+                '{"member":"m","metrics":{"points":1},"set":true}\n'
+                '{"updates":[{"board":"b","member":"m","metrics":{"points":1},"set":true}]}\n'
+            ),
+            '{"member":"m","at":"2026-11-20T10:00:00Z","metrics":{"points":1},"set":true}',
+        ),
+    ],
+)
+def test_a_total_is_another_event_in_each_run_unless_its_time_is_given(form: str, text: str, timed: str) -> None:
+    first = total_ids(text, form)
+    assert len(set(first)) == 2
+    assert total_ids(text, form) == first
+    assert not {*first} & {*total_ids(text, form, since=NOW + 1)}
+    given = total_ids(text, form, at=AT)
+    assert total_ids(text, form, since=NOW + 1, at=AT) == given
+    assert not {*given} & {*total_ids(text, form, at=OLD), *first}
+    assert total_ids(timed, form) == total_ids(timed, form, since=NOW + 1)
+
+
+def test_set_does_not_reach_into_updates() -> None:
+    (row,) = rows('{"updates":[{"board":"b","member":"m","metrics":{"points":1}}]}', "jsonl", sets=True)
+    assert row.problem == 'updates: expected "set": true in each of them, which --set does not add'
+    (row,) = rows('{"board":"b","member":"m","metrics":{"points":1},"set":false}', "jsonl", sets=True)
+    assert row.message is not None

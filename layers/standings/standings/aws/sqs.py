@@ -31,11 +31,10 @@ MAX_ATTRIBUTES: Final = 10
 MAX_ENTRIES: Final = 10
 
 # Message attributes. Redrives keep them.
-AT_FILLED_IN: Final = "at_filled_in"  # Of an event whose `at` its producer did not send
+AT_FILLED_IN: Final = "at_filled_in"  # Of an event whose `at` is not in its digest: "true", or the `at` that is
 FIRST_RECEIVED: Final = "first_received"  # Of a refused event: when the writer first received it, in ms since 1970
 SQSClient: TypeAlias = "stubs.SQSClient"
 Attributes = dict[str, dict[str, Any]]
-_FILLED_IN: Final[Attributes] = {AT_FILLED_IN: {"DataType": "String", "StringValue": "true"}}
 _MAX_DIGITS: Final = 15
 _T = TypeVar("_T")
 
@@ -175,20 +174,25 @@ def batches(things: Iterable[_T], message: Callable[[_T], OutgoingMessage]) -> I
         yield batch
 
 
-MAX_BODY_BYTES: Final = MAX_BYTES - size("", _FILLED_IN)  # The most bytes of an event that is posted
+def _filled_in(at: bool | str) -> Attributes:  # noqa: FBT001 - as an event has it
+    return {AT_FILLED_IN: {"DataType": "String", "StringValue": at if isinstance(at, str) else "true"}} if at else {}
+
+
+MAX_BODY_BYTES: Final = MAX_BYTES - size("", _filled_in(at=True))  # The most bytes of an event that is posted
 
 
 def message_of(event: "Posted") -> OutgoingMessage:
     """The message of an event. Its group is the board: every name of a board is also a valid name of a group."""
-    return OutgoingMessage(event.body, _FILLED_IN if event.at_filled_in else {}, event.board)
+    return OutgoingMessage(event.body, _filled_in(event.at_filled_in), event.board)
 
 
 # In the functions below, a record is an SQS message as Lambda delivers it.
 
 
-def at_filled_in(record: Mapping[str, Any]) -> bool:
-    """Whether the event was posted without `at`."""
-    return _attribute(record, AT_FILLED_IN) == "true"
+def at_filled_in(record: Mapping[str, Any]) -> bool | str:
+    """Whether the event was posted without `at`, or the `at` that was given to it and others: as for `parse_event`."""
+    value = _attribute(record, AT_FILLED_IN) or ""
+    return value if value[:1].isdigit() else value == "true"
 
 
 def refused_since(record: Mapping[str, Any]) -> int | None:

@@ -13,8 +13,8 @@ import orjson
 
 from standings.domain.boards import BOARD_NAME_RULE, MAX_MEMBER_BYTES, Boards, Metric, is_board_name
 from standings.domain.boards_toml import MAX_DECIMALS, MAX_METRICS, METRIC_NAME, METRIC_RULE
-from standings.domain.scoring import NO_NOTE, Aggregate, UnitsError, decimal_text, merge, units_of
-from standings.domain.windows import EPOCH, MINUTE, SECOND, instant
+from standings.domain.scoring import NO_NOTE, Aggregate, UnitsError, check_units, decimal_text, merge, units_of
+from standings.domain.windows import EPOCH, MINUTE, SECOND
 
 # An event, and the error for an event that breaks a rule.
 
@@ -142,10 +142,12 @@ MAX_NOTE_BYTES: Final = 256
 _UPDATE_FIELDS: Final = frozenset({"board", "member", "metrics", "note", "set"})
 
 
-def parse_event(body: str, boards: Boards, now: int, *, at_filled_in: bool = False) -> Event:
+def parse_event(body: str, boards: Boards, now: int, *, at_filled_in: bool | str = False) -> Event:
     """The event in a message's body; RefusedEvent if it breaks a rule. `now` is in milliseconds.
 
-    `at_filled_in` says that the producer sent no `at`. Posted again, the same event has another `at`.
+    `at_filled_in` says that the producer sent no `at`. Or it is the `at` that the producer gave to many events, such as
+    `2026-11-21T10:15:00.000Z`, which count in order, each a little later. Posted again, the same event may have another
+    `at` in its body, so that is not in its digest.
     """
     document = _document(body)
     try:
@@ -161,7 +163,7 @@ def is_event_id(value: Any) -> TypeGuard[str]:
     return isinstance(value, str) and 1 <= len(value) <= MAX_ID_LENGTH
 
 
-def _event(document: dict[str, Any], boards: Boards, now: int, *, at_filled_in: bool) -> Event:
+def _event(document: dict[str, Any], boards: Boards, now: int, *, at_filled_in: bool | str) -> Event:
     event_id, at = _id_and_at(document, now)
     pairs: dict[tuple[str, str], dict[str, Aggregate]] = {}
     precisions: dict[tuple[str, str], int] = {}
@@ -179,9 +181,12 @@ def _event(document: dict[str, Any], boards: Boards, now: int, *, at_filled_in: 
             is_kept = is_kept or metric.notes
         if note and not is_kept:
             refuse("note", f"{prefix}note", "a metric that keeps notes (notes = true in boards.toml)", update["note"])
-    _check_pairs(sets_of)
-    updates = tuple(_update(*pair, given, sets=sets_of[pair]) for pair, given in pairs.items())
-    return Event(event_id, at, updates, _digest(None if at_filled_in else at, updates, precisions))
+    if len(pairs) > MAX_PAIRS:
+        message = f"updates: expected at most {MAX_PAIRS} different pairs of board and member, got {len(pairs)}"
+        raise RefusedEvent("updates", message)
+    updates = tuple(_update(*pair, given, sets=pair in set_pairs) for pair, given in pairs.items())
+    content_at = read_at(at_filled_in, now) if isinstance(at_filled_in, str) else None if at_filled_in else at
+    return Event(event_id, at, updates, _digest(content_at, updates, precisions))
 
 
 def check_event(body: str, now: int) -> None:
@@ -191,12 +196,12 @@ def check_event(body: str, now: int) -> None:
     sets_of: dict[tuple[str, str], bool] = {}
     for prefix, update in _update_objects(document):
         _note(f"{prefix}note", update)
-        _, _, numbers = _whom_and_what(prefix, update, sets_of, sets=_sets(prefix, update))
+        _sets(prefix, update)
+        _, _, numbers = _whom_and_what(prefix, update)
         for name, number in numbers.items():
             if not METRIC_NAME.fullmatch(name):
                 raise RefusedEvent("metrics", f"{prefix}metrics: expected {METRIC_RULE}, got {shown(name)}")
             _check_amount(f"{prefix}metrics.{name}", number)
-    _check_pairs(sets_of)
 
 
 def _id_and_at(document: dict[str, Any], now: int) -> tuple[str, int]:
@@ -402,23 +407,20 @@ def parse_amount(field: str, value: Any, metric: Metric) -> int:
         whole: int = value * 10**metric.precision
         if abs(whole) <= _SMALL:
             return whole
+    number = _decimal(field, value)
     try:
-        return units_of(_decimal(field, value), metric.precision, MAX_DIGITS)
+        return units_of(number, metric.precision, MAX_DIGITS)
     except UnitsError as error:
         refuse("amount", field, str(error), value)
 
 
 def _check_amount(field: str, value: Any) -> None:
-    """RefusedEvent for what is no amount of any metric, whatever its precision."""
-    reason = ""
-    for precision in range(MAX_DECIMALS + 1):
-        try:
-            units_of(_decimal(field, value), precision, MAX_DIGITS)
-        except UnitsError as error:
-            reason = str(error)
-        else:
-            return
-    refuse("amount", field, reason, value)
+    """Raise RefusedEvent for an amount that no metric can take, whatever its precision."""
+    number = _decimal(field, value)
+    try:
+        check_units(number, MAX_DECIMALS, MAX_DIGITS)
+    except UnitsError as error:
+        refuse("amount", field, str(error), value)
 
 
 def _decimal(field: str, value: Any) -> Decimal:

@@ -38,6 +38,14 @@ def units_of(number: Decimal, precision: int, most_digits: int | None = None) ->
     return -units if sign else units
 
 
+def check_units(number: Decimal, most_decimals: int, most_digits: int | None = None) -> None:
+    """Raise UnitsError for a number that is no score of any metric, whatever its precision, up to `most_decimals`."""
+    _, digits, exponent = number.as_tuple()
+    significant = "".join(map(str, digits)).rstrip("0")
+    decimals = -exponent - (len(digits) - len(significant)) if significant and isinstance(exponent, int) else 0
+    units_of(number, max(0, min(decimals, most_decimals)), most_digits)
+
+
 def decimal_text(units: int, precision: int) -> str:
     """Units as a decimal number: -25 is `-0.25` with precision 2, and -200 is `-2`."""
     return f"{Decimal(units).scaleb(-precision).normalize():f}"

@@ -232,7 +232,7 @@ def _stamp(image: Image | None, now: int) -> int:
 
 
 class QueueMessage(NamedTuple):
-    """A message from the queue. `at_filled_in` says that the producer sent no `at`.
+    """A message from the queue. `at_filled_in` says that the producer sent no `at` (as for `parse_event`).
 
     In milliseconds since 1970: `sent` is when the queue got it, `refused_since` when the writer got it before refusing
     it.
@@ -240,7 +240,7 @@ class QueueMessage(NamedTuple):
 
     id: str
     body: str
-    at_filled_in: bool = False
+    at_filled_in: bool | str = False
     refused_since: int | None = None
     sent: int | None = None
 
