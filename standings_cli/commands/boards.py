@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from standings.domain.boards_toml import DefinitionError, mistakes_in, parse_boards
+from standings_cli.commands import values
 from standings_cli.commands.options import Commands, add_csv
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import unknown_status
@@ -23,12 +24,14 @@ def add(commands: Commands) -> None:
     boards = commands.group("boards")
 
     list_boards = boards.add("list", help="list the boards by name")
-    list_boards.add_argument("--prefix", metavar="TEXT", help="only boards whose names begin with it")
+    list_boards.add_argument(
+        "--prefix", type=values.prefix, metavar="TEXT", help="only boards whose names begin with it"
+    )
     add_csv(list_boards)
     list_boards.set_defaults(do=_list, resumes=False)
 
     show = boards.add("show", help="show what a board counts, and the current period of each window")
-    show.add_argument("board")
+    show.add_argument("board", type=values.board)
     show.set_defaults(do=_show, resumes=False)
 
     check = boards.add(
@@ -37,7 +40,7 @@ def add(commands: Commands) -> None:
         description="Check that a boards.toml can be deployed, as `sam build` does. No stack is needed.",
         epilog="A mistake is printed with its line; the exit status then is 1.",
     )
-    check.add_argument("file", nargs="?", type=Path, default=FILE, metavar="FILE", help="(%(default)s)")
+    check.add_argument("file", nargs="?", type=values.path, default=FILE, metavar="FILE", help="(%(default)s)")
     check.set_defaults(do=_check, resumes=False)
 
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from standings_cli.commands import values
 from standings_cli.commands.options import Commands
 from standings_cli.doctor.checks import Deployed, Finding, Verdict, note, ok, run_checks
 from standings_cli.doctor.exercise import Tools, exercise
@@ -30,9 +31,14 @@ def add(commands: Commands) -> None:
         "events to a board of its own, compare every rank with a sort, and delete the board.",
     )
     parser.add_argument("--exercise", action="store_true", help="prove the ranks on a throw-away board")
-    parser.add_argument("--board", help="the board to exercise: one without members, whose rules are used (doctor-…)")
     parser.add_argument(
-        "--record", type=Path, metavar="DIR", help="save what AWS answers in this directory, without account numbers"
+        "--board", type=values.board, help="the board to exercise: one without members, whose rules are used (doctor-…)"
+    )
+    parser.add_argument(
+        "--record",
+        type=values.path,
+        metavar="DIR",
+        help="save what AWS answers in this directory, without account numbers",
     )
     parser.set_defaults(do=_doctor, resumes=False)
 

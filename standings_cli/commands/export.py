@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from standings.client.api import Api
+from standings_cli.commands import values
 from standings_cli.commands.options import Commands
 from standings_cli.commands.rankings import COLUMNS, add_ranking, board_status, cells, ranking_path
 from standings_cli.files import Record
@@ -77,7 +78,7 @@ def add(commands: Commands) -> None:
     )
     add_ranking(export)
     export.add_argument("--format", choices=FORMS, default="csv", help="the form of the lines (%(default)s)")
-    export.add_argument("--output", type=Path, metavar="FILE", help="write to this file (standard output)")
+    export.add_argument("--output", type=values.path, metavar="FILE", help="write to this file (standard output)")
     export.add_argument("--again", action="store_true", help="write the file again, even if it exists")
     export.set_defaults(do=_export)
 

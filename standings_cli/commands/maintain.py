@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from standings.stores import SLOTS
-from standings_cli.commands.options import Commands
+from standings_cli.commands import values
+from standings_cli.commands.options import Commands, whole_from
 from standings_cli.stack.connection import Connection
 from standings_cli.terminal import DIFFERS, OK, Meter, as_json, is_confirmed, number, say, shown
 
@@ -15,12 +16,14 @@ _BOARDS: Final = "`standings boards list` shows the boards"
 def add(commands: Commands) -> None:
     """Add the tasks of the maintenance function."""
     audit = commands.add("audit")
-    audit.add_argument("board", nargs="?", help="the board (all boards)")
-    audit.add_argument("--grace", type=int, metavar="SECONDS", help="how late the stream may be (900)")
+    audit.add_argument("board", nargs="?", type=values.board, help="the board (all boards)")
+    audit.add_argument("--grace", type=whole_from(0), metavar="SECONDS", help="how late the stream may be (900)")
     audit.set_defaults(do=_audit)
 
     rebuild = commands.add("rebuild")
-    rebuild.add_argument("board", help="a board, or a glob such as 'berlin-*' for all boards that match")
+    rebuild.add_argument(
+        "board", type=values.boards, help="a board, or a glob such as 'berlin-*' for all boards that match"
+    )
     rebuild.set_defaults(do=_job, task="rebuild")
 
     delete = commands.add(
@@ -29,7 +32,7 @@ def add(commands: Commands) -> None:
         "From its first moment until it has ended, the board's events are refused, to the dead-letter queue "
         "(`standings dlq replay` brings them back), and reads answer 404 (being-deleted).",
     )
-    delete.add_argument("board")
+    delete.add_argument("board", type=values.board)
     delete.add_argument("--yes", action="store_true", help="do not ask")
     delete.set_defaults(do=_delete, task="delete")
 
@@ -38,15 +41,19 @@ def add(commands: Commands) -> None:
         epilog="A settled period stays as it is; only events that were not sent are sent. Exit status 1 if a period is "
         "not settled; the reason is printed.",
     )
-    settle.add_argument("board")
-    settle.add_argument("--window", required=True, help="a window that boards.toml settles")
-    settle.add_argument("--metric", help="a metric (all that are ranked in the window)")
-    settle.add_argument("--period", help="a day in the period, or the name of a season (the latest final period)")
+    settle.add_argument("board", type=values.board)
+    settle.add_argument("--window", type=values.window, required=True, help="a window that boards.toml settles")
+    settle.add_argument("--metric", type=values.metric, help="a metric (all that are ranked in the window)")
+    settle.add_argument(
+        "--period",
+        type=values.period,
+        help="a day in the period, or the name of a season (the latest final period)",
+    )
     settle.add_argument("--again", action="store_true", help="replace the files; send only events that were not sent")
     settle.set_defaults(do=_settle)
 
     results = commands.add("results")
-    results.add_argument("board")
+    results.add_argument("board", type=values.board)
     results.set_defaults(do=_results)
 
     _add_failures(commands, "dlq", "dead_letters", "ids", "refused messages")
@@ -58,12 +65,16 @@ def _add_failures(commands: Commands, name: str, task: str, argument: str, failu
     actions = commands.group(name)
     for action in ("list", "replay"):
         parser = actions.add(action, help=f"{action} {failures}")
-        parser.add_argument(argument, nargs="*", metavar=argument[:-1].upper(), help="only these (all)")
-        parser.add_argument("--reason", metavar="TEXT", help="only those with this text in their reason")
-        parser.add_argument("--board", help="only those of this board")
+        parser.add_argument(
+            argument, nargs="*", type=values.text, metavar=argument[:-1].upper(), help="only these (all)"
+        )
+        parser.add_argument(
+            "--reason", type=values.text, metavar="TEXT", help="only those with this text in their reason"
+        )
+        parser.add_argument("--board", type=values.board, help="only those of this board")
         parser.set_defaults(do=_failures, task=task, action=action, argument=argument, limit=None, failures=failures)
         if action == "list":
-            parser.add_argument("--limit", type=int, help="how many to show (100)")
+            parser.add_argument("--limit", type=whole_from(1), help="how many to show (100)")
     if name == "dlq":
         drop = actions.add(
             "drop",
@@ -71,7 +82,7 @@ def _add_failures(commands: Commands, name: str, task: str, argument: str, failu
             epilog="ID is a message's, as `dlq list` shows it, or an event's. To mend an event, post the right one "
             "under its id: nothing of the refused one has counted. Exit status 1 if a message was not deleted.",
         )
-        drop.add_argument("ids", nargs="+", metavar="ID")
+        drop.add_argument("ids", nargs="+", type=values.text, metavar="ID")
         drop.add_argument("--yes", action="store_true", help="do not ask")
         drop.set_defaults(do=_drop)
 

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any, Final
 
 from standings.client.errors import ApiError
+from standings_cli.commands import values
 from standings_cli.commands.options import Commands
 from standings_cli.stack.connection import Connection
 from standings_cli.terminal import DIFFERS, OK, as_json, console, is_confirmed, number, period, say, shown, table
@@ -38,8 +39,8 @@ def add(commands: Commands) -> None:
     )
 
     name = actions.add("name", help="give a member a name, which every board shows")
-    name.add_argument("member", metavar="ID")
-    name.add_argument("name", metavar="NAME")
+    name.add_argument("member", type=values.member, metavar="ID")
+    name.add_argument("name", type=values.name, metavar="NAME")
     name.set_defaults(do=_name, resumes=False)
 
     erase = actions.add(
@@ -51,7 +52,7 @@ def add(commands: Commands) -> None:
         epilog="It may be run again at any time. docs/how-to/ban-and-erase.md says what is left for a while. Exit "
         "status 1 if a board has to be looked at again.",
     )
-    erase.add_argument("member", metavar="ID")
+    erase.add_argument("member", type=values.member, metavar="ID")
     erase.add_argument("--yes", action="store_true", help="do not ask")
     erase.set_defaults(do=_erase)
 
@@ -60,8 +61,8 @@ def _add(
     actions: Commands, name: str, do: Callable[..., int], text: str, epilog: str | None = None
 ) -> argparse.ArgumentParser:
     parser = actions.add(name, help=text, epilog=epilog)
-    parser.add_argument("board")
-    parser.add_argument("member", metavar="ID")
+    parser.add_argument("board", type=values.board)
+    parser.add_argument("member", type=values.member, metavar="ID")
     parser.set_defaults(do=do, resumes=False)
     return parser
 

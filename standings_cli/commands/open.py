@@ -4,6 +4,7 @@ import argparse
 import webbrowser
 from urllib.parse import quote, urlencode
 
+from standings_cli.commands import values
 from standings_cli.commands.options import Commands
 from standings_cli.stack.connection import Connection
 from standings_cli.terminal import DIFFERS, OK, say, shown
@@ -17,9 +18,9 @@ def add(commands: Commands) -> None:
         "are open (parameter OpenReads).",
         epilog="Exit status 1 if there is no browser here.",
     )
-    parser.add_argument("board", nargs="?", help="the board to show (the page's first)")
-    parser.add_argument("--metric", help="the metric to show")
-    parser.add_argument("--window", help="the window to show")
+    parser.add_argument("board", nargs="?", type=values.board, help="the board to show (the page's first)")
+    parser.add_argument("--metric", type=values.metric, help="the metric to show")
+    parser.add_argument("--window", type=values.window, help="the window to show")
     parser.set_defaults(do=_open, resumes=False)
 
 

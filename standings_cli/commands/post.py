@@ -14,7 +14,9 @@ import orjson
 
 from standings.domain.boards import Boards
 from standings.domain.boards_toml import DefinitionError, parse_boards
-from standings.domain.events import RefusedEvent, read_at
+from standings.domain.events import RefusedEvent
+from standings.domain.events import shown as short
+from standings_cli.commands import values
 from standings_cli.commands.options import Commands
 from standings_cli.commands.rankings import show_rank
 from standings_cli.files import STDIN
@@ -69,21 +71,34 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument("event", nargs="*", metavar="BOARD MEMBER METRIC=AMOUNT", help="one event")
     files = parser.add_mutually_exclusive_group()
-    files.add_argument("--jsonl", metavar="FILE", help="events as JSON lines")
-    files.add_argument("--csv", metavar="FILE", help="events as CSV with a header")
+    files.add_argument("--jsonl", type=values.file, metavar="FILE", help="events as JSON lines")
+    files.add_argument("--csv", type=values.file, metavar="FILE", help="events as CSV with a header")
     parser.add_argument("--id", help="the id of the one event (random)")
-    parser.add_argument("--set", action="store_true", help="make the totals of the one event's metrics these numbers")
+    parser.add_argument("--set", action="store_true", help="the numbers are the members' new totals")
     parser.add_argument("--note", metavar="JSON", help='a JSON object about the one event: {"video": "v1"}')
     parser.add_argument("--at", metavar="TIME", help="when the one event happened, or rows without a time (now)")
-    parser.add_argument("--board", help="the board of rows that name none")
+    parser.add_argument("--board", type=values.board, help="the board of rows that name none")
     parser.add_argument("--wait", action="store_true", help="wait until the one event is counted; print the rank")
-    parser.add_argument("--column", action="append", default=[], metavar="NAME=COLUMN", help="read it from a column")
+    parser.add_argument(
+        "--column",
+        action="append",
+        type=values.pair,
+        default=[],
+        metavar="NAME=COLUMN",
+        help="read it from a column",
+    )
     parser.add_argument("--ignore", action="append", default=[], metavar="COLUMN", help="skip a column")
-    parser.add_argument("--source", metavar="NAME", help="make ids from this instead of the file's name")
-    parser.add_argument("--state", metavar="FILE", help="where to record what is posted (FILE.posted)")
+    parser.add_argument(
+        "--source", type=values.text, metavar="NAME", help="make ids from this instead of the file's name"
+    )
+    parser.add_argument(
+        "--state", type=values.file, metavar="FILE", help="where to record what is posted (FILE.posted)"
+    )
     parser.add_argument("--again", action="store_true", help="post all rows, even those that were posted before")
     parser.add_argument("--anyway", action="store_true", help="continue although receipts may have been deleted")
-    parser.add_argument("--boards", metavar="FILE", help="check every event by the rules of this boards.toml")
+    parser.add_argument(
+        "--boards", type=values.file, metavar="FILE", help="check every event by the rules of this boards.toml"
+    )
     parser.add_argument("--dry-run", action="store_true", help="print the events; send and record nothing")
     parser.set_defaults(do=_post)
 
@@ -108,12 +123,10 @@ def _one(connection: Connection, options: argparse.Namespace) -> int:
     board, member, *amounts = options.event
     event_id = options.id if options.id is not None else uuid.uuid4().hex
     at = {} if options.at is None else {"at": options.at}
-    try:
-        fields = {"id": event_id, "board": board, "member": member, **at}
-        event = event_text(fields, _amounts(amounts), sets=options.set, note=options.note and _note(options.note))
-        outgoing = message(event, time.time_ns() // 1_000_000, _boards(options.boards))
-    except orjson.JSONEncodeError as error:
-        raise InputError(str(error)) from error
+    fields = {"id": event_id, "board": board, "member": member, **at}
+    note = None if options.note is None else _note(options.note)
+    event = event_text(fields, _amounts(amounts), sets=options.set, note=note)
+    outgoing = message(event, time.time_ns() // 1_000_000, _boards(options.boards))
     if options.dry_run:
         print(outgoing.body)
         return OK
@@ -165,25 +178,23 @@ def _wait(waiting: Waiting, event_id: str, before: Status | None, fields: Mappin
 
 
 def _row_reader(options: argparse.Namespace, name: str) -> RowReader:
-    _reject(options, "a file", "id", "set", "note", "wait")
-    if options.at is not None:
-        read_at(options.at, time.time_ns() // 1_000_000)
+    _reject(options, "a file", "id", "note", "wait")
     source = options.source or (None if name == STDIN else Path(name).name.removesuffix(".gz"))
     if name == STDIN:
         _reject(options, "standard input", "state", "again", "anyway")
     boards = _boards(options.boards)
     if options.csv is None:
         _reject(options, "--jsonl", "event", "column", "ignore")
-        return RowReader("jsonl", source, options.board, boards=boards, at=options.at)
-    columns = {column: field for field, column in map(_pair, options.column)}
+        return RowReader("jsonl", source, options.board, boards=boards, at=options.at, sets=options.set)
+    columns = {column: field for field, column in options.column}
     ignored, amounts = frozenset(options.ignore), _amounts(options.event)
-    return RowReader("csv", source, options.board, columns, ignored, amounts, boards, options.at)
+    return RowReader("csv", source, options.board, columns, ignored, amounts, boards, options.at, options.set)
 
 
 def _reject(options: argparse.Namespace, posted: str, *names: str) -> None:
     """Raise InputError for an option that does not apply to what is posted."""
     for name in names:
-        if getattr(options, name):
+        if getattr(options, name) not in (None, False, []):
             option = "BOARD MEMBER METRIC=AMOUNT" if name == "event" else f"--{name}"
             raise InputError(f"{option} does not apply to {posted}")
 
@@ -199,7 +210,7 @@ def _note(text: str) -> str:
 
 
 def _amounts(texts: Sequence[str]) -> dict[str, str]:
-    amounts = dict(map(_pair, texts))
+    amounts = dict(map(_amount, texts))
     if len(amounts) < len(texts):
         raise InputError(f"expected each metric once, got {' '.join(texts)}")
     for name, amount in amounts.items():
@@ -207,10 +218,10 @@ def _amounts(texts: Sequence[str]) -> dict[str, str]:
     return amounts
 
 
-def _pair(text: str) -> tuple[str, str]:
+def _amount(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name:
-        raise InputError(f"expected NAME=VALUE, got {text!r}")
+        raise InputError(f"expected METRIC=AMOUNT such as points=3, got {short(text)}")
     return name, value
 
 
@@ -220,4 +231,4 @@ def _boards(file: str | None) -> Boards | None:
     try:
         return parse_boards(Path(file).read_text(encoding="utf-8"))
     except (OSError, ValueError, DefinitionError) as error:
-        raise InputError(f"{file}: {error}") from error
+        raise InputError(f"--boards {file}: {error}") from error

@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from standings.client.api import Api
 from standings.client.errors import ApiError
+from standings_cli.commands import values
 from standings_cli.commands.options import Commands
 from standings_cli.files import STDIN, HalfLineError, Lines, Mark, Record, Source
 from standings_cli.stack.connection import Connection
@@ -100,15 +101,17 @@ def add(commands: Commands) -> None:
         epilog=_EXPLANATION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    load.add_argument("file", metavar="FILE")
+    load.add_argument("file", type=values.file, metavar="FILE")
     load.add_argument("--csv", action="store_true", help="the file is CSV, whatever its name")
-    load.add_argument("--state", metavar="FILE", help="where to record the progress (FILE.loaded)")
+    load.add_argument("--state", type=values.file, metavar="FILE", help="where to record the progress (FILE.loaded)")
     load.add_argument("--again", action="store_true", help="write all rows, also those that were written before")
     load.set_defaults(do=_load)
 
 
 def _load(connection: Connection, options: argparse.Namespace) -> int:
     is_csv = options.csv or options.file.removesuffix(".gz").endswith(".csv")
+    if Source(options.file).is_repeatable:
+        next(_opened(options.file, is_csv=is_csv)[2], None)  # What is wrong with it is told before a stack is asked
     state = None if options.file == STDIN else Path(options.state or f"{options.file}.loaded")
     record = Record(state, "loaded rows", connection.api.url)
     loading = Loading(connection.api, options.file, is_csv, record, options.again)
@@ -121,6 +124,13 @@ def _load(connection: Connection, options: argparse.Namespace) -> int:
         if loading.wrong:
             say("correct the rows that are named above, then load them again")
     return DIFFERS if loading.wrong else OK
+
+
+def _opened(name: str, *, is_csv: bool) -> tuple[Source, Lines, Iterator[Row]]:
+    """A file, its lines and its rows."""
+    source = Source(name)
+    lines = Lines(source.lines(), str(is_csv), may_grow=source.may_grow)
+    return source, lines, read_rows(lines, is_csv=is_csv)
 
 
 AT_ONCE: Final = 8
@@ -165,7 +175,7 @@ class Loading:
 
     def _begin(self, meter: Meter) -> tuple[Source, Lines, Iterator[Row]]:
         """Open the file, and skip the lines that were loaded before, unless these have changed."""
-        source, lines, rows = self._opened()
+        source, lines, rows = _opened(self.name, is_csv=self.is_csv)
         mark = None if self.again else self.record.load(lambda mark: Mark(**mark))
         if mark is None:
             return source, lines, rows
@@ -173,16 +183,11 @@ class Loading:
             pass
         if (lines.number, lines.digest.hexdigest()) != (mark.line, mark.digest):
             meter.say(f"{self.name} has changed: loading it from the start; a profile may be written again")
-            return self._opened()
+            return _opened(self.name, is_csv=self.is_csv)
         if mark.line:
             meter.say(f"the first {mark.line:,} lines were loaded before")
         self.wrong = mark.wrong
         return source, lines, rows
-
-    def _opened(self) -> tuple[Source, Lines, Iterator[Row]]:
-        source = Source(self.name)
-        lines = Lines(source.lines(), str(self.is_csv), may_grow=source.may_grow)
-        return source, lines, read_rows(lines, is_csv=self.is_csv)
 
     def _refused(self, rows: list[Row]) -> list[tuple[int, str]]:
         """Write rows one after the other. Returns the lines of the refused ones, with the reasons."""

@@ -2,13 +2,13 @@
 
 import argparse
 from collections.abc import Mapping
-from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
 from standings.client.api import Api
 from standings.client.reads import ranked
-from standings_cli.commands.options import Commands, add_csv, whole_from
+from standings_cli.commands import values
+from standings_cli.commands.options import Commands, add_csv, position, whole_from
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import unknown_status
 from standings_cli.terminal import (
@@ -29,6 +29,7 @@ from standings_cli.terminal import (
 
 TOP: Final = 10
 RADIUS: Final = 5
+_MOST_RADIUS: Final = 100
 _PAGE_SIZE: Final = 1_000  # the most entries that the API returns at once
 COLUMNS: Final = ("rank", "member", "score")
 
@@ -40,45 +41,44 @@ def add(commands: Commands) -> None:
     top.add_argument("--limit", type=whole_from(1), default=TOP, metavar="N", help="how many entries (%(default)s)")
     begin = top.add_mutually_exclusive_group()
     begin.add_argument(
-        "--from", type=_position, dest="start", metavar="RANK", help="begin at this position; from -1 back: end there"
+        "--from", type=position, dest="start", metavar="RANK", help="begin at this position; from -1 back: end there"
     )
-    begin.add_argument("--score", metavar="SCORE", help="begin at the first with this score, or behind it")
+    begin.add_argument(
+        "--score", type=values.score, metavar="SCORE", help="begin at the first with this score, or behind it"
+    )
     add_csv(top)
     top.set_defaults(do=_top, resumes=False)
 
     rank = commands.add("rank", epilog="Exit status 1 if the member is not ranked.")
     add_ranking(rank)
-    rank.add_argument("member", nargs="?", help="the member to rank")
-    rank.add_argument("--score", metavar="SCORE", help="instead of a member: the rank that this score would have")
+    rank.add_argument("member", nargs="?", type=values.member, help="the member to rank")
+    rank.add_argument(
+        "--score", type=values.score, metavar="SCORE", help="instead of a member: the rank that this score would have"
+    )
     rank.add_argument("--previous", action="store_true", help="also show the member's rank in the period before")
     rank.set_defaults(do=partial(_rank, rank), resumes=False)
 
     around = commands.add("around", epilog="Exit status 1 if the member is not ranked.")
     add_ranking(around)
-    around.add_argument("member", help="the member in the middle")
+    around.add_argument("member", type=values.member, help="the member in the middle")
     size = around.add_mutually_exclusive_group()
-    size.add_argument("--radius", type=int, metavar="N", help=f"neighbours on each side ({RADIUS})")
-    size.add_argument("--limit", type=int, metavar="N", help="how many entries in all, the member among them")
+    radius, limit = whole_from(0, _MOST_RADIUS), whole_from(1, _PAGE_SIZE)
+    size.add_argument("--radius", type=radius, metavar="N", help=f"neighbours on each side ({RADIUS})")
+    size.add_argument("--limit", type=limit, metavar="N", help="how many entries in all, the member among them")
     add_csv(around)
     around.set_defaults(do=_around, resumes=False)
     _add_history(commands)
 
 
-def _position(text: str) -> int:
-    """An argument type: a position of a list, counted from 1 on or from -1 back."""
-    with suppress(ValueError):
-        if position := int(text):
-            return position
-    raise argparse.ArgumentTypeError(f"expected a position from 1 on, or from -1 back, got {text!r}")
-
-
 def add_ranking(parser: argparse.ArgumentParser) -> None:
     """Add the board and the options that name one of its rankings."""
-    parser.add_argument("board")
-    parser.add_argument("--metric", help="the ranked metric (the board's first)")
-    parser.add_argument("--window", help="all, day, last-7-days, … (the metric's first)")
+    parser.add_argument("board", type=values.board)
+    parser.add_argument("--metric", type=values.metric, help="the ranked metric (the board's first)")
+    parser.add_argument("--window", type=values.window, help="all, day, last-7-days, … (the metric's first)")
     parser.add_argument(
-        "--period", help="a past period: a day in it (2026-11-20), an hour (2026-11-20T15) or a season (winter-2026)"
+        "--period",
+        type=values.period,
+        help="a past period: a day in it (2026-11-20), an hour (2026-11-20T15) or a season (winter-2026)",
     )
     methods = {"competition": "1224, the default", "ordinal": "1234", "dense": "1223"}
     numbered = ", ".join(f"{name} ({ranks})" for name, ranks in methods.items())
@@ -201,7 +201,7 @@ def _add_history(commands: Commands) -> None:
     """Add `history`."""
     history = commands.add("history", epilog="Exit status 1 if the member is ranked in none of them.")
     add_ranking(history)
-    history.add_argument("member")
+    history.add_argument("member", type=values.member)
     history.add_argument(
         "--periods", type=whole_from(1, _MOST), default=PERIODS, metavar="N", help="how many periods (%(default)s)"
     )

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from standings.client.errors import StackError
+from standings_cli.stack.errors import InputError
 
 if TYPE_CHECKING:
     import boto3
@@ -73,12 +74,18 @@ class Connection:
     def client(self, service: Any) -> Any:
         """Make a client of an AWS service for the stack's account and region, or for the local endpoint."""
         from botocore.config import Config  # noqa: PLC0415 - at first use
+        from botocore.exceptions import BotoCoreError  # noqa: PLC0415 - as above
 
         timeout = _LAMBDA_READ_TIMEOUT_S if service == "lambda" else _READ_TIMEOUT_S
         config = Config(retries={"mode": "standard"}, max_pool_connections=32, read_timeout=timeout)
         if self._options.local:
             config = config.merge(Config(proxies={}))
-        return self._session.client(service, endpoint_url=self._endpoint_url, config=config)
+        try:
+            return self._session.client(service, endpoint_url=self._endpoint_url, config=config)
+        except ValueError as error:
+            if isinstance(error, BotoCoreError):
+                raise
+            raise InputError(f"--endpoint-url (or AWS_ENDPOINT_URL): {error}") from error
 
     @cached_property
     def api_url(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from standings_cli.terminal import OK, WRONG, period
+from standings_cli.terminal import OK
 from tests.support.aws.stack import apply
 from tests.support.builders.querying import deployed
 from tests.support.cli.command_line import Run, connected
@@ -115,8 +115,7 @@ def test_a_long_list_is_read_page_by_page(run: Run, connection: Any, monkeypatch
     assert run("boards list").out.split() == ["b", "league", "odd:1"]
 
 
-def test_a_member_whose_name_is_no_text(run: Run) -> None:
-    assert run("rank b \udcff") == (WRONG, "", "standings: expected UTF-8, got '\\udcff'\n")
+def test_a_member_whose_name_a_terminal_interprets(run: Run) -> None:
     unknown = run("around b x\x1b[2J").err
     assert unknown.startswith("standings: board 'b' has no member 'x\\x1b[2J': ")
 

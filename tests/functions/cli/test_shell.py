@@ -99,8 +99,8 @@ def test_without_a_stack_here_local_says_how_to_start_one(
 
 def test_a_password_in_the_address_is_not_shown(run: Run) -> None:
     ran = run("top b --api-url https://user:secret@example.org")
-    assert ran.status == UNREACHABLE
-    assert ran.err.startswith("standings: the API's address: expected no user and password in it")
+    assert ran.status == WRONG
+    assert "--api-url: expected no user and password in the address" in ran.err
     assert "secret" not in ran.err
 
 
