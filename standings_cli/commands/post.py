@@ -35,8 +35,8 @@ with --id it counts once. --wait waits until the event is counted, and prints th
 is refused, the reason, with exit status 1. It asks the API: with a token, that needs the scopes
 standings/read and standings/write, and standings/admin for the reason.
 
-With --set the numbers are the member's new totals: `points=0 --set`. Only metrics with aggregate sum
-can be set so; with last, each event sets the score.
+With --set the numbers are new totals: `points=0 --set`; in a file, those of every row that does not say
+so itself. Only metrics with aggregate sum can be set so; with last, each event sets the score.
 
 Files (.gz too; - is standard input):
   --jsonl  Each line is an event, as in docs/reference/events.md. `id` and `at` may be absent.
@@ -46,11 +46,14 @@ Files (.gz too; - is standard input):
            seconds since 1970, or milliseconds (12 digits and more). An empty cell is absent.
 
 A row without `at` happened now, or at --at: totals from elsewhere belong only in `all`, where
---at 2000-01-01T00:00:00Z puts them, and not in today's windows.
+--at 2000-01-01T00:00:00Z puts them, and not in today's windows. Such rows keep their order: each counts
+a millisecond after the one before. So without --at, 1,000 of them take a second. With --at, they stay in
+its quarter of an hour; where that has no room for all, the last ones share an instant, and `post` says so.
 
 A row without `id` gets an id from the file's name (or --source), its content and the count of equal
 rows before it: posted again it counts once. A corrected row is a new event. If another file of the same
-name has equal rows for other activity, give it another --source.
+name has equal rows for other activity, give it another --source. The id of a total that is set, without
+an `at` of its own, is also made from --at, or from when the run began: another run sets it again.
 
 FILE.posted (or --state) records what the queue has accepted. After an interruption, or once rows were
 appended, run the same command again. If earlier rows have changed, it posts all; none counts twice.

@@ -129,9 +129,7 @@ def wrong(rng: Random, command: str, leaf: argparse.ArgumentParser) -> Iterator[
     for action in [*positional, *options(leaf)]:
         if action.dest == "event" or action.nargs == 0 or (action.dest in STACK and command != "boards list"):
             continue
-        before = [
-            *chain.from_iterable(words_of(each) for each in options(leaf) if each.required and each is not action)
-        ]
+        before = [word for each in options(leaf) if each.required and each is not action for word in words_of(each)]
         of_event = action.dest in ("id", "note")
         if command == "post" and not of_event:
             before = [] if action.dest in ("csv", "jsonl") else ["--csv", "rows.csv"]
@@ -139,7 +137,7 @@ def wrong(rng: Random, command: str, leaf: argparse.ArgumentParser) -> Iterator[
             option = [f"{action.option_strings[0]}={value}"] if action.option_strings else []
             behind = [[value] if each is action else words_of(each) for each in positional]
             behind = behind if command != "post" or of_event else []
-            name = (action.option_strings or [action.metavar or action.dest])[0].lstrip("-")
+            name = action.option_strings[0].lstrip("-") if action.option_strings else str(action.metavar or action.dest)
             yield [*before, *option, "--", *chain.from_iterable(behind)], value if value == NO_FILE[-1] else name
 
 
