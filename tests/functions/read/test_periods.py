@@ -18,6 +18,8 @@ CHANGES: Final = (
     ("Asia/Kathmandu", "2026-11-21T10:15Z", ()),
     ("Australia/Lord_Howe", "2026-10-03T15:30Z", ("+10:30", "+11:00")),
     ("Australia/Lord_Howe", "2026-04-04T15:00Z", ("+11:00", "+10:30")),
+    ("Pacific/Chatham", "2026-09-26T14:00Z", ("+12:45", "+13:45")),  # at a quarter to three
+    ("Pacific/Chatham", "2026-04-04T14:00Z", ("+13:45", "+12:45")),
     ("Atlantic/Azores", "2026-10-25T01:00Z", ("+00:00", "-01:00")),  # two midnights
     ("Antarctica/Troll", "2026-10-25T01:00Z", ("+02:00", "+00:00")),  # two hours
     ("Africa/Cairo", "2026-04-23T22:00Z", ()),  # no midnight

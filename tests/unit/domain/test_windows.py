@@ -110,10 +110,13 @@ def test_hours_follow_one_another_where_clocks_change_by_half_an_hour() -> None:
 @pytest.mark.parametrize(
     ("zone", "window", "names"),
     [
-        # The clocks change by half an hour, an hour or two; there is no midnight, there are two, or a date is left out.
+        # The clocks change by half an hour, an hour or two, or within an hour; there is no midnight, there are two, or a
+        # date is left out.
         ("Australia/Lord_Howe", "hour", ["2026-10-04T01", "2026-10-04T02", "2026-10-04T03"]),
         ("Australia/Lord_Howe", "hour", ["2026-04-05T01", "2026-04-05T02", "2026-04-05T03"]),
         ("Australia/Lord_Howe", "last-3-hours", ["2026-07-01T23", "2026-07-02T00", "2026-07-02T01"]),
+        ("Pacific/Chatham", "hour", ["2026-09-27T01", "2026-09-27T03+13:45", "2026-09-27T04"]),
+        ("Pacific/Chatham", "hour", ["2026-04-05T02", "2026-04-05T02+12:45", "2026-04-05T03+12:45", "2026-04-05T04"]),
         ("Atlantic/Azores", "hour", ["2026-10-24T23", "2026-10-25T00+00:00", "2026-10-25T00-01:00", "2026-10-25T01"]),
         ("Atlantic/Azores", "day", ["2026-10-24", "2026-10-25", "2026-10-26"]),
         ("Antarctica/Troll", "hour", ["2026-10-25T01+02:00", "2026-10-25T02+02:00", "2026-10-25T01+00:00"]),

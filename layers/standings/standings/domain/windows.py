@@ -301,9 +301,11 @@ class Calendar:
             return self.seasons[index].name
         if unit != "h":
             return day_text(self._first_day(unit, index))
-        # The clocks need not show a full hour at its start: after a change by half an hour they show half past.
-        shown = self.local(self.end("h", index) - 1).replace(minute=0, second=0, microsecond=0)
-        text, offset = shown.isoformat()[:13], shown.isoformat()[-6:]
+        # The clocks need not show a full hour at its start: after a change by half an hour they show half past. The
+        # offset is that of its last moment: a full hour before a change may have another, or be one that they skip.
+        last = self.local(self.end("h", index) - 1)
+        shown, offset = last.replace(minute=0, second=0, microsecond=0), last.isoformat()[-6:]
+        text = shown.isoformat()[:13]
         first, second = (shown.replace(fold=fold).utcoffset() or timedelta() for fold in (0, 1))
         return text + offset if first > second or self._hour(text) != index else text
 
