@@ -77,7 +77,8 @@ def period(answer: Mapping[str, Any]) -> str:
         if start.utcoffset() != end.utcoffset() or len(name or "") > len("2026-11-20T15"):
             return f"{start.isoformat(' ', 'minutes')} to {end.isoformat(' ', 'minutes')}"
         return f"{start:%Y-%m-%d %H:%M} to {end:{'%H:%M' if start.date() == end.date() else '%Y-%m-%d %H:%M'}}"
-    first, last = f"{start.date()}", f"{(end - timedelta(microseconds=1)).date()}"
+    # Where the clocks skip midnight, the end is later than that, on the day after the last one all the same.
+    first, last = f"{start.date()}", f"{end.date() - timedelta(days=1)}"
     if window == "season":
         return f"{name}, {first} to {last}"
     if window == "day" or window.startswith("last-"):
