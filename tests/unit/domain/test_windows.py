@@ -110,8 +110,8 @@ def test_hours_follow_one_another_where_clocks_change_by_half_an_hour() -> None:
 @pytest.mark.parametrize(
     ("zone", "window", "names"),
     [
-        # The clocks change by half an hour, an hour or two, or within an hour; there is no midnight, there are two, or a
-        # date is left out.
+        # The clocks change by half an hour, an hour or two, or within an hour; there are no midnight, or two; a date is
+        # left out.
         ("Australia/Lord_Howe", "hour", ["2026-10-04T01", "2026-10-04T02", "2026-10-04T03"]),
         ("Australia/Lord_Howe", "hour", ["2026-04-05T01", "2026-04-05T02", "2026-04-05T03"]),
         ("Australia/Lord_Howe", "last-3-hours", ["2026-07-01T23", "2026-07-02T00", "2026-07-02T01"]),
