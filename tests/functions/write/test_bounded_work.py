@@ -8,16 +8,18 @@ from typing import Any
 import orjson
 import pytest
 
-from standings.aws.dynamodb.scores import decode_image, encode_image
+from standings.aws.dynamodb.scores import Scores, decode_image, encode_image
 from standings.aws.dynamodb.tables import member_item_key
 from standings.domain.boards import MAX_UNITS, Family
 from standings.domain.boards_toml import most_bytes, parse_boards
 from standings.domain.members import Image, new_image, rewritten
 from standings.domain.scoring import NO_NOTE, aggregate_of_event
 from standings.domain.windows import instant
+from standings.stores import Patch, Rewrite
 from standings.write import writer
 from tests.support.aws.stack import ManualClock, Stack, deliver, project, running
 from tests.support.builders.checks import rows
+from tests.support.builders.maintenance import clock_of
 from tests.support.dynamodb.items import item_size
 from tests.support.dynamodb.requests import Requests
 from tests.support.thoroughness import seeds
@@ -195,6 +197,31 @@ def test_an_event_of_as_many_pairs_as_may_be_is_counted_however_large_their_item
     assert {item.written_at_ms for item in counted} == {clock()}
     assert all(len(item.values) < len(image.values) for item in counted)
     assert sizes.transaction < 4_000_000
+
+
+@pytest.mark.parametrize("seed", seeds(1, 10))
+def test_a_patch_leaves_the_item_that_a_rewrite_leaves(engine: Any, clock: ManualClock, seed: int) -> None:
+    """Also of a member that version 0.3 removed, whose item has a mark instead of a stamp."""
+    print(f"seed {seed}")
+    rng, scores = random.Random(seed), Scores(engine, "Scores", "Receipts", clock_of(clock))
+
+    def some_image(version: int) -> Image:
+        values = {f"b1bd{day}": rng.randrange(2) for day in rng.sample(range(9), rng.randrange(9))}
+        one, two, three = ({name: rng.choice("xy") for name in values if rng.random() < 0.5} for _ in range(3))
+        removal: dict[str, Any] = rng.choice([{}, {"removed_at": 7}, {"removed_at": 7, "removed": True}])
+        return Image("b", "m", version, 7, len(values), rng.random() < 0.5, values, one, two, three, **removal)
+
+    for version in range(1, 100):
+        item = encode_image(some_image(version)) if rng.random() < 0.9 else None
+        if item is not None and "y" in item and rng.random() < 0.5:
+            item["y"] = {"BOOL": True}
+        before, after, left = None if item is None else decode_image(item), some_image(version + 1), []
+        for change in (Patch(after, before), Rewrite(after, None if before is None else version)):
+            engine.delete_item(TableName="Scores", Key=member_item_key("b", "m"))
+            engine.load("Scores", [] if item is None else [item])
+            assert scores.apply([], [change], clock()) == []
+            left.append(rows(engine, "Scores"))
+        assert left[0] == left[1] == [encode_image(after)]
 
 
 def test_a_batch_whose_changes_alone_are_too_large_is_halved(

@@ -494,7 +494,8 @@ class Scores:
         before = encode_image(change.before) if change.before is not None else {}
         after = encode_image(change.image)
         key = {name: after.pop(name) for name in ("pk", "sk")}
-        sets = {name: value for name, value in after.items() if value != before.get(name)}
+        # What version 0.3 wrote as `y` may differ from what was read as it.
+        sets = {name: value for name, value in after.items() if value != before.get(name) or name == "y"}
         gone = [name for name in before if name not in after and name not in key]
         names = {name: f"#{token}" for name, token in zip([*sets, *gone], _TOKENS, strict=False)}
         # A tie key or a note that stands in many accumulators is sent once.
