@@ -1,5 +1,6 @@
 """The announcer: looks at the rankings that a batch of messages names, and announces those whose top has changed."""
 
+from dataclasses import replace
 from typing import Any
 
 from aws_lambda_powertools.metrics import MetricUnit
@@ -18,7 +19,9 @@ _looks = announcer.looks()
 @metrics.log_metrics
 def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str]]]:
     """Look once at each ranking of an SQS batch. Returns the ids of the messages that SQS must deliver again."""
-    deadline = building_blocks.deadline(context.get_remaining_time_in_millis())
+    # After the last look, the queue is told of the next ones.
+    deadline = building_blocks.deadline(context.get_remaining_time_in_millis()) - building_blocks.MAX_CALL_S
+    looking = replace(_announcer, clock=_clock.until(deadline))
     messages: dict[RankingName, list[str]] = {}
     tries: dict[RankingName, list[int]] = {}
     for record in event["Records"]:
@@ -37,7 +40,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
             failed += ids
             continue
         try:
-            if (next_look := _announcer.look(Look(name, merged_tries(tries[name])))) is not None:
+            if (next_look := looking.look(Look(name, merged_tries(tries[name])))) is not None:
                 again.append(next_look)
         except StoreUnavailableError as error:
             failed += ids

@@ -209,7 +209,8 @@ class Announcer:
     def look(self, look: Look) -> tuple[Look, int] | None:
         """Announce what has changed. Returns the next look and the seconds until it is due; None: all is announced.
 
-        Raises StoreUnavailableError if a table or EventBridge does not answer.
+        Raises StoreUnavailableError if a table or EventBridge does not answer, or at the clock's deadline. What is not
+        done by then, a later look does.
         """
         found = self._ranking(look.name)
         if found is None:
@@ -263,7 +264,7 @@ class Announcer:
 
     def _send(self, ranking: Ranking, top: Sequence[Standing], unsent: Mapping[str, Any]) -> None:
         detail = orjson.dumps({**unsent, "top": lines(top, ranking.metric)}).decode()
-        failed = self.bus.put([BusEvent(unsent["id"], TYPE, detail)])
+        failed = self.clock.retry(self.bus.put, [BusEvent(unsent["id"], TYPE, detail)])
         for why in failed.values():
             raise StoreUnavailableError(why)
 

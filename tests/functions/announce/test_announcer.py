@@ -21,6 +21,7 @@ from standings.wiring import building_blocks
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.stack import ManualClock, Stack, announce, apply, event, running, write
 from tests.support.awslambda.pollers import Context
+from tests.support.awslambda.settings import timeout
 from tests.support.builders.checks import rows
 from tests.support.builders.maintenance import before, throttle, unprojected
 from tests.support.dynamodb.tables import engine_with_tables
@@ -152,6 +153,27 @@ def test_a_look_comes_again_if_its_time_is_over_or_the_next_one_is_not_queued(st
     stack.looks.refusal = lambda _: ""
     assert stack.announcer({"Records": looks}, Context()) == {"batchItemFailures": []}
     assert len(stack.looks.messages) == len(looks)
+
+
+def test_looks_end_in_time_where_every_call_is_throttled_for_seconds(engine: Any, clock: ManualClock) -> None:
+    with running(engine, clock, BOARDS.replace('"*"]', '"*"]\nshards = 16', 1)) as stack:
+        post(stack, ann=1)
+        looks, began, seconds = stack.looks.records(), clock.monotonic(), timeout("AnnouncerFunction")
+        last = began
+
+        def hook(*_: Any) -> None:
+            nonlocal last
+            clock.sleep(0.5)
+            if clock.monotonic() < last + 3:
+                throttle()
+            last = clock.monotonic()
+
+        engine.before.append(hook)
+        assert len(stack.announcer({"Records": looks}, Context(seconds=seconds))["batchItemFailures"]) == len(looks)
+        assert clock.monotonic() < began + seconds - building_blocks.MAX_CALL_S
+        engine.before.remove(hook)
+        assert stack.announcer({"Records": looks}, Context()) == {"batchItemFailures": []}
+        assert len(stack.bus.events) == len(looks)
 
 
 def test_a_ranking_whose_members_stand_in_two_parts_of_a_batch_is_announced_after_each(

@@ -3,7 +3,8 @@
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import inf
 from threading import Lock
 from typing import Final, Generic, ParamSpec, TypeVar
 
@@ -22,13 +23,19 @@ T = TypeVar("T")
 class Clock:
     """Time and chance, passed in so that tests control them.
 
-    `now` returns milliseconds since 1970, `monotonic` seconds for deadlines. `random` is uniform in [0, 1).
+    `now` returns milliseconds since 1970, `monotonic` seconds for deadlines. `random` is uniform in [0, 1). Calls of
+    `retry` end at the deadline, and none begins after it.
     """
 
     now: Callable[[], int]
     monotonic: Callable[[], float]
     sleep: Callable[[float], None]
     random: Callable[[], float]
+    deadline: float = inf
+
+    def until(self, deadline: float) -> "Clock":
+        """The same clock for work that ends at a deadline."""
+        return replace(self, deadline=deadline)
 
     def backoff(self, deadline: float) -> "Backoff":
         """Start a backoff that ends at a deadline of the monotonic clock."""
@@ -36,11 +43,14 @@ class Clock:
 
     def backoff_for(self, seconds: float) -> "Backoff":
         """Start a backoff that ends in so many seconds."""
-        return Backoff(self, self.monotonic() + seconds)
+        return Backoff(self, min(self.deadline, self.monotonic() + seconds))
 
     def retry(self, do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Call `do`, retrying while the store is unavailable, for up to `RETRIED_FOR_S`."""
-        return self.backoff_for(RETRIED_FOR_S).retry(do, *args, **kwargs)
+        backoff = self.backoff_for(RETRIED_FOR_S)
+        if backoff.expired:
+            raise StoreUnavailableError("the function ran out of time")
+        return backoff.retry(do, *args, **kwargs)
 
 
 def now() -> int:
