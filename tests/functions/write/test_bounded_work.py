@@ -224,6 +224,28 @@ def test_a_patch_leaves_the_item_that_a_rewrite_leaves(engine: Any, clock: Manua
         assert left[0] == left[1] == [encode_image(after)]
 
 
+@pytest.mark.parametrize("most", [120, 250, 900])
+def test_a_patch_has_no_more_changes_than_fit_and_old_accumulators_go_a_few_at_a_time(
+    engine: Any, clock: ManualClock, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(writer, "MOST_WHOLE_BYTES", 0)
+    monkeypatch.setattr(writer, "MAX_EXPRESSION", most)
+    metric = 'aggregate = "last", notes = true, windows = ["all", "day", "last-9-days"]'
+    definitions = (
+        f'[boards."*"]\nlate = "2 days"\nkeep = "2 days"\nmetrics.a = {{ {metric} }}\nmetrics.b = {{ {metric} }}'
+    )
+    with running(engine, clock, definitions) as stack:
+        sizes = Sizes(engine)
+        for day in (*range(14), *range(114, 140)):
+            for ago in range(9 if day < 100 else 1):
+                about = {"board": "b", "member": "m", "at": instant(clock() - ago * DAY), "note": {"video": "x" * 9}}
+                write(stack, [{"id": f"{day}-{ago}", **about, "metrics": {"a": day, "b": day}}])
+            clock.milliseconds += DAY if day != 13 else 100 * DAY
+        assert stack.entries("/boards/b/a/all") == [{"rank": 1, "member": "m", "score": 139}]
+        assert len(_attributes(engine)) < 130
+    assert sizes.expression <= most
+
+
 def test_a_batch_whose_changes_alone_are_too_large_is_halved(
     engine: Any, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
