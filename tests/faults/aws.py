@@ -131,11 +131,17 @@ class Store:
     """Tables on the engine, which reports every write."""
 
     def __init__(self, now: Callable[[], float], shards: int) -> None:
+        self._now = now
         self.engine = Engine(shards=shards, clock=now)
         create_tables(self.engine)
         self.engine.written.append(lambda *write: self._writes.append(write))
         self.stream: Sequence[Sequence[dict[str, Any]]] = self.engine.stream("Scores")
         self._writes: list[Write] = []
+
+    @property
+    def now(self) -> int:
+        """The instant, in microseconds."""
+        return round(self._now() * 1_000_000)
 
     def do(self, operation: str, request: Mapping[str, Any], busy: Mapping[Identity, str]) -> Any:
         """Execute a request; return its answer or its error. A write to a busy item meets a conflict."""

@@ -1,7 +1,8 @@
 """Compare the Rankings table with a model that counts the accepted events.
 
 The judge watches the commits. An event is accepted when its receipt is written. It counts at the timestamp that the
-same transaction writes to the item: the writer's clock, or the item's old timestamp if that is later.
+same transaction writes to its items: the writer's clock, or the latest of their old timestamps if that is later. It is
+accepted again only if its members were all removed since, and it was sent after that.
 """
 
 from __future__ import annotations
@@ -76,7 +77,10 @@ class Judge:
         self.models = {family.name: family.model() for family in shape.all_families}
         for family in shape.later:
             self.models[family.name].metrics = {**self.models[family.name].metrics, **family.metrics}
-        self.accepted: set[str] = set()
+        self.accepted: dict[str, int] = {}
+        """When each event was counted last, in microseconds."""
+        self._posted: dict[str, int] = {}
+        self._removed: dict[tuple[str, str], int] = {}
         self.differences: list[str] = []
         self.noted = 0  # How many notes were compared with those that the model expects
         self.set = 0  # How many totals were set
@@ -88,22 +92,55 @@ class Judge:
             for table, old, new in writes
             if table == "Scores" and (item := new or old) is not None and item["pk"] not in (BOARDS, DELETED_BOARDS)
         }
-        now = {key: self._instant(call, key, *images) for key, images in changed.items()}
-        for table, _, receipt in writes:
-            if table != "Receipts" or receipt is None or "d" not in receipt or receipt["pk"] in self.accepted:
-                continue
-            event = events[receipt["pk"]]
-            self.accepted.add(event.id)
-            for key, amounts in event.updates.items():
-                if key not in now:
-                    image = self._store.item("Scores", **dict(zip(("pk", "sk"), member_key(*key), strict=True)))
-                    now[key] = max(call.reading, image["t"] if image is not None else 0)
-                model = self.models[key[0]]
-                before = {name: model.sum(name, key[1]) for name in amounts} if key in event.sets else {}
-                self.set += key in event.sets
-                changes = {name: units - before.get(name, 0) for name, units in amounts.items()}
-                model.count(event.id, key[1], event.at, changes, _instant(now[key]), event.notes.get(key))
-                self._record_traps(key[0], model, _instant(now[key]))
+        receipts = {
+            receipt["pk"]: receipt
+            for table, _, receipt in writes
+            if table == "Receipts" and receipt is not None and "d" in receipt
+        }
+        counted = sorted((events[event_id] for event_id in receipts), key=lambda event: (event.at, event.id))
+        now = self._instant(call, changed, {key for event in counted for key in event.updates})
+        for event in counted:
+            if event.id in self.accepted:
+                self._accept_again(event)
+            self.accepted[event.id] = self._store.now
+            if receipts[event.id]["t"] != now:
+                self.differ(f"the receipt of {event.id}: expected {now}, got {receipts[event.id]['t']}")
+            superseded = [self._count(event, key, _instant(now)) for key in event.updates]
+            if any(superseded) != ("s" in receipts[event.id]):
+                self.differ(f"the receipt of {event.id}: expected superseded to be {any(superseded)}")
+
+    def _count(self, event: Sent, key: tuple[str, str], now: datetime) -> bool:
+        """Count an event for one of its members. Return whether a total that it sets is older than another."""
+        board, member = key
+        model, amounts = self.models[board], event.updates[key]
+        changes = dict(amounts)
+        if key in event.sets:
+            self.set += 1
+            changes = model.set_totals(event.id, member, event.at, amounts)
+            model.keep_sets(event.id, member, event.at, changes)
+        if changes:
+            model.count(event.id, member, event.at, changes, now, event.notes.get(key))
+            self._record_traps(board, model, now)
+        return len(changes) < len(amounts)
+
+    def posted(self, event_id: str) -> None:
+        """Keep when an event was sent last."""
+        self._posted[event_id] = self._store.now
+
+    def _accept_again(self, event: Sent) -> None:
+        """Check that an event may count again."""
+        counted, sent = self.accepted[event.id], self._posted[event.id]
+        removed = [self._removed.get(key, 0) for key in event.updates]
+        if not all(counted < at < sent for at in removed):
+            self.differ(f"event {event.id} counted twice: at {counted}, with removals at {removed}, sent at {sent}")
+        self._trap("counted again after a removal")
+
+    def lost(self, event: Sent, clocks_differ: int) -> bool:
+        """Whether an event was sent after all its members were removed, and did not count again."""
+        minute, counted = 60_000_000, self.accepted[event.id]
+        removed = [self._removed.get(key, 0) for key in event.updates]
+        sent = self._posted[event.id] - minute - 2 * clocks_differ
+        return all(counted + 2 * clocks_differ < at < sent for at in removed)
 
     def _record_traps(self, board: str, model: BoardModel, now: datetime) -> None:
         """Record the traps around midnight, time zones and late events that an event has met."""
@@ -137,16 +174,27 @@ class Judge:
             if not any(possible):
                 self.differ(f"event {sent.id} was refused without cause: {reason}")
 
-    def _instant(self, call: Call, key: tuple[str, str], old: Any, new: Any) -> int:
-        expected: int = max(call.reading, old["t"] if old is not None else 0)
-        if new is None or new["t"] != expected:
-            self.differ(f"{key}: expected the timestamp {expected}, got {new and new['t']}")
+    def _instant(
+        self, call: Call, changed: Mapping[tuple[str, str], tuple[Any, Any]], keys: Collection[tuple[str, str]]
+    ) -> int:
+        """Return the timestamp of a transaction that counts events of some members, and check that items have it."""
+        olds = [changed[key][0] if key in changed else self._item(*key) for key in keys]
+        expected: int = max([call.reading, *(old["t"] for old in olds if old is not None)])
+        for key, (_, new) in changed.items():
+            if new is None or new["t"] != expected:
+                self.differ(f"{key}: expected the timestamp {expected}, got {new and new['t']}")
         return expected
+
+    def _item(self, board: str, member: str) -> Any:
+        return self._store.item("Scores", **dict(zip(("pk", "sk"), member_key(board, member), strict=True)))
 
     def edited(self, edit: Edit) -> None:
         model = self.models[edit.board]
         if edit.remove:
             model.remove(edit.member)
+            # Of an item that somebody deletes by hand, nothing says that the member was removed.
+            is_gone = self._item(edit.board, edit.member) is None
+            self._removed[edit.board, edit.member] = 0 if is_gone else self._store.now
         else:
             model.put(edit.member, hidden=edit.hidden)
 

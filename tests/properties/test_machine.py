@@ -326,9 +326,11 @@ class Machine(RuleBasedStateMachine):
     def deliver(self, events: Sequence[Sent], behind: int = 0) -> None:
         """Send events in one batch through a writer whose clock is behind. It must refuse what the models refuse."""
         before = len(self.stack.dead_letters.messages)
+        sent_at = self.now
+        attributes = {"SentTimestamp": str(self.clock())}
         records = [
-            {"messageId": str(number), "body": sent.body(self.boards).decode(), "messageAttributes": {}}
-            for number, sent in enumerate(events)
+            {"messageId": f"{n}", "body": sent.body(self.boards).decode(), "attributes": attributes}
+            for n, sent in enumerate(events)
         ]
         if behind:
             self.met.add("a writer's clock is behind")
@@ -337,7 +339,7 @@ class Machine(RuleBasedStateMachine):
         letters = self.stack.dead_letters.messages[before:]
         refused = {orjson.loads(letter["MessageBody"])["id"] for letter in letters}
         self.met.update(traps_of(self.boards, events, refused))
-        must, may = self._judge(events)
+        must, may = self._judge(events, sent_at)
         self.clock.milliseconds += behind
         if not must <= refused <= must | may:
             raise AssertionError(
@@ -345,25 +347,39 @@ class Machine(RuleBasedStateMachine):
             )
         self._settle(*sorted({board for sent in events for board, *_ in sent.updates}))
 
-    def _judge(self, events: Sequence[Sent]) -> tuple[set[str], set[str]]:
+    def _judge(self, events: Sequence[Sent], sent_at: datetime) -> tuple[set[str], set[str]]:
         """Apply events to the models: the ids that must be refused, and those that may be."""
         must, may = set(), set()
+        # They fit into one transaction, which has one stamp.
+        new = [sent for sent in events if not self._is_known(sent, sent_at) and not self._refuses(sent)]
+        written = [self.models[board].written.get(member) for sent in new for board, member, *_ in sent.updates]
+        stamp = max([self.now, *(each for each in written if each is not None)])
         for sent in events:
-            refuses = any(
-                self.models[board].refuses(member) or self.models[board].overflows(member, sent.at, amounts, self.now)
-                for (board, member), amounts in self.parts(sent).items()
-            )
-            refuses = refuses or not self._allows(sent)
-            if sent.id in self.accepted:
-                if refuses:
-                    # It counted, and its member was removed since. Recognized or refused, it does not count again.
-                    may.add(sent.id)
+            is_known, refuses = self._is_known(sent, sent_at), self._refuses(sent)
+            if is_known and refuses:
+                # It counted, and its member was removed since. Recognized or refused, it does not count again.
+                may.add(sent.id)
             elif refuses:
                 must.add(sent.id)
-                self.refused[sent.id] = sent
-            else:
-                self._count(sent)
+                if sent.id not in self.accepted:
+                    self.refused[sent.id] = sent
+            elif not is_known:
+                self._count(sent, stamp)
         return must, may
+
+    def _is_known(self, sent: Sent, sent_at: datetime) -> bool:
+        """Whether an event counted, and does not count again: not all its members were removed since."""
+        if sent.id not in self.accepted:
+            return False
+        counted = self.accepted[sent.id][1]
+        members = {(board, member) for board, member, *_ in sent.updates}
+        return not all(self.models[board].was_removed_since(member, counted, sent_at) for board, member in members)
+
+    def _refuses(self, sent: Sent) -> bool:
+        return not self._allows(sent) or any(
+            self.models[board].refuses(member) or self.models[board].overflows(member, sent.at, amounts, self.now)
+            for (board, member), amounts in self.parts(sent).items()
+        )
 
     def parts(self, sent: Sent) -> dict[tuple[str, str], dict[str, int]]:
         """What an event gives each pair of board and member, by metric."""
@@ -378,7 +394,7 @@ class Machine(RuleBasedStateMachine):
         if not sent.sets:
             return parts
         return {
-            (board, member): {name: total - self.models[board].sum(name, member) for name, total in totals.items()}
+            (board, member): self.models[board].set_totals(sent.id, member, sent.at, totals)
             for (board, member), totals in parts.items()
         }
 
@@ -396,10 +412,11 @@ class Machine(RuleBasedStateMachine):
             for name, units in amounts
         )
 
-    def _count(self, sent: Sent) -> None:
-        self.accepted[sent.id] = sent, self.now
+    def _count(self, sent: Sent, stamp: datetime) -> None:
+        self.accepted[sent.id] = sent, stamp
         self.refused.pop(sent.id, None)
-        parts = self.parts(sent)
+        # A total that is older than one that was set changes nothing.
+        parts = {key: amounts for key, amounts in self.parts(sent).items() if amounts}
         for board, member in parts:
             calendar, written = self.models[board].calendar, self.models[board].written.get(member, self.now)
             if written > self.now and calendar.takes(sent.at, written) != calendar.takes(sent.at, self.now):
@@ -407,7 +424,10 @@ class Machine(RuleBasedStateMachine):
         for name in {board for board, _ in parts}:
             theirs = {member: amounts for (board, member), amounts in parts.items() if board == name}
             notes = {member: note and {"n": note} for board, member, _, note in sent.updates if board == name}
-            assert self.models[name].add_all(sent.id, sent.at, theirs, self.now, notes)
+            self.models[name].used.discard(sent.id)
+            assert self.models[name].add_all(sent.id, sent.at, theirs, stamp, notes)
+        for (board, member), amounts in parts.items() if sent.sets else ():
+            self.models[board].keep_sets(sent.id, member, sent.at, amounts)
 
 
 TestMachine = Machine.TestCase

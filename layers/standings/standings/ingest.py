@@ -16,9 +16,19 @@ import orjson
 from standings.authorization import check_posts
 from standings.domain.boards import BOARD_NAME, Boards
 from standings.domain.errors import InvalidBodyError, NotFoundError, bad_argument
-from standings.domain.events import MAX_ID_LENGTH, RefusedEvent, is_event_id, no_constant, parse_event, shown
+from standings.domain.events import (
+    MAX_ID_LENGTH,
+    Event,
+    RefusedEvent,
+    is_event_id,
+    no_constant,
+    other_content,
+    parse_event,
+    shown,
+)
+from standings.domain.members import counts_again
 from standings.domain.windows import instant
-from standings.runtime.clock import Clock
+from standings.runtime.clock import RETRIED_FOR_S, Clock
 from standings.stores import Posted
 
 if TYPE_CHECKING:
@@ -50,34 +60,63 @@ class Posting:
         `own` is the only member that the caller may post for: if any event names another, none is posted.
         Of events without `at`, the first counts now, and each next one a millisecond later: a list keeps its order.
         """
+        values, events, refused = self._checked(body, own)
+        numbers = list(events)
+        for position, reason in self.send([message for message, _ in events.values()]).items():
+            # If only the answer was lost, the event is on the queue: with the same id it still counts once.
+            refused[numbers[position]] = f"the queue did not take it, post it again with the same id: {reason}"
+        return [_result(value, "queued", refused.get(number)) for number, value in enumerate(values)]
+
+    def dry_run(self, body: bytes, scores: "Scores", own: str | None = None) -> list[dict[str, Any]]:
+        """Check a body's events as `post` does, and queue none. Their status is `new`, `known` or `refused`.
+
+        A known event has counted, and would not count again if it were posted now.
+        """
+        values, events, refused = self._checked(body, own)
+        now, backoff = self.clock.now(), self.clock.backoff_for(RETRIED_FOR_S)
+        receipts = backoff.retry(scores.receipts, sorted({event.id for _, event in events.values()}))
+        items = {item for _, event in events.values() if event.id in receipts for item in event.items}
+        images = backoff.retry(lambda: scores.images(sorted(items), consistent=True, damaged=[])) if items else {}
+        status: dict[int, str] = {}
+        for number, (_, event) in events.items():
+            receipt = receipts.get(event.id)
+            if receipt is not None and receipt.digest != event.digest:
+                refused[number] = other_content(event.id)
+            elif receipt is None or counts_again(map(images.get, event.items), receipt.stamp, now):
+                status[number] = "new"
+            else:
+                status[number] = "known"
+        return [_result(value, status.get(number, ""), refused.get(number)) for number, value in enumerate(values)]
+
+    def _checked(
+        self, body: bytes, own: str | None
+    ) -> tuple[list[Any], dict[int, tuple[Posted, Event]], dict[int, str]]:
+        """The parsed events of a body; by number, those that may be posted; and why the others are refused."""
         documents = parse_documents(body)
         if own is not None:
             check_posts([value for _, value in documents], own)
         now = self.clock.now()
         refused: dict[int, str] = {}
-        events: dict[int, Posted] = {}
+        events: dict[int, tuple[Posted, Event]] = {}
         for number, (text, value) in enumerate(documents):
             try:
-                event = posted(text, value, now + number, self.most_bytes)
-                parse_event(event.body, self.boards, now, at_filled_in=event.at_filled_in)
-                events[number] = event
+                message = posted(text, value, now + number, self.most_bytes)
+                parsed = parse_event(message.body, self.boards, now, at_filled_in=message.at_filled_in)
+                events[number] = message, parsed
             except RefusedEvent as refusal:
                 refused[number] = str(refusal)
             except Exception as error:  # noqa: BLE001 - a body that breaks the parser must not stop the others
                 refused[number] = f"body: cannot be read: {error!r}"
                 self.report(error)
-        numbers = list(events)
-        for position, reason in self.send(list(events.values())).items():
-            # If only the answer was lost, the event is on the queue: with the same id it still counts once.
-            refused[numbers[position]] = f"the queue did not take it, post it again with the same id: {reason}"
-        return [_result(value, refused.get(number)) for number, (_, value) in enumerate(documents)]
+        return [value for _, value in documents], events, refused
 
 
 def event_status(scores: "Scores", clock: Clock, event_id: str, *, with_reason: bool) -> dict[str, Any]:
     """What became of an event: `{"id": "0197f2c4", "status": "counted", "at": "2026-11-21T10:15:01.000Z"}`.
 
-    The status is `counted`, or `refused`: then `with_reason` adds the `reason`, which may name a member. Raises
-    NotFoundError if neither is known, StoreUnavailableError.
+    The status is `counted`, or `refused`: then `with_reason` adds the `reason`, which may name a member. A counted one
+    is `superseded` if a total that it sets was older than one that had counted. Raises NotFoundError if neither is
+    known, StoreUnavailableError.
     """
     if not is_event_id(event_id):
         raise bad_argument("id", f"expected 1 to {MAX_ID_LENGTH} characters, got {len(event_id)}")
@@ -91,7 +130,7 @@ def event_status(scores: "Scores", clock: Clock, event_id: str, *, with_reason: 
     answer = {"id": event_id, "status": "counted" if status.reason is None else "refused"}
     if status.reason is not None and with_reason:
         answer["reason"] = status.reason
-    return {**answer, "at": instant(status.at)}
+    return {**answer, "at": instant(status.at), **({"superseded": True} if status.is_superseded else {})}
 
 
 def posted(text: str, value: Any, now: int, most_bytes: int) -> Posted:
@@ -115,12 +154,12 @@ def _first_board(value: Any) -> str | None:
     return first if isinstance(first, str) and BOARD_NAME.fullmatch(first) else None
 
 
-def _result(value: Any, refusal: str | None) -> dict[str, Any]:
+def _result(value: Any, status: str, refusal: str | None) -> dict[str, Any]:
     event_id = value.get("id") if isinstance(value, dict) else None
     return {
         # A longer id was refused. Cut it, or a hundred of them would make the answer too large.
         "id": event_id[:MAX_ID_SHOWN] if isinstance(event_id, str) else None,
-        "status": "queued" if refusal is None else "refused",
+        "status": status if refusal is None else "refused",
         "detail": refusal,
     }
 

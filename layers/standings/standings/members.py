@@ -69,10 +69,10 @@ class MemberAdmin:
         family_of(self._catalog.boards, board)
         check_member("id", member)
 
-        def remove(image: Image | None, written_at_ms: int) -> Image:
+        def remove(image: Image | None, _: int) -> Image:
             if image is None or image.removed:
                 raise no_such_member(board, member)
-            return removed(image, written_at_ms)
+            return removed(image, self._clock.now())
 
         self._change(board, member, remove, self._clock.backoff_for(RETRIED_FOR_S))
 

@@ -45,8 +45,8 @@ class Addition(NamedTuple):
     """Adds to a member's item without reading it. An item that was removed starts again.
 
     The store applies it if the item was not written after `written_at_ms` and its total has room for `abs_total`. With
-    `known` the item must exist. `removes` are accumulators. `tie_keys_removed` are those that lose their tie keys, and
-    `notes_removed` those that lose their notes.
+    `known` the item must exist. `removes` are accumulators. `tie_keys_removed` are those that lose their tie keys,
+    `notes_removed` those that lose their notes, and `set_keys_removed` those that lose their set keys.
     """
 
     board: str
@@ -58,6 +58,7 @@ class Addition(NamedTuple):
     written_at_ms: int
     abs_total: int
     known: bool
+    set_keys_removed: Sequence[str] = ()
 
 
 class Rewrite(NamedTuple):
@@ -98,12 +99,38 @@ class FencedError(Exception):
     """The task is not, or is no longer, the current one of its board."""
 
 
+class Receipt(NamedTuple):
+    """The stored receipt of an event that counted: its digest, and when it counted, in milliseconds.
+
+    `stamp` is at least the stamp of each item that it counted in. `seen` is the attribute, with its value, by which a
+    write makes sure that nobody else has replaced the receipt: `("t", 1795256100000)`.
+    """
+
+    digest: bytes
+    stamp: int
+    seen: tuple[str, int]
+
+
+class NewReceipt(NamedTuple):
+    """A receipt to write. `stamp` is that of the items in its transaction, in milliseconds.
+
+    `is_superseded`: a total that the event sets was older than one that had counted. `replaces` is the receipt of the
+    same event from before its members were removed.
+    """
+
+    event_id: str
+    digest: bytes
+    stamp: int
+    is_superseded: bool = False
+    replaces: Receipt | None = None
+
+
 class ReceiptConflict(NamedTuple):
-    """A receipt that cancelled a transaction, by its position. `found` is the digest that is stored."""
+    """A receipt that cancelled a transaction, by its position. `found` is the one that is stored, if any."""
 
     position: int
     reason: CancelReason
-    found: bytes | None
+    found: Receipt | None
     message: str
 
 
@@ -117,10 +144,14 @@ class ItemConflict(NamedTuple):
 
 
 class EventStatus(NamedTuple):
-    """What became of an event: it was counted or refused at `at`, in milliseconds. `reason` is None if it counted."""
+    """What became of an event: it was counted or refused at `at`, in milliseconds. `reason` is None if it counted.
+
+    `is_superseded`: a total that it sets was older than one that had counted, and changed nothing.
+    """
 
     at: int
     reason: str | None
+    is_superseded: bool = False
 
 
 class ParkedMember(NamedTuple):

@@ -83,18 +83,20 @@ class Rig:
     def send(self, stack: Stack, member: str, points: int, **more: Any) -> None:
         """Send an event through the writer.
 
-        `more` may hold the event's `id`, its time `at`, and the time `received` at which its message was first
-        received, both in milliseconds. With `sets`, the points are the new total.
+        `more` may hold the event's `id`, its `board`, its time `at`, the time `sent` of its message, and the time
+        `received` at which that was first received, all in milliseconds. With `sets`, the points are the new total.
         """
         number = next(self._numbers)
         at = more.get("at", stack.clock())
-        event = {"id": more.get("id", f"e{number}"), "board": "b", "member": member, "metrics": {"points": points}}
+        event: dict[str, Any] = {"id": more.get("id", f"e{number}"), "board": more.get("board", "b"), "member": member}
+        event["metrics"] = {"points": points}
         attributes = {}
         event |= {"set": True} if "sets" in more else {}
         if "received" in more:
             attributes["first_received"] = {"dataType": "String", "stringValue": str(more["received"])}
         body = json.dumps({**event, "at": f"2026-11-{21 + (at - NOW) // DAY:02}T10:00:00Z"})
-        record = {"messageId": str(number), "body": body, "messageAttributes": attributes}
+        sent = {"SentTimestamp": str(more.get("sent", stack.clock()))}
+        record = {"messageId": str(number), "body": body, "attributes": sent, "messageAttributes": attributes}
         assert stack.writer({"Records": [record]}, Context()) == {"batchItemFailures": []}
 
     def count(self, stack: Stack, member: str, points: int, *, by: Stack | None = None, **more: Any) -> None:
@@ -171,7 +173,12 @@ class Rig:
             self.clock.milliseconds += round(answer["wait"] * 1000)
 
     def scores(self, stack: Stack, window: str = "all", period: str | None = None) -> dict[str, int]:
-        return {entry["member"]: entry["score"] for entry in stack.entries(f"/boards/b/points/{window}", period=period)}
+        """The scores of a list, which must be as many as its tiers count: a page trusts the list where they differ."""
+        path = f"/boards/b/points/{window}"
+        listed = {entry["member"]: entry["score"] for entry in stack.entries(path, period=period)}
+        _, answer = stack.get(f"{path}/distribution", period=period)
+        assert sum(bucket["members"] for bucket in answer["buckets"]) == len(listed)
+        return listed
 
 
 def on_a_rig(schedule: Callable[[Rig], None]) -> None:

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from standings.domain.windows import DAY, SECOND
+from standings.domain.windows import DAY, MINUTE, SECOND
 from tests.support.aws.stack import ManualClock
 
 from .replacing import Change, Safeguard, always, deleting, unconditional, unconditionally
@@ -14,6 +14,7 @@ from .rig import BEST, LATE, NOT_LATE, NOW, WINDOW
 
 if TYPE_CHECKING:
     from standings.domain.members import Image
+    from tests.support.aws.stack import Stack
 
     from .rig import Rig
 
@@ -83,6 +84,116 @@ def set_beside_another_writer(pipeline: Rig) -> None:
     pipeline.once(lambda: pipeline.send(other, "a", 5), "TransactWriteItems")
     pipeline.count(stack, "a", 8, sets=True)
     assert pipeline.scores(stack) == {"a": 8}
+
+
+@Safeguard(
+    "a total that is older than the one that was set last changes nothing", Change("domain.members:set_key", always(""))
+)
+def set_in_the_other_order(pipeline: Rig) -> None:
+    """The total of today comes first, then that of yesterday."""
+    stack = pipeline.functions()
+    pipeline.send(stack, "a", 8, sets=True)
+    pipeline.count(stack, "a", 3, sets=True, at=NOW - DAY)
+    assert pipeline.scores(stack) == {"a": 8}
+
+
+# ---- again after a removal
+
+
+def _remove(stack: Stack, member: str = "a") -> None:
+    assert stack.delete("/boards/b/member", id=member)[0] == 204
+
+
+@Safeguard(
+    "an event counts again only if it was sent after the removal",
+    Change("domain.members:SENT_AFTER", always(-(10**15))),
+)
+def on_its_way(pipeline: Rig) -> None:
+    """SQS delivers a message twice, and the member is removed in between. Later the event is posted again."""
+    stack = pipeline.functions()
+    pipeline.send(stack, "a", 5, id="same")
+    _remove(stack)
+    pipeline.clock.milliseconds += 2 * MINUTE
+    pipeline.count(stack, "a", 5, id="same", sent=NOW)
+    assert pipeline.scores(stack) == {}
+    pipeline.count(stack, "a", 5, id="same")
+    assert pipeline.scores(stack) == {"a": 5}
+
+
+def _any_was_removed(original: Any, images: Any, counted_at: int, sent: int | None) -> bool:
+    return any(original([image], counted_at, sent) for image in images)
+
+
+@Safeguard(
+    "an event counts again only if all its members were removed",
+    Change("domain.members:counts_again", _any_was_removed),
+)
+def removed_from_one_board(pipeline: Rig) -> None:
+    """An event counts on two boards. Its member is removed from one of them, and the event is posted again."""
+    stack = pipeline.functions()
+    pipeline.send(stack, "a", 5, id="same", board=["b", "c"])
+    _remove(stack)
+    pipeline.clock.milliseconds += 2 * MINUTE
+    pipeline.count(stack, "a", 5, id="same", board=["b", "c"])
+    assert [entry["score"] for entry in stack.entries("/boards/c/points/all")] == [5]
+
+
+def _not_as_read(original: Any, boards: Any, events: Any, images: Any, now: int, *_: Any, **named: Any) -> Any:
+    return original(boards, events, images, now, **named)
+
+
+@Safeguard(
+    "an event that counts again checks that its members are as they were read",
+    Change("write.writer:plan_changes", _not_as_read),
+)
+def removed_twice(pipeline: Rig) -> None:
+    """A member comes back, an event is posted again, and a slower clock removes it before the writer commits."""
+    ahead, stack = pipeline.functions(clock=ManualClock(NOW + 2 * MINUTE + SECOND)), pipeline.functions()
+    pipeline.send(stack, "a", 5, id="same")
+    _remove(stack)
+    pipeline.clock.milliseconds += 2 * MINUTE
+    pipeline.count(stack, "a", 3)
+    pipeline.once(lambda: _remove(stack), "TransactWriteItems", "t = :seen")
+    pipeline.count(ahead, "a", 5, id="same", sent=pipeline.clock())
+    assert pipeline.scores(stack) == {}
+
+
+def _by_its_clock(original: Any, image: Image, now: int) -> Any:
+    return replace(original(image, now), removed_at=now)
+
+
+@Safeguard(
+    "a removal is later than all that the member's item counted", Change("domain.members:removed", _by_its_clock)
+)
+def removed_by_a_slower_clock(pipeline: Rig) -> None:
+    """The writer's clock is ahead of the one that removes the member."""
+    ahead, stack = pipeline.functions(clock=ManualClock(NOW + 5 * SECOND)), pipeline.functions()
+    pipeline.send(ahead, "a", 5, id="same", sent=NOW)
+    _remove(stack)
+    pipeline.clock.milliseconds += 2 * MINUTE
+    pipeline.count(stack, "a", 5, id="same")
+    assert pipeline.scores(stack) == {"a": 5}
+
+
+def _forgets_the_removal(original: Any, *arguments: Any) -> Any:
+    return replace(original(*arguments), removed_at=None)
+
+
+@Safeguard(
+    "the stamp of a removal stays when the member comes back", Change("domain.members:rewritten", _forgets_the_removal)
+)
+def again_after_it_came_back(pipeline: Rig) -> None:
+    """A member was removed and came back by another event, when its earlier best is posted again."""
+    stack = pipeline.functions(BEST)
+    pipeline.send(stack, "a", 5, id="same")
+    _remove(stack)
+    pipeline.count(stack, "a", 3)
+    pipeline.clock.milliseconds += 2 * MINUTE
+    pipeline.count(stack, "a", 5, id="same")
+    assert pipeline.scores(stack) == {"a": 5}
+
+
+# ---- accumulators and versions
 
 
 def _without_check(original: Any, *arguments: Any) -> Any:

@@ -58,8 +58,7 @@ def status(stack: Stack, event_id: str) -> tuple[str, str | None] | str:
 def test_an_event_is_counted_or_refused_or_nothing_is_known_of_it(stack: Stack, clock: ManualClock) -> None:
     deliver(stack, [event("good"), event("stranger", "club"), event("twice"), event("twice"), event("bad", at=7)])
 
-    second = clock() // SECOND * SECOND
-    assert ask(stack, "good") == (200, {"id": "good", "status": "counted", "at": instant(second)})
+    assert ask(stack, "good") == (200, {"id": "good", "status": "counted", "at": instant(clock())})
     refused = {"id": "stranger", "status": "refused", "reason": STRANGER, "at": instant(clock())}
     assert ask(stack, "stranger") == (200, refused)
     assert status(stack, "twice") == ("counted", None)
@@ -67,6 +66,31 @@ def test_an_event_is_counted_or_refused_or_nothing_is_known_of_it(stack: Stack, 
     assert status(stack, "unknown") == "no-such-event"
     assert ask(stack, "good", method="HEAD") == (200, None)
     assert ask(stack, "unknown", method="HEAD") == (404, None)
+
+
+def test_a_dry_run_says_which_events_have_counted_and_queues_none(stack: Stack, clock: ManualClock) -> None:
+    """A lost event is `new` again after its members were removed: from then on it would count."""
+
+    def results(*events: dict[str, Any]) -> list[tuple[str, str | None]]:
+        code, answer = stack.post("/events", list(events), dry_run="true")
+        assert (code, stack.activity.messages) == (202, [])
+        return [(one["status"], one["detail"]) for one in answer["results"]]
+
+    shared = {**event("shared"), "board": ["b", "c"]}
+    deliver(stack, [event("good"), shared])
+    other = (event("good", points=2), event("stranger", "club"), event("bad", at=7))
+    used = "id: 'good' was used before, for an event with other content"
+    assert results(event("good"), shared, *other) == [
+        ("known", None),
+        ("known", None),
+        ("refused", used),
+        ("new", None),
+        ("refused", "at: expected text, got 7"),
+    ]
+    assert stack.delete("/boards/b/member", id="m")[0] == 204
+    assert results(event("good")) == [("known", None)]
+    clock.milliseconds += 60_002
+    assert results(event("good"), shared, other[0]) == [("new", None), ("known", None), ("refused", used)]
 
 
 def test_only_administrators_see_the_reason_which_may_name_a_member(stack: Stack, clock: ManualClock) -> None:

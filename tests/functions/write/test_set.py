@@ -3,9 +3,10 @@
 `tests/properties/test_machine.py` and `tests/faults/test_schedules.py` set totals beside all that can happen.
 """
 
+import random
 from typing import Any, Final
 
-from tests.support.aws.stack import Stack, apply, deliver
+from tests.support.aws.stack import Stack, apply, count, deliver
 from tests.support.dynamodb.requests import Requests
 
 BOARDS: Final = """
@@ -36,6 +37,10 @@ def scores(stack: Stack, board: str = "b") -> dict[str, float]:
     return {one["window"]: one["score"] for one in windows}
 
 
+def total(stack: Stack, member: str) -> int:
+    return int(next(one["score"] for one in stack.entries("/boards/b/points/all") if one["member"] == member))
+
+
 def test_several_totals_are_set_together_or_none(stack: Stack) -> None:
     apply(stack, [event("1", 7, ["b", "plain"], at="2026-11-20T10:00:00Z")])
     shares: list[dict[str, Any]] = [
@@ -51,6 +56,38 @@ def test_several_totals_are_set_together_or_none(stack: Stack) -> None:
         2,
         ["member: 'm' is not registered on board 'club'"],
     )
+
+
+def test_of_several_totals_that_of_the_latest_at_stays_in_whichever_order_they_come(stack: Stack) -> None:
+    """Of equal ones the one with the greatest id. Lists over HTTP without `at` have a millisecond more each."""
+    rng = random.Random(7)
+    for number in range(30):
+        times = [f"2026-11-21T10:0{rng.randint(0, 2)}:00Z" for _ in range(4)]
+        sets = [
+            {**event(f"{number}-{k}", k, rng.choice(("b", ["b", "plain"])), at, set=True), "member": f"m{number}"}
+            for k, at in enumerate(times)
+        ]
+        latest = max(range(4), key=lambda k: (times[k], k))
+        for batch in ([sets[:2], sets[2:]], [sets[2:], sets[:2]], [sets])[number % 3]:
+            apply(stack, rng.sample(batch, len(batch)))
+        assert total(stack, f"m{number}") == latest
+    untimed = [{**event(f"u{k}", k, ("b", ["b", "plain"])[k % 2], set=True), "member": "u"} for k in range(4)]
+    stack.post("/events", [{name: value for name, value in one.items() if name != "at"} for one in untimed])
+    count(stack)
+    assert total(stack, "u") == 3
+
+
+def test_a_total_that_comes_too_late_says_so_for_good_and_a_removal_forgets_it(stack: Stack) -> None:
+    late = event("late", 3, at="2026-11-20T10:00:00Z", set=True)
+    apply(stack, [event("first", 8, set=True)])
+    apply(stack, [event("more", 1, at="2026-11-19T10:00:00Z"), late, late])
+    assert scores(stack)["all"] == 9
+    known = {name: stack.get("/events", id=name)[1].get("superseded") for name in ("first", "more", "late")}
+    assert known == {"first": None, "more": None, "late": True}
+
+    stack.delete("/boards/b/member", id="m")
+    apply(stack, [event("later", 2, at="2026-11-20T10:00:00Z", set=True)])
+    assert scores(stack) == {"all": 2, "day": None}
 
 
 def test_least_and_most_bound_the_change(stack: Stack) -> None:

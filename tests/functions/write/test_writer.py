@@ -9,7 +9,7 @@ import pytest
 from standings.aws.dynamodb.tables import member_key
 from standings.domain.boards import MAX_UNITS
 from standings.domain.events import Event, Update
-from standings.write.writer import items_of, transactions
+from standings.write.writer import transactions
 from tests.support.builders.stages.writers import AT, Subject, event
 from tests.support.faults import faulty_client
 
@@ -39,7 +39,7 @@ def test_events_of_one_member_cost_one_write_and_a_receipt_each(subject: Subject
 def test_events_of_one_member_are_in_as_few_transactions_as_can_be() -> None:
     cut = transactions(Event(f"e{n}", 0, (Update("b", f"m{n % 25}", {"points": 1}),), b"") for n in range(1000))
 
-    assert sum(len({items_of(event)[0] for event in events}) for events in cut) == 25
+    assert sum(len({event.items[0] for event in events}) for events in cut) == 25
     assert len(cut) == 13
 
 

@@ -4,7 +4,7 @@
 answers every question about one sorted list.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Decimal
@@ -367,6 +367,10 @@ class BoardModel:
     """Every existing member, and whether it is hidden."""
     removed: set[str] = field(default_factory=set)
     """Every member that was ever removed, even if it came back."""
+    removals: dict[str, datetime] = field(default_factory=dict)
+    """By member, the instant of its latest removal. It is later than any at which the item was written before."""
+    sets: dict[tuple[str, str], tuple[int, bytes]] = field(default_factory=dict)
+    """By metric and member, `at` (milliseconds) and id of the latest total that was set."""
     used: set[str] = field(default_factory=set)
     """The ids of all accepted events."""
     counted: list[Counted] = field(default_factory=list)
@@ -404,6 +408,23 @@ class BoardModel:
     def sum(self, metric: str, member: str) -> int:
         """What the amounts of a member come to, whenever they counted."""
         return sum(event.amounts.get(metric, 0) for event in self.counted if event.member == member)
+
+    def set_totals(self, event_id: str, member: str, at: datetime, totals: Mapping[str, int]) -> dict[str, int]:
+        """Return the changes that take sums of a member to new totals, without those that are older than the latest."""
+        return {
+            metric: total - self.sum(metric, member)
+            for metric, total in totals.items()
+            if (_milliseconds(at), event_id.encode()) >= self.sets.get((metric, member), (-inf, b""))
+        }
+
+    def keep_sets(self, event_id: str, member: str, at: datetime, metrics: Iterable[str]) -> None:
+        """Keep that these totals of a member were set."""
+        self.sets |= {(metric, member): (_milliseconds(at), event_id.encode()) for metric in metrics}
+
+    def was_removed_since(self, member: str, counted: datetime, sent: datetime) -> bool:
+        """Whether a member was removed after an instant, and more than a minute before another."""
+        removal = self.removals.get(member)
+        return removal is not None and counted < removal < sent - timedelta(minutes=1)
 
     def add(self, event_id: str, member: str, at: datetime, amounts: Mapping[str, int], now: datetime) -> bool:
         """Apply an event at the instant `now`, once. Return whether it was accepted, now or earlier."""
@@ -457,9 +478,10 @@ class BoardModel:
         """Remove a member and everything counted for it. Return whether it existed."""
         if member not in self.members:
             return False
-        self._write(member, now)
+        self.removals[member] = self._write(member, max(now, self.written.get(member, now) + timedelta(milliseconds=1)))
         del self.members[member]
         self.removed.add(member)
+        self.sets = {key: latest for key, latest in self.sets.items() if key[1] != member}
         self.counted = [event for event in self.counted if event.member != member]
         return True
 

@@ -14,16 +14,18 @@ from benchmarks.harness import population
 from standings.aws.dynamodb.as_built import send_as_built
 from standings.aws.dynamodb.rankings import Rankings
 from standings.aws.dynamodb.scores import Scores
-from standings.domain.events import Event
 from standings.domain.members import Image, Move
 from standings.domain.scoring import Place
-from standings.stores import Addition, Rewrite, StoreRefusedError
+from standings.stores import Addition, NewReceipt, Receipt, Rewrite, StoreRefusedError
 from tests.support.aws.stack import ManualClock
 from tests.support.builders.maintenance import clock_of
 
 NOW = population.NOW
 CREDENTIALS: dict[str, Any] = {"aws_access_key_id": "none", "aws_secret_access_key": "none"}
-RECEIPTS = [Event("e1", 0, (), bytes(range(12))), Event("é 用户 😀", 0, (), b"\xff" * 12)]
+RECEIPTS = [
+    NewReceipt("e1", bytes(range(12)), NOW),
+    NewReceipt("é 用户 😀", b"\xff" * 12, NOW, is_superseded=True, replaces=Receipt(b"", 5, ("t", 5))),
+]
 ADDITION = Addition(population.BOARD, "clan#7", {"a0a": -3}, ["b1bd20778"], [], [], NOW, 3, known=False)
 IMAGE = Image(population.BOARD, 'a "b" \\ \n', 7, NOW, 5, hidden=True, values={"a0a": 5}, tie_keys={"a0a": "~é"})
 
@@ -91,7 +93,7 @@ def test_a_request_with_invalid_text_or_bytes_is_refused() -> None:
         with pytest.raises(StoreRefusedError):
             wire.scores.apply(receipts, [ADDITION._replace(removes=["half \ud800"])], NOW)
     with pytest.raises(StoreRefusedError):
-        wire.scores.apply([Event("e1", 0, (), None)], [], NOW)  # type: ignore[arg-type]
+        wire.scores.apply([NewReceipt("e1", None, NOW)], [], NOW)  # type: ignore[arg-type]
     assert wire.sent == []
 
 

@@ -41,6 +41,7 @@ class EventStatus(TypedDict):
     status: Literal["counted", "refused"]
     reason: NotRequired[str]
     at: str
+    superseded: NotRequired[bool]
 
 
 class Profile(TypedDict):

@@ -14,7 +14,7 @@ import orjson
 from standings.domain.boards import BOARD_NAME_RULE, MAX_MEMBER_BYTES, Boards, Metric, is_board_name
 from standings.domain.boards_toml import MAX_DECIMALS, MAX_METRICS, METRIC_NAME, METRIC_RULE
 from standings.domain.scoring import NO_NOTE, Aggregate, UnitsError, check_units, decimal_text, merge, units_of
-from standings.domain.windows import EPOCH, MINUTE, SECOND
+from standings.domain.windows import EPOCH, MINUTE, SECOND, instant
 
 # An event, and the error for an event that breaks a rule.
 
@@ -83,6 +83,16 @@ class Event:
     at: int
     updates: tuple[Update, ...]
     digest: bytes
+
+    @property
+    def items(self) -> list[tuple[str, str]]:
+        """Board and member of each item that the event changes."""
+        return [(update.board, update.member) for update in self.updates]
+
+
+def other_content(event_id: str) -> str:
+    """Why an event is refused whose id another one has."""
+    return f"id: {event_id!r} was used before, for an event with other content"
 
 
 def shown(value: Any) -> str:
@@ -181,10 +191,8 @@ def _event(document: dict[str, Any], boards: Boards, now: int, *, at_filled_in: 
             is_kept = is_kept or metric.notes
         if note and not is_kept:
             refuse("note", f"{prefix}note", "a metric that keeps notes (notes = true in boards.toml)", update["note"])
-    if len(pairs) > MAX_PAIRS:
-        message = f"updates: expected at most {MAX_PAIRS} different pairs of board and member, got {len(pairs)}"
-        raise RefusedEvent("updates", message)
-    updates = tuple(_update(*pair, given, sets=pair in set_pairs) for pair, given in pairs.items())
+    _check_pairs(sets_of)
+    updates = tuple(_update(*pair, given, sets=sets_of[pair]) for pair, given in pairs.items())
     content_at = read_at(at_filled_in, now) if isinstance(at_filled_in, str) else None if at_filled_in else at
     return Event(event_id, at, updates, _digest(content_at, updates, precisions))
 
@@ -196,12 +204,12 @@ def check_event(body: str, now: int) -> None:
     sets_of: dict[tuple[str, str], bool] = {}
     for prefix, update in _update_objects(document):
         _note(f"{prefix}note", update)
-        _sets(prefix, update)
-        _, _, numbers = _whom_and_what(prefix, update)
+        _, _, numbers = _whom_and_what(prefix, update, sets_of, sets=_sets(prefix, update))
         for name, number in numbers.items():
             if not METRIC_NAME.fullmatch(name):
                 raise RefusedEvent("metrics", f"{prefix}metrics: expected {METRIC_RULE}, got {shown(name)}")
             _check_amount(f"{prefix}metrics.{name}", number)
+    _check_pairs(sets_of)
 
 
 def _id_and_at(document: dict[str, Any], now: int) -> tuple[str, int]:
@@ -407,9 +415,8 @@ def parse_amount(field: str, value: Any, metric: Metric) -> int:
         whole: int = value * 10**metric.precision
         if abs(whole) <= _SMALL:
             return whole
-    number = _decimal(field, value)
     try:
-        return units_of(number, metric.precision, MAX_DIGITS)
+        return units_of(_decimal(field, value), metric.precision, MAX_DIGITS)
     except UnitsError as error:
         refuse("amount", field, str(error), value)
 

@@ -12,11 +12,12 @@ from standings.domain.scoring import (
     Aggregate,
     Place,
     aggregate_of_event,
+    encode_sortable,
     merge,
     merge_all,
     place_of,
 )
-from standings.domain.windows import DAY, HOUR, NAMES, Window
+from standings.domain.windows import DAY, HOUR, MINUTE, NAMES, Window
 
 # A member's item: its accumulators, and how they change when the member is registered, removed or rewritten.
 
@@ -30,8 +31,10 @@ class Image:
     - `abs_total` is at least the absolute value of any sum of accumulators.
     - `values` holds the accumulators by attribute name, such as `{"h9e": 300}`, `tie_keys` the tie keys of those that
       have one, `notes` their notes as JSON.
+    - `set_keys` holds, by accumulator, the key of the latest total that was set (`set_key`).
     - `removed` marks a removed member: the item has a version and no scores.
-    - `was_removed` stays when a removed member comes back: its earlier rankings no longer follow from the item.
+    - `removed_at` is the stamp of the latest removal, in milliseconds; None: there was none. It stays when the member
+      comes back: its earlier rankings no longer follow from the item. It is 0 if version 0.3 did not keep the stamp.
     """
 
     board: str
@@ -43,12 +46,16 @@ class Image:
     values: Mapping[str, int]
     tie_keys: Mapping[str, str] = field(default_factory=dict)
     notes: Mapping[str, str] = field(default_factory=dict)
+    set_keys: Mapping[str, str] = field(default_factory=dict)
     removed: bool = False
-    was_removed: bool = False
+    removed_at: int | None = None
 
     def without_scores(self) -> "Image":
         """The image after the item was deleted: the next version, without scores."""
-        return replace(self, version=self.version + 1, abs_total=0, values={}, tie_keys={}, notes={}, removed=True)
+        return replace(self._empty(), version=self.version + 1, abs_total=0, removed=True)
+
+    def _empty(self) -> "Image":
+        return replace(self, values={}, tie_keys={}, notes={}, set_keys={})
 
     def cell(self, name: str) -> Aggregate | None:
         """The aggregate in an accumulator; None if the item has no such accumulator."""
@@ -90,6 +97,7 @@ def rewritten(image: Image, written_at_ms: int, gone: Iterable[str] = ()) -> Ima
         values=values,
         tie_keys={name: tie_key for name, tie_key in image.tie_keys.items() if name in values},
         notes={name: note for name, note in image.notes.items() if name in values},
+        set_keys={name: set_key for name, set_key in image.set_keys.items() if name in values},
         removed=False,
     )
 
@@ -101,10 +109,28 @@ def registered(family: Family, image: Image) -> Image:
     return replace(image, values={**zeros, **image.values}, removed=False)
 
 
-def removed(image: Image, written_at_ms: int) -> Image:
-    """The image of a removed member: the next version, without scores."""
-    empty = rewritten(replace(image, hidden=False, values={}, tie_keys={}, notes={}), written_at_ms)
-    return replace(empty, removed=True, was_removed=True)
+def removed(image: Image, now: int) -> Image:
+    """The image of a member that is removed at `now`: the next version, without scores.
+
+    Its stamp is later than any that the item had: so it is after the receipts of all that the item counted.
+    """
+    stamp = max(now, image.written_at_ms + 1)
+    empty = rewritten(replace(image._empty(), hidden=False), stamp)  # noqa: SLF001 - of the same class
+    return replace(empty, removed=True, removed_at=stamp)
+
+
+SENT_AFTER: Final = MINUTE
+"""An event counts again only if it was sent so long after the removal: longer than clocks differ. So no message that
+was on its way brings a removed member back."""
+
+
+def counts_again(images: Iterable["Image | None"], counted_at: int, sent: int | None) -> bool:
+    """Whether an event that counted at `counted_at`, and was sent again at `sent`, counts again (milliseconds).
+
+    It does if each of its members (`images`, as they are) was removed after it counted, and before it was sent.
+    """
+    removals = [image.removed_at if image is not None else None for image in images]
+    return sent is not None and all(at is not None and counted_at < at < sent - SENT_AFTER for at in removals)
 
 
 # The rolling sum: a member's score in a period is the sum of its buckets (or their max, min or last).
@@ -235,6 +261,11 @@ class EventPart(NamedTuple):
     amounts: Mapping[str, int]
     notes: Mapping[str, str] = MappingProxyType({})
     sets: bool = False
+
+
+def set_key(part: EventPart) -> str:
+    """The key of a total that an event sets, which sorts by `at`, then by id. The total with the greatest one stays."""
+    return encode_sortable(part.at) + part.event_id
 
 
 def additions(family: Family, counted: Iterable[EventPart], now: int) -> dict[str, int]:

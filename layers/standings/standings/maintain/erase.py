@@ -140,4 +140,4 @@ class Erase:
         return {board for board, _ in images}
 
     def _removed(self, image: Image) -> Image:
-        return removed(image, max(self.clock.now(), image.written_at_ms))
+        return removed(image, self.clock.now())

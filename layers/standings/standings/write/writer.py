@@ -2,24 +2,27 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Final, NamedTuple
 
 from standings.aws.dynamodb.scores import Scores
 from standings.catalog import BoardCatalog
 from standings.domain.boards import MAX_UNITS, Boards, Family, family_of
-from standings.domain.events import Event, RefusedEvent, Rule, limits_of, parse_event
+from standings.domain.events import Event, RefusedEvent, Rule, limits_of, other_content, parse_event
 from standings.domain.members import (
+    SENT_AFTER,
     EventPart,
     Image,
     additions,
     apply_event,
     beyond_bounds,
+    counts_again,
     expired,
     late_merged,
     new_image,
     rewritten,
+    set_key,
 )
 from standings.domain.scoring import decimal_text
 from standings.domain.windows import DAY
@@ -34,7 +37,9 @@ from standings.stores import (
     DamagedItemError,
     ItemChange,
     MemberKey,
+    NewReceipt,
     Patch,
+    Receipt,
     ReceiptConflict,
     Rewrite,
     StoreRefusedError,
@@ -44,18 +49,13 @@ from standings.stores import (
 # Groups a batch of events into transactions. Events on the same item go together, so that it is written once.
 
 
-def items_of(event: Event) -> list[MemberKey]:
-    """The items that an event changes."""
-    return [(update.board, update.member) for update in event.updates]
-
-
 def transactions(events: Iterable[Event], most: int = MAX_ACTIONS) -> list[list[Event]]:
     """Group events so that each group fits one transaction: a receipt for each event, a change for each item."""
     events = list(events)
-    popularity = Counter(item for event in events for item in items_of(event))
+    popularity = Counter(item for event in events for item in event.items)
 
     def by_shared_items(event: Event) -> list[tuple[int, MemberKey]]:
-        return sorted((-popularity[item], item) for item in items_of(event))
+        return sorted((-popularity[item], item) for item in event.items)
 
     groups: list[list[Event]] = []
     items: set[MemberKey] = set()  # those of the last group
@@ -69,12 +69,12 @@ def transactions(events: Iterable[Event], most: int = MAX_ACTIONS) -> list[list[
                 groups.append([])
                 items = set()
             groups[-1].append(event)
-            items.update(items_of(event))
+            items.update(event.items)
     return groups
 
 
 def _size(events: Sequence[Event], items: set[MemberKey], more: Sequence[Event]) -> int:
-    return len(events) + len(more) + len(items.union(*map(items_of, more)))
+    return len(events) + len(more) + len(items.union(*(event.items for event in more)))
 
 
 # Plans how events change members' items, given the images that were read of them.
@@ -86,7 +86,7 @@ _FIXED: Final = 100  # Bytes that every expression has, at most
 _VALUE: Final = len(", :10000 ")  # Bytes that a name needs in addition to its own, at most
 _SET: Final = len(",#00=:00")  # Bytes of an attribute that a patch sets
 _REMOVED: Final = len(",#00")  # Bytes of one that it removes
-_MOST_ATTRIBUTES: Final = 3  # Of an accumulator: its number, its tie key and its note
+_MOST_ATTRIBUTES: Final = 4  # Of an accumulator: its number, its tie key, its note and its set key
 MOST_WHOLE_BYTES: Final = MAX_TRANSACTION_BYTES
 """Up to here, items are written whole: that takes the writer less time."""
 Images = Mapping[MemberKey, Image | None]
@@ -100,80 +100,125 @@ class UnfitEventError(RefusedEvent):
         self.item = item
 
 
+class Plan(NamedTuple):
+    """How events change items: one stamp for all items and receipts, in milliseconds, and the change of each item.
+
+    `superseded` are the ids of events that set a total which is older than the one there.
+    """
+
+    stamp: int
+    changes: Mapping[MemberKey, ItemChange]
+    superseded: Collection[str]
+
+
 def plan_changes(
-    boards: Boards, events: Iterable[Event], images: Images, now: int, *, patches: bool = False
-) -> dict[MemberKey, ItemChange]:
+    boards: Boards,
+    events: Iterable[Event],
+    images: Images,
+    now: int,
+    as_read: Collection[MemberKey] = (),
+    *,
+    patches: bool = False,
+) -> Plan:
     """Plan the change of each item of the events. Raise UnfitEventError for the first event that does not fit.
 
-    With `patches`, items are not written whole, unless one has so many changes that they fit into no expression.
+    The items in `as_read` are changed only if they are still as they were read. With `patches`, items are not written
+    whole, unless one has so many changes that they fit into no expression.
     """
     by_item: dict[MemberKey, list[EventPart]] = {}
     for event in events:
         for update in event.updates:
             counted = EventPart(event.id, event.at, update.amounts, update.notes, update.sets)
             by_item.setdefault((update.board, update.member), []).append(counted)
-    return {
-        item: _change(family_of(boards, item[0]), item, counted, images, now, patches=patches)
-        for item, counted in by_item.items()
-    }
-
-
-def _change(
-    family: Family, item: MemberKey, counted: Sequence[EventPart], images: Images, now: int, *, patches: bool
-) -> ItemChange:
-    image = images.get(item)
-    if family.members == "registered" and item in images and (image is None or image.removed):
-        message = f"member: {item[1]!r} is not registered on board {item[0]!r}"
-        raise UnfitEventError(counted[0].event_id, item, "unregistered", message)
-    written_at_ms = _stamp(image, now)
-    abs_total = sum(abs(units) for one in counted for units in one.amounts.values())
-    adds_up = all(family.metrics[name].adds_up and not one.sets for one in counted for name in one.amounts)
-    if adds_up and (image.abs_total if image is not None else 0) + abs_total <= MAX_UNITS:
-        addition = _addition(family, item, counted, image, written_at_ms, abs_total)
+    stamp = _stamp((images.get(item) for item in by_item), now)
+    changes: dict[MemberKey, ItemChange] = {}
+    superseded: set[str] = set()
+    for item, parts in by_item.items():
+        family, image = family_of(boards, item[0]), images.get(item)
+        if family.members == "registered" and item in images and (image is None or image.removed):
+            message = f"member: {item[1]!r} is not registered on board {item[0]!r}"
+            raise UnfitEventError(parts[0].event_id, item, "unregistered", message)
+        addition = None if item in as_read else _addition(family, item, parts, image, stamp)
         if addition is not None:
-            return addition
-    after = image if image is not None else new_image(*item, written_at_ms)
+            changes[item] = addition
+            continue
+        result = _count(family, item, parts, image, stamp)
+        superseded |= result.superseded
+        patch = _patch(family, image, result, stamp) if patches and result.changed else None
+        changes[item] = _rewrite(family, image, result, stamp) if patch is None else patch
+    return Plan(stamp, changes, superseded)
+
+
+class _CountedImage(NamedTuple):
+    """An image with some events counted in it, the accumulators that changed, and the ids of superseded events."""
+
+    image: Image
+    changed: set[str]
+    superseded: set[str]
+
+
+def _count(
+    family: Family, item: MemberKey, parts: Sequence[EventPart], image: Image | None, stamp: int
+) -> _CountedImage:
+    after = image if image is not None else new_image(*item, stamp)
     changed: set[str] = set()
-    for part in counted:
-        one = _with_differences(family, item, after, part) if part.sets else part
-        after, names = apply_event(family, after, one, written_at_ms)
+    superseded: set[str] = set()
+    for part in sorted(parts, key=set_key) if any(part.sets for part in parts) else parts:
+        one = part
+        if part.sets:
+            after, one = _with_differences(family, item, after, part)
+            superseded |= {part.event_id} if len(one.amounts) < len(part.amounts) else set()
+            changed.update(family.metrics[name].total() for name in one.amounts)
+        after, names = apply_event(family, after, one, stamp)
         if (beyond := beyond_bounds(family, after, names)) is not None:
             raise UnfitEventError(one.event_id, item, "bounds", f"metrics: {beyond} would go beyond ±(2^53 - 1) units")
         changed.update(names)
-    if changed and patches and (patch := _patch(family, image, after, changed, written_at_ms)) is not None:
-        return patch
-    if changed:
-        after, merged = late_merged(family, after, written_at_ms)
-        after = rewritten(after, written_at_ms, [*merged, *expired(family, after, written_at_ms)])
-    return Rewrite(after, image.version if image is not None else None)
+    return _CountedImage(after, changed, superseded)
 
 
-def _patch(
-    family: Family, before: Image | None, after: Image, changed: Collection[str], written_at_ms: int
-) -> Patch | None:
+def _rewrite(family: Family, before: Image | None, counted: _CountedImage, stamp: int) -> Rewrite:
+    """The whole item with some events counted, without old accumulators. If nothing changed, it is only checked."""
+    after = counted.image
+    if counted.changed:
+        after, merged = late_merged(family, after, stamp)
+        after = rewritten(after, stamp, [*merged, *expired(family, after, stamp)])
+    return Rewrite(after, before.version if before is not None else None)
+
+
+def _patch(family: Family, before: Image | None, counted: _CountedImage, stamp: int) -> Patch | None:
     """The patch that counts events in an item; None if an expression has no room for what they change.
 
     With the room that is left it merges and removes old accumulators, which are more than the events add.
     """
-    texts = [of for image in (before, after) if image is not None for of in (image.tie_keys, image.notes)]
-    attributes = sum(
-        1 + any(name in of for of in texts[::2]) + any(name in of for of in texts[1::2]) for name in changed
-    )
+    after = counted.image
+    images = [image for image in (before, after) if image is not None]
+    texts = [
+        {name for image in images for name in image.tie_keys},
+        {name for image in images for name in image.notes},
+        {name for image in images for name in image.set_keys},
+    ]
+    attributes = sum(1 + sum(name in names for names in texts) for name in counted.changed)
     room = MAX_EXPRESSION - _FIXED - _SET * attributes
     if room < 0:
         return None
     merge_bytes = _MOST_ATTRIBUTES * (_SET + _REMOVED)
-    after, merged = late_merged(family, after, written_at_ms, room // merge_bytes)
+    after, merged = late_merged(family, after, stamp, room // merge_bytes)
     room -= merge_bytes * len(merged)
-    gone = expired(family, after, written_at_ms)[: room // (_MOST_ATTRIBUTES * _REMOVED)]
-    return Patch(rewritten(after, written_at_ms, [*merged, *gone]), before)
+    gone = expired(family, after, stamp)[: room // (_MOST_ATTRIBUTES * _REMOVED)]
+    return Patch(rewritten(after, stamp, [*merged, *gone]), before)
 
 
-def _with_differences(family: Family, item: MemberKey, image: Image, part: EventPart) -> EventPart:
-    """The part with the amounts that take the member's totals to those that the event sets."""
-    amounts = {}
+def _with_differences(family: Family, item: MemberKey, image: Image, part: EventPart) -> tuple[Image, EventPart]:
+    """The part with the amounts that take the member's totals to those that it sets, and the image with its key.
+
+    A total that is older than the one that was set last is left out: it changes nothing.
+    """
+    key, amounts = set_key(part), dict[str, int]()
     for name, total in part.amounts.items():
         metric = family.metrics[name]
+        if key < image.set_keys.get(metric.total(), ""):
+            continue
+        image = replace(image, set_keys={**image.set_keys, metric.total(): key})
         before = image.values.get(metric.total(), 0)
         amounts[name] = change = total - before
         if metric.is_beyond_limits(change):
@@ -181,19 +226,19 @@ def _with_differences(family: Family, item: MemberKey, image: Image, part: Event
             got = "got a change of {} (from {} to {})".format(*steps)
             message = f"metrics.{name}: expected a change of {limits_of(metric)} on board {item[0]!r}, {got}"
             raise UnfitEventError(part.event_id, item, "limit", message)
-    return part._replace(amounts=amounts, sets=False)
+    return image, part._replace(amounts=amounts, sets=False)
 
 
 def _addition(
-    family: Family,
-    item: MemberKey,
-    counted: Sequence[EventPart],
-    image: Image | None,
-    written_at_ms: int,
-    abs_total: int,
+    family: Family, item: MemberKey, counted: Sequence[EventPart], image: Image | None, stamp: int
 ) -> Addition | None:
     """The addition of some events to an item; None if it has to be rewritten."""
-    adds = additions(family, counted, written_at_ms)
+    if not all(family.metrics[name].adds_up and not one.sets for one in counted for name in one.amounts):
+        return None
+    abs_total = sum(abs(units) for one in counted for units in one.amounts.values())
+    if (image.abs_total if image is not None else 0) + abs_total > MAX_UNITS:
+        return None
+    adds = additions(family, counted, stamp)
     if any(one is not None and one.names_first for one in map(family.accumulator, adds)):
         return None  # So that late buckets are merged
     # An addition writes no tie key. If there is one, another definition of ties wrote it.
@@ -201,17 +246,20 @@ def _addition(
     room = MAX_EXPRESSION - _FIXED - _names_bytes(adds) - _names_bytes(tie_keys)
     if room < 0:
         return None
-    removes = _first_that_fit(image, expired(family, image, written_at_ms), room) if image is not None else []
+    removes = _first_that_fit(image, expired(family, image, stamp), room) if image is not None else []
     tie_keys += [name for name in removes if image is not None and name in image.tie_keys]
     notes = [name for name in removes if image is not None and name in image.notes]
-    return Addition(*item, adds, removes, tie_keys, notes, written_at_ms, abs_total, family.members == "registered")
+    set_keys = [name for name in removes if image is not None and name in image.set_keys]
+    known = family.members == "registered"
+    return Addition(*item, adds, removes, tie_keys, notes, stamp, abs_total, known, set_keys)
 
 
 def _first_that_fit(image: Image, names: Iterable[str], room: int) -> list[str]:
-    """The first accumulators whose removal needs at most `room` bytes, with their tie keys and notes."""
+    """The first accumulators whose removal needs at most `room` bytes, with their tie keys, notes and set keys."""
     fit = []
     for name in names:
-        room -= _names_bytes([name, *(name for of in (image.tie_keys, image.notes) if name in of)])
+        texts = (image.tie_keys, image.notes, image.set_keys)
+        room -= _names_bytes([name, *(name for of in texts if name in of)])
         if room < 0:
             break
         fit.append(name)
@@ -223,9 +271,12 @@ def _names_bytes(names: Iterable[str]) -> int:
     return sum(len(name) + _VALUE for name in names)
 
 
-def _stamp(image: Image | None, now: int) -> int:
-    """The stamp of a change. It never goes back on an item: the latest clock that wrote it decides what is late."""
-    return max(now, image.written_at_ms) if image is not None else now
+def _stamp(images: Iterable[Image | None], now: int) -> int:
+    """The stamp of a transaction. It never goes back on an item: the latest clock that wrote it decides what is late.
+
+    It is one for all items and receipts, so a later removal of any of them has a later stamp than the receipts.
+    """
+    return max([now, *(image.written_at_ms for image in images if image is not None)])
 
 
 # Applies events to members' items, each exactly once.
@@ -243,6 +294,11 @@ class QueueMessage(NamedTuple):
     at_filled_in: bool | str = False
     refused_since: int | None = None
     sent: int | None = None
+
+    @property
+    def first_sent(self) -> int | None:
+        """When the message was first sent, as far as is known: a replay gets to the queue again."""
+        return min((at for at in (self.sent, self.refused_since) if at is not None), default=None)
 
 
 @dataclass(slots=True)
@@ -265,8 +321,9 @@ class WriteResult:
 class Writer:
     """Applies batches of messages: one transaction holds the receipts of some events and the changes of their items.
 
-    An event that already has a receipt was applied before: it is dropped, and the others are applied. Items are read
-    first (half a read unit each), unless their board keeps no buckets and all its metrics add up.
+    An event that already has a receipt was applied before: it is dropped, and the others are applied. It counts again
+    only if all its members were removed since (`counts_again`). Items are read first (half a read unit each), unless
+    their board keeps no buckets and all its metrics add up.
     """
 
     def __init__(self, catalog: BoardCatalog, scores: Scores, clock: Clock) -> None:
@@ -290,6 +347,8 @@ class Writer:
                 else:
                     _check_content(event, first.digest)
                     result.duplicates += 1
+                    # If the event counts again, the copy that was sent last decides.
+                    message_of[event.id] = max(message_of[event.id], message, key=lambda one: one.first_sent or 0)
             except RefusedEvent as refusal:
                 result.refused.append((message, refusal))
             except Exception as error:  # noqa: BLE001 - a body that breaks the parser must not stop the others
@@ -335,6 +394,8 @@ class _Transaction:
     certain: set[MemberKey] = field(default_factory=set)
     # Items for whose events the receipts were read after the certain image: duplicates are gone.
     checked: set[MemberKey] = field(default_factory=set)
+    # Events that count again, because their members were removed, and the receipts that they replace.
+    again: dict[str, Receipt] = field(default_factory=dict)
     started: bool = False
     # Whether the items are too large together to be written whole.
     patches: bool = False
@@ -356,7 +417,7 @@ class _Transaction:
     def _refuse_all_of(self, damage: DamagedItem) -> None:
         """Refuse the events of a member whose item cannot be read. Others must not wait for its repair."""
         for event in list(self.events.values()):
-            if (damage.board, damage.member) in items_of(event):
+            if (damage.board, damage.member) in event.items:
                 self._refuse(event, RefusedEvent("damaged", f"member: {damage}", event.id))
 
     def _refuse_leaving(self, leaving: set[str]) -> None:
@@ -368,11 +429,11 @@ class _Transaction:
 
     def _read_items(self) -> None:
         """Register the boards, and read the items that cannot be added to without reading them."""
-        keys = {item for event in self.events.values() for item in items_of(event)}
+        keys = {item for event in self.events.values() for item in event.items}
         records = self.writer.catalog.register(board for board, _ in keys)
         if leaving := {board for board, record in records.items() if record.is_being_deleted}:
             self._refuse_leaving(leaving)
-            keys = {item for event in self.events.values() for item in items_of(event)}
+            keys = {item for event in self.events.values() for item in event.items}
         families = {board: family_of(self.writer.catalog.boards, board) for board, _ in keys}
         set_items = {(one.board, one.member) for event in self.events.values() for one in event.updates if one.sets}
         to_read = [
@@ -390,9 +451,9 @@ class _Transaction:
         if not self.started:
             self._read_items()
         now = self.writer.clock.now()
-        changes = self._planned(now, backoff)
-        events = list(self.events.values())
-        conflicts = self.writer.scores.apply(events, list(changes.values()), now) if events else []
+        plan = self._planned(now, backoff)
+        events, changes = list(self.events.values()), list(plan.changes.values())
+        conflicts = self.writer.scores.apply(self._receipts(plan), changes, now) if events else []
         if not conflicts:
             self._applied()
         invalid = next((each.message for each in conflicts if each.reason is CancelReason.INVALID), None)
@@ -400,42 +461,55 @@ class _Transaction:
             raise StoreRefusedError(invalid)
         self.result.conflicts += any(each.reason is CancelReason.BUSY for each in conflicts)
         must_wait = False
+        known: list[tuple[Event, Receipt | None]] = []
         for conflict in conflicts:
             if conflict.reason is CancelReason.BUSY:
                 must_wait = True
             elif isinstance(conflict, ReceiptConflict):
-                self._drop(events[conflict.position], conflict.found)
+                known.append((events[conflict.position], conflict.found))
             else:
-                item = list(changes)[conflict.position]
+                item = list(plan.changes)[conflict.position]
                 self.images[item] = conflict.found
                 self.certain.add(item)
                 self.checked.discard(item)
                 must_wait = True
+        self._know(known)
         if must_wait:
             raise StoreUnavailableError(conflicts[0].message)
 
-    def _planned(self, now: int, backoff: Backoff) -> dict[MemberKey, ItemChange]:
+    def _planned(self, now: int, backoff: Backoff) -> Plan:
         """Plan changes that one transaction can hold. Raises StoreRefusedError if there are none."""
-        changes = self._changes(now, backoff)
-        if not self.patches and self._bytes(changes) > MOST_WHOLE_BYTES:
+        plan = self._plan(now, backoff)
+        if not self.patches and self._bytes(plan) > MOST_WHOLE_BYTES:
             self.patches = True
-            changes = self._changes(now, backoff)
-        if self.patches and (size := self._bytes(changes)) > MAX_TRANSACTION_BYTES:
+            plan = self._plan(now, backoff)
+        if self.patches and (size := self._bytes(plan)) > MAX_TRANSACTION_BYTES:
             raise StoreRefusedError(f"expected at most {MAX_TRANSACTION_BYTES} bytes in a transaction, got {size}")
-        return changes
+        return plan
 
-    def _bytes(self, changes: Mapping[MemberKey, ItemChange]) -> int:
-        return self.writer.scores.bytes_of(self.events.values(), changes.values())
+    def _bytes(self, plan: Plan) -> int:
+        return self.writer.scores.bytes_of(self._receipts(plan), plan.changes.values())
 
-    def _changes(self, now: int, backoff: Backoff) -> dict[MemberKey, ItemChange]:
+    def _receipts(self, plan: Plan) -> list[NewReceipt]:
+        return [
+            NewReceipt(event.id, event.digest, plan.stamp, event.id in plan.superseded, self.again.get(event.id))
+            for event in self.events.values()
+        ]
+
+    def _plan(self, now: int, backoff: Backoff) -> Plan:
         """Plan the change of every item. Refuse each event that an item cannot take, and plan again without it.
 
         Makes at most two requests for each item: one for its image, one for the receipts of its events.
         """
         while not backoff.expired:
+            for event_id, receipt in list(self.again.items()):
+                # A member may have changed since the last attempt.
+                if not self._counts_again(self.events[event_id], receipt):
+                    self._drop(self.events[event_id])
+            as_read = {item for event_id in self.again for item in self.events[event_id].items}
             try:
                 events, boards = self.events.values(), self.writer.catalog.boards
-                return plan_changes(boards, events, self.images, now, patches=self.patches)
+                return plan_changes(boards, events, self.images, now, as_read, patches=self.patches)
             except UnfitEventError as unfit:
                 if unfit.item not in self.certain:
                     self.images[unfit.item] = self.writer.scores.image(unfit.item)
@@ -449,20 +523,48 @@ class _Transaction:
 
     def _drop_duplicates(self, item: MemberKey) -> None:
         """Drop the events on an item that have receipts: near the bounds a duplicate does not fit, but is no error."""
-        events = [event for event in self.events.values() if item in items_of(event)]
+        events = [event for event in self.events.values() if item in event.items]
         receipts = self.writer.scores.receipts(event.id for event in events)
-        for event in events:
-            if event.id in receipts:
-                self._drop(event, receipts[event.id])
+        self._know([(event, receipts[event.id]) for event in events if event.id in receipts])
 
-    def _drop(self, event: Event, digest: bytes | None) -> None:
-        """Drop an event that has a receipt: a duplicate, or with another digest another event under the same id."""
-        try:
-            _check_content(event, digest)
-            del self.events[event.id]
-            self.result.duplicates += 1
-        except RefusedEvent as refusal:
-            self._refuse(event, refusal)
+    def _know(self, known: Iterable[tuple[Event, Receipt | None]]) -> None:
+        """Drop events that have a receipt, but for those that count again. Refuse those with another digest."""
+        same: list[tuple[Event, Receipt]] = []
+        for event, receipt in known:
+            try:
+                if receipt is None:
+                    self.again.pop(event.id, None)  # its old receipt has expired meanwhile
+                else:
+                    _check_content(event, receipt.digest)
+                    same.append((event, receipt))
+            except RefusedEvent as refusal:
+                self._refuse(event, refusal)
+        # Most duplicates were sent before the event counted, or soon after. Only for the others are items read.
+        sent_later = [event for event, receipt in same if self._is_sent_after(event, receipt.stamp + SENT_AFTER)]
+        unread = {item for event in sent_later for item in event.items} - self.certain
+        if unread:
+            images = self.writer.scores.images(sorted(unread), consistent=True)
+            self.images.update((item, images.get(item)) for item in unread)
+            self.certain |= unread
+        for event, receipt in same:
+            if self._counts_again(event, receipt):
+                self.again[event.id] = receipt
+            else:
+                self._drop(event)
+
+    def _is_sent_after(self, event: Event, instant: int) -> bool:
+        sent = self.message_of[event.id].first_sent
+        return sent is not None and sent > instant
+
+    def _counts_again(self, event: Event, receipt: Receipt) -> bool:
+        images = [self.images.get(item) for item in event.items]
+        return counts_again(images, receipt.stamp, self.message_of[event.id].first_sent)
+
+    def _drop(self, event: Event) -> None:
+        """Drop a duplicate."""
+        del self.events[event.id]
+        self.again.pop(event.id, None)
+        self.result.duplicates += 1
 
     def _refused_by_store(self, error: StoreRefusedError, backoff: Backoff) -> None:
         """Halve the transaction until the event that the store refuses is alone."""
@@ -483,6 +585,7 @@ class _Transaction:
 
     def _refuse(self, event: Event, refusal: RefusedEvent) -> None:
         del self.events[event.id]
+        self.again.pop(event.id, None)
         self.result.refused.append((self.message_of[event.id], refusal))
 
 
@@ -495,4 +598,4 @@ def _check_age(message: QueueMessage, event: Event, now: int) -> None:
 
 def _check_content(event: Event, digest: bytes | None) -> None:
     if digest != event.digest:
-        raise RefusedEvent("id", f"id: {event.id!r} was used before, for an event with other content", event.id)
+        raise RefusedEvent("id", other_content(event.id), event.id)

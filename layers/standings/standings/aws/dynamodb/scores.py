@@ -13,6 +13,7 @@ from standings.aws.dynamodb.tables import (
     DELETED_BOARDS,
     MEMBER_FIELDS,
     NOTE_PREFIX,
+    SET_KEY_PREFIX,
     TIE_KEY_PREFIX,
     DynamoDBClient,
     Item,
@@ -32,9 +33,8 @@ from standings.aws.dynamodb.tables import (
     transaction_bytes,
 )
 from standings.domain.boards import MAX_UNITS, BoardRecord, BucketCoverage, Coverage, Job
-from standings.domain.events import Event
 from standings.domain.members import Change, Image
-from standings.domain.windows import DAY, SECOND
+from standings.domain.windows import DAY, MINUTE, SECOND
 from standings.runtime.clock import Clock
 from standings.stores import (
     MAX_TRANSACTION_BYTES,
@@ -48,8 +48,10 @@ from standings.stores import (
     ItemChange,
     ItemConflict,
     MemberKey,
+    NewReceipt,
     ParkedMember,
     Patch,
+    Receipt,
     ReceiptConflict,
     Rewrite,
     StoreUnavailableError,
@@ -80,9 +82,20 @@ def decode_image(item: Item) -> Image:
         values=values,
         tie_keys=_texts(rest, TIE_KEY_PREFIX),
         notes=_texts(rest, NOTE_PREFIX),
+        set_keys=_texts(rest, SET_KEY_PREFIX),
         removed="x" in item,
-        was_removed="y" in item,
+        removed_at=_check_bounds(_removed_at(item), LAST_INSTANT) if "y" in item else None,
     )
+
+
+def _removed_at(item: Item) -> int:
+    """The stamp of a member's latest removal.
+
+    Version 0.3 wrote true instead. Then it is the item's own stamp, and unknown if the member has come back.
+    """
+    if "N" in item["y"]:
+        return int(item["y"]["N"], 10)
+    return int(item["t"]["N"], 10) if "x" in item else 0
 
 
 def decode_or_damage(item: Item) -> Image | DamagedItem:
@@ -124,10 +137,11 @@ def encode_image(image: Image) -> dict[str, Any]:
     item.update((name, {"N": str(value)}) for name, value in image.values.items())
     item.update((TIE_KEY_PREFIX + name, {"S": tie_key}) for name, tie_key in image.tie_keys.items())
     item.update((NOTE_PREFIX + name, {"S": note}) for name, note in image.notes.items())
+    item.update((SET_KEY_PREFIX + name, {"S": set_key}) for name, set_key in image.set_keys.items())
     if image.hidden:
         item["h"] = {"BOOL": True}
-    if image.was_removed:
-        item["y"] = {"BOOL": True}
+    if image.removed_at is not None:
+        item["y"] = {"N": str(image.removed_at)}
     if image.removed:
         item["x"] = {"BOOL": True}
         item["e"] = {"N": str((image.written_at_ms + REMOVED_LIFETIME) // SECOND)}
@@ -344,6 +358,21 @@ def _decode_coverage(content: Mapping[str, Any]) -> Coverage:
     return Coverage(frozenset(content["rankings"]), buckets, content["late"], content["keep"], totals, lost)
 
 
+def read_images(
+    client: DynamoDBClient,
+    table: str,
+    keys: Iterable[MemberKey],
+    clock: Clock,
+    *,
+    consistent: bool,
+    damaged: list[DamagedItem] | None,
+) -> dict[MemberKey, Image]:
+    """Read members' items, as `Scores.images` does."""
+    wanted = [member_item_key(*key) for key in keys]
+    items = batch_get(client, table, wanted, clock, consistent=consistent)
+    return {(image.board, image.member): image for image in _images(items, damaged)}
+
+
 # Reads and writes members' items and receipts.
 
 RECEIPT_LIFETIME: Final = 30 * DAY
@@ -380,9 +409,7 @@ class Scores:
 
         With `damaged`, members whose items cannot be read are appended to it, and left out.
         """
-        wanted = [member_item_key(*key) for key in keys]
-        items = batch_get(self._client, self._scores, wanted, self._clock, consistent=consistent)
-        return {(image.board, image.member): image for image in _images(items, damaged)}
+        return read_images(self._client, self._scores, keys, self._clock, consistent=consistent, damaged=damaged)
 
     def image(self, key: MemberKey) -> Image | None:
         """Read an item, strongly consistently; None if it does not exist."""
@@ -399,10 +426,10 @@ class Scores:
         items = query_items(self._client, limit, self._scores, condition, values, ConsistentRead=True)
         return [decode_or_damage(item) for item in items]
 
-    def receipts(self, event_ids: Iterable[str]) -> dict[str, bytes]:
-        """Read the digests of events, strongly consistently. An event that was not applied is left out."""
+    def receipts(self, event_ids: Iterable[str]) -> dict[str, Receipt]:
+        """Read the receipts of events, strongly consistently. An event that was not applied is left out."""
         items = items_by_key(self._client, self._receipts, event_ids, self._clock, consistent=True)
-        return {event_id: bytes(item["d"]["B"]) for event_id, item in items.items() if "d" in item}
+        return {event_id: receipt for event_id, item in items.items() if (receipt := _receipt_of(item)) is not None}
 
     def refuse(self, event_id: str, reason: str) -> None:
         """Store why an event was refused, for 14 days. A receipt stays as it is."""
@@ -421,51 +448,61 @@ class Scores:
         if item is None or (expires := int(item["e"]["N"]) * SECOND) <= self._clock.now():
             return None
         if "d" in item:
-            return EventStatus(expires - RECEIPT_LIFETIME, None)
+            counted_at = int(item["t"]["N"]) if "t" in item else expires - RECEIPT_LIFETIME
+            return EventStatus(counted_at, None, "s" in item)
         return EventStatus(int(item["t"]["N"]), item["w"]["S"])
 
     def apply(
-        self, events: Sequence[Event], changes: Sequence[ItemChange], now: int, fence: Fence | None = None
+        self, receipts: Sequence[NewReceipt], changes: Sequence[ItemChange], now: int, fence: Fence | None = None
     ) -> list[ReceiptConflict | ItemConflict]:
         """Write the receipts of events and the changes of items, all or nothing. Return the conflicts, if any.
 
         With a fence, one change fewer fits. Raises FencedError if the fence is not that of its board's record.
         """
-        actions = self._actions(events, changes, now)
+        actions = self._actions(receipts, changes, now)
         if fence is not None:
             actions.append(self._check(fence))
         conflicts: list[ReceiptConflict | ItemConflict] = []
         for index, reason, item, message in transact(self._client, actions):
-            if index == len(events) + len(changes):
+            if index == len(receipts) + len(changes):
                 if reason is not CancelReason.BUSY:
                     raise FencedError(message)
                 conflicts += [ItemConflict(position, reason, None, message) for position in range(len(changes))]
                 break
-            if index < len(events):
-                digest = bytes(item["d"]["B"]) if item else None
-                conflicts.append(ReceiptConflict(index, reason, digest, message))
+            if index < len(receipts):
+                conflicts.append(ReceiptConflict(index, reason, _receipt_of(item) if item else None, message))
             else:
                 image = decode_stored(item) if item else None
-                conflicts.append(ItemConflict(index - len(events), reason, image, message))
+                conflicts.append(ItemConflict(index - len(receipts), reason, image, message))
         return conflicts
 
-    def bytes_of(self, events: Collection[Event], changes: Collection[ItemChange]) -> int:
+    def bytes_of(self, receipts: Collection[NewReceipt], changes: Collection[ItemChange]) -> int:
         """The bytes of a transaction, or more; if that is near its limit, only some more."""
-        most = len(events) * _MOST_OF_RECEIPT + sum(map(_most_of_change, changes))
-        return most if most <= MAX_TRANSACTION_BYTES else transaction_bytes(self._actions(events, changes, 0))
+        most = len(receipts) * _MOST_OF_RECEIPT + sum(map(_most_of_change, changes))
+        return most if most <= MAX_TRANSACTION_BYTES else transaction_bytes(self._actions(receipts, changes, 0))
 
-    def _actions(self, events: Iterable[Event], changes: Iterable[ItemChange], now: int) -> list[dict[str, Any]]:
+    def _actions(self, receipts: Iterable[NewReceipt], changes: Iterable[ItemChange], now: int) -> list[dict[str, Any]]:
         expiry = str((now + RECEIPT_LIFETIME) // SECOND)
-        return [self._receipt(event, expiry) for event in events] + [self._action(change) for change in changes]
+        return [self._receipt(receipt, expiry) for receipt in receipts] + [self._action(change) for change in changes]
 
     def _action(self, change: ItemChange) -> dict[str, Any]:
         if isinstance(change, Addition):
             return self._addition(change)
         return self._rewrite(change) if isinstance(change, Rewrite) else self._patch(change)
 
-    def _receipt(self, event: Event, expiry: str) -> dict[str, Any]:
-        item = {"pk": {"S": event.id}, "d": {"B": event.digest}, "e": {"N": expiry}}
-        return {"Put": {**conditional(self._receipts, _NOT_COUNTED), "Item": item}}
+    def _receipt(self, receipt: NewReceipt, expiry: str) -> dict[str, Any]:
+        item: dict[str, Any] = {
+            "pk": {"S": receipt.event_id},
+            "d": {"B": receipt.digest},
+            "t": {"N": str(receipt.stamp)},
+            "e": {"N": expiry},
+        }
+        if receipt.is_superseded:
+            item["s"] = {"BOOL": True}
+        if receipt.replaces is None:
+            return {"Put": {**conditional(self._receipts, _NOT_COUNTED), "Item": item}}
+        name, value = receipt.replaces.seen
+        return {"Put": {**conditional(self._receipts, f"{name} = :seen", {":seen": {"N": str(value)}}), "Item": item}}
 
     def _addition(self, change: Addition) -> dict[str, Any]:
         values = {
@@ -476,8 +513,12 @@ class Scores:
         }
         values |= {f":{number}": {"N": str(amount)} for number, amount in enumerate(change.adds.values())}
         exists = "attribute_exists(v) AND attribute_not_exists(x) AND" if change.known else "attribute_not_exists(v) OR"
-        tie_keys = (TIE_KEY_PREFIX + name for name in change.tie_keys_removed)
-        removes = (*change.removes, *tie_keys, *(NOTE_PREFIX + name for name in change.notes_removed))
+        texts = (
+            (TIE_KEY_PREFIX, change.tie_keys_removed),
+            (NOTE_PREFIX, change.notes_removed),
+            (SET_KEY_PREFIX, change.set_keys_removed),
+        )
+        removes = (*change.removes, *(prefix + name for prefix, names in texts for name in names))
         return {
             "Update": {
                 **conditional(self._scores, f"{exists} ({_STAMPED_BEFORE} AND g <= :room)", values),
@@ -525,6 +566,22 @@ class Scores:
         return {"Put": {**request, "Item": encode_image(change.image)}}
 
 
+_CLOCKS_DIFFER: Final = MINUTE  # At most
+
+
+def _receipt_of(item: Item) -> Receipt | None:
+    """The receipt that an item holds; None if it says why an event was refused."""
+    if "d" not in item:
+        return None
+    if "t" in item:
+        stamp = int(item["t"]["N"])
+        return Receipt(bytes(item["d"]["B"]), stamp, ("t", stamp))
+    # Version 0.3 kept no stamp: the event counted within this second, by the writer's clock.
+    expiry = int(item["e"]["N"])
+    latest = (expiry + 1) * SECOND - RECEIPT_LIFETIME + _CLOCKS_DIFFER
+    return Receipt(bytes(item["d"]["B"]), latest, ("e", expiry))
+
+
 def _seen(version: int | None) -> tuple[str, dict[str, Any] | None]:
     """The condition that an item still has the version that was read (None: no item), and its values."""
     return ("attribute_not_exists(v)", None) if version is None else ("v = :v", {":v": {"N": str(version)}})
@@ -535,7 +592,7 @@ def _most_of_change(change: ItemChange) -> int:
     if isinstance(change, Addition):
         return _MOST_OF_ADDITION
     image = change.image
-    texts = len(image.tie_keys) * _MOST_OF_TIE_KEY + len(image.notes) * _MOST_OF_NOTE
+    texts = (len(image.tie_keys) + len(image.set_keys)) * _MOST_OF_TIE_KEY + len(image.notes) * _MOST_OF_NOTE
     fixed = _MOST_OF_ADDITION if isinstance(change, Patch) else _MOST_OF_KEY
     return fixed + len(image.values) * _MOST_OF_NUMBER + texts
 

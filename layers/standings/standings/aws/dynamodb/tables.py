@@ -35,13 +35,14 @@ Names count in an item's size, so attributes have short ones. Times are in milli
 |                 | g               | N    | sum of the amounts' absolute values: no accumulator can exceed it       |
 |                 | h               | BOOL | hidden; absent if not                                                   |
 |                 | x               | BOOL | removed; absent if not                                                  |
-|                 | y               | BOOL | was removed, and may be back; absent if not                             |
+|                 | y               | N    | stamp of the latest removal, even if the member is back; absent: none   |
 |                 | a code of 3     | N    | accumulator of a metric's total                                         |
 |                 | code unit index | N    | accumulator of a bucket, season or calendar period: `b1bd20778`         |
 |                 | l bucket        | N    | late events of a bucket, for rolling windows alone: `lb1bd20778`        |
 |                 | l bucket f …    | N    | the same, from a period on: `lb1bd20778f20780`                          |
 |                 | m accumulator   | S    | tie key of that accumulator (`domain.scoring`); `…=`: all amounts are 0 |
 |                 | n accumulator   | S    | note of the event that the accumulator's value came with, as JSON       |
+|                 | k accumulator   | S    | `at` and id of the latest total that was set; absent: none was          |
 | board's record  | v               | N    | version: 1 more at every write                                          |
 |                 | t               | N    | when the board's first event was applied                                |
 |                 | d               | S    | the rest of the record, as JSON                                         |
@@ -49,7 +50,8 @@ Names count in an item's size, so attributes have short ones. Times are in milli
 |                 | f               | S    | fencing token of the job and its phase; absent without a job            |
 | receipt         | d               | B    | digest of the event; absent if it was refused                           |
 |                 | w               | S    | why the event was refused                                               |
-|                 | t               | N    | when the event was refused                                              |
+|                 | t               | N    | when it was refused; if it counted, the stamp of its members' items     |
+|                 | s               | BOOL | a total that it sets was older than the one there; absent if not        |
 | entry           | v               | N    | version of the member's item that it follows                            |
 |                 | t               | N    | `t` of that version                                                     |
 |                 | r, s            | S    | key of the index; absent without a score                                |
@@ -299,9 +301,10 @@ NAMES: Final = "names"
 PREFIX_LENGTH: Final = MIN_SEARCH_LENGTH  # Characters that a partition of the index `names` stands for
 TIE_KEY_PREFIX: Final = "m"
 NOTE_PREFIX: Final = "n"
+SET_KEY_PREFIX: Final = "k"
 MEMBER_FIELDS: Final = frozenset(
     {"pk", "sk", "v", "t", "g", "h", "x", "y", "e"}
-)  # All but accumulators, tie keys, notes
+)  # All but accumulators, tie keys, notes, set keys
 # The attributes that count the members below a child, and the children that they count. DynamoDB reserves none of them.
 COUNTERS: Final = [first + second for first in "qxyz" for second in "0123456789abcdefghijklmnopqrstuv"]
 DIGITS: Final = dict(zip(COUNTERS, range(FANOUT), strict=True))
