@@ -63,10 +63,11 @@ class Pipeline:
         self.meter = Meter(self.client)
         client: Any = self.meter if counted else self.client
         self.catalog = BoardCatalog(boards, BoardRecords(self.client, "Scores", tools), tools)  # type: ignore[arg-type]
-        self._writer = Writer(self.catalog, Scores(client, "Scores", "Receipts", tools), tools)
+        scores = Scores(client, "Scores", "Receipts", tools)
+        self._writer = Writer(self.catalog, scores, tools)
         rankings = Rankings(client, "Rankings", tools)
         pruning = Pruning(Trees(client, "Rankings", tools), tools) if prune else None
-        self.projector = Projector(self.catalog, rankings, tools, pruning=pruning)
+        self.projector = Projector(self.catalog, rankings, tools, scores.images, pruning=pruning)
         self._projected = len(self.stream)
 
     def write(self, events: Iterable[Mapping[str, Any]]) -> None:

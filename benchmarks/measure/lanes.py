@@ -66,7 +66,10 @@ class Run:
             rankings = Rankings(self.client, "Rankings", tools, most_lanes)  # type: ignore[arg-type]
             pruning = Pruning(Trees(self.client, "Rankings", tools), tools)  # type: ignore[arg-type]
             job = self._job(
-                Projector(catalog, rankings, tools, pruning=pruning), names[number::projectors], batch, pause
+                Projector(catalog, rankings, tools, lambda _: {}, pruning=pruning),
+                names[number::projectors],
+                batch,
+                pause,
             )
             self.clock.start(job)
         self.clock.run()

@@ -17,6 +17,8 @@ from tests.support.awslambda.pollers import Message, failed_ids, record_of
 from .clockwork import DAY, SECOND
 
 if TYPE_CHECKING:
+    from random import Random
+
     from .clockwork import Process
     from .judge import Sent
     from .world import World
@@ -55,6 +57,7 @@ class Queue:
 
     def send(self, body: str) -> None:
         self._sent += 1
+        self._world.judge.posted(self._world.bodies[body].id)
         self._show(Message(body, {}, self._world.clock.now // 1000, f"message-{self._sent}"))
 
     def _show(self, message: Message) -> None:
@@ -322,6 +325,29 @@ class Poller:
         detail["ApproximateCreationDateTime"] = at // SECOND
         return Record(content, (keys["pk"]["S"], keys["sk"]["S"]), before, version, _scores(old), _scores(new), at)
 
+    def stray(self, rng: Random) -> None:
+        """Deliver an old record alone, as a poller does that has lost its shard to another; of a removed member first.
+
+        Lambda delivers at least once. The record's answer changes nothing.
+        """
+        late = [
+            (reader, number, "x" in newer.new)
+            for readers in self.readers
+            for reader in readers
+            for number, record in enumerate(reader.shard[: reader.position])
+            if record.at > self.world.clock.now - DAY
+            and (newer := self.highest.get(record.key)) is not None
+            and record.version < newer.version
+        ]
+        late = [each for each in late if each[-1]] or late
+        if late:
+            self.world.fault("delivered by a poller that lost its shard")
+            reader, number, _ = rng.choice(late)
+            batch = Batch(reader, number, reader.shard[number : number + 1])
+            self.record_traps(batch)
+            event = {"Records": [record.content for record in batch.records]}
+            self.world.invoke("projector", event, batch, lambda *_: None)
+
     def record_traps(self, batch: Batch) -> None:
         firsts: dict[tuple[str, str], Record] = {}
         for record in batch.records:
@@ -331,9 +357,7 @@ class Poller:
         for key, last in batch.last.items():
             high = self.highest.get(key)
             if high is not None and high.version > last.version:
-                self.world.trap("delivered after newer")
-                if _came_back(firsts[key].old, last.new, high.new):
-                    self.world.trap("there and back, the middle late")
+                self._record_late_traps(firsts[key], last, high)
         for process in self.world.live:
             other = process.detail
             if isinstance(other, Batch):
@@ -341,6 +365,13 @@ class Poller:
                     beside = other.last.get(key)
                     if beside is not None and beside.version != last.version:
                         self.world.trap("a late hand")
+
+    def _record_late_traps(self, first: Record, last: Record, high: Record) -> None:
+        self.world.trap("delivered after newer")
+        if last.at < self.world.people.rebuilt_at and "x" in high.new:
+            self.world.trap("from before a rebuild, of a member that is removed")
+        if _came_back(first.old, last.new, high.new):
+            self.world.trap("there and back, the middle late")
 
     def projected(self, batch: Batch, done: int) -> None:
         """Keep the highest version of each item among the first records of a batch, which are done."""

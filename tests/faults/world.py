@@ -100,6 +100,8 @@ class People:
         self._world = world
         self.chores = 0
         """The number of maintenance tasks that are not done."""
+        self.rebuilt_at = 0
+        """When a board was rebuilt or deleted, in microseconds; 0 if none was."""
 
     def post(self, sent: Sent) -> None:
         if sent.body not in self._world.bodies:
@@ -134,9 +136,26 @@ class People:
         self._world.poller.take(self._world.store.stream)
 
     def rebuild(self) -> None:
+        """Rebuild or delete a board, some minutes after a member of the league was removed."""
+        rng = self._world.delays.rng
+        if rng.random() < 0.5:
+            self.edit(Edit(LEAGUE, self._world.script.members[-1], remove=True))
+            self._world.clock.after(rng.randint(SECOND, 5 * MINUTE), self._rebuild)
+        else:
+            self._rebuild()
+
+    def _rebuild(self) -> None:
         board = self._world.rng.choice([LEAGUE, LEAGUE, CLANS])
         task = "rebuild" if self._world.rng.random() < 0.85 else "delete"
-        self.chore(task, {"board": board, "begin": True}, lambda _: self._world.trap(f"{task} beside events"))
+
+        def done(_: Any) -> None:
+            self.rebuilt_at = self._world.clock.now
+            self._world.trap(f"{task} beside events")
+            for _ in range(3):
+                rng = self._world.delays.rng
+                self._world.clock.after(rng.randint(0, HOUR), self._world.poller.stray, rng)
+
+        self.chore(task, {"board": board, "begin": True}, done)
 
     def expire(self) -> None:
         deleted = []
@@ -672,6 +691,8 @@ class World:
             lost = [sent for sent in contents if sent.body not in self.services.refused]
             if event_id not in self.judge.accepted and lost:
                 self.judge.differ(f"event {event_id} is neither accepted nor refused")
+            elif lost == contents and len(contents) == 1 and self.judge.lost(contents[0], self._skew):
+                self.judge.differ(f"event {event_id} was sent after its members were removed, and did not count again")
             for sent in contents:
                 self.judge.refused(sent, self.services.refused.get(sent.body, []))
                 if not sent.good and sent.body not in self.services.refused:

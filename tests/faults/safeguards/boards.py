@@ -29,8 +29,9 @@ def _skips_wait(phase: str) -> Change:
     return Change("maintain.rebuild:WAITING", lambda phases: phases - {phase})
 
 
-def _first_generation_alone(original: Any, self: Any, written: Any) -> Any:
-    return original(self, {board: numbers[:1] for board, numbers in written.items()})
+def _first_generation_alone(original: Any, self: Any, written: Any, changes: Any) -> Any:
+    first = {board: each._replace(generations=each.generations[:1]) for board, each in written.items()}
+    return original(self, first, changes)
 
 
 Safeguard("projectors write both generations", Change("project.projector:_Batch._parts", _first_generation_alone))
@@ -88,6 +89,25 @@ def _removed_with_an_old_record(pipeline: Rig) -> Stack:
     stack.delete("/boards/b/member", id="a")
     pipeline.project(other, *pipeline.records())
     return stack
+
+
+@Safeguard(
+    "a record from before a rebuild moves its member to where it is now",
+    Change("domain.boards:BoardRecord.projected_since", always(0)),
+)
+def removed_before_a_rebuild(pipeline: Rig) -> None:
+    """A member is removed, another's item deleted, and the board rebuilt: no new row holds back what comes again."""
+    stack = pipeline.functions()
+    for member, points in {"a": 10, "c": 5, "b": 1}.items():
+        pipeline.send(stack, member, points)
+    records = pipeline.records()
+    stack.delete("/boards/b/member", id="a")
+    pipeline.engine.delete_item(TableName="Scores", Key=records[1]["dynamodb"]["Keys"])
+    pipeline.project(stack, *records, *pipeline.records())
+    pipeline.rebuild(stack)
+    for record in records[:2]:
+        pipeline.project(stack, record)
+    assert pipeline.scores(stack) == pipeline.scores(stack, "day") == {"b": 1}
 
 
 def _one_version_higher(original: Any, image: Image, rankings: Any) -> Any:

@@ -225,19 +225,18 @@ def parked_and_projected(pipeline: Rig) -> None:
     Change("maintain.rebuild:_STREAM_AGE", always(-DAY)),
 )
 def rebuilt_after_half_an_attempt(pipeline: Rig) -> None:
-    """A projector dies after it wrote list items of two generations.
+    """A projector dies after it wrote list items of two generations. Then the member is hidden.
 
-    Another projector, which knows only the old generation, goes on. Then the member is hidden, and the rebuild places
-    it.
+    Another projector, which knows only the old generation, goes on, and the rebuild places the member.
     """
     stack, other = pipeline.functions(ROLLING_POINTS), pipeline.functions(ROLLING_POINTS)
     pipeline.count(stack, "b", 1, by=other)
     pipeline.rebuild(stack, until="announced")
     pipeline.send(stack, "a", 10)
+    records = pipeline.records()
+    pipeline.project_halfway(pipeline.functions(ROLLING_POINTS), *records)
     pipeline.hide(stack, "a")
-    first, second = pipeline.records()
-    pipeline.project_halfway(pipeline.functions(ROLLING_POINTS), first)
-    pipeline.project(other, first, second)
+    pipeline.project(other, *records, *pipeline.records())
     pipeline.rebuild(stack)
     assert pipeline.scores(stack, WINDOW) == {"b": 1}
 

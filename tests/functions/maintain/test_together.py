@@ -10,8 +10,8 @@ from unittest import mock
 
 import pytest
 
+from standings.domain.boards import PROPAGATION_WAIT
 from standings.domain.windows import SECOND, instant
-from standings.maintain.rebuild import PROPAGATION_WAIT
 from standings.stores import StoreUnavailableError
 from tests.support.aws.stack import ManualClock, Stack, deliver, project, running
 from tests.support.awslambda.context import Killed

@@ -29,7 +29,7 @@ class Subject:
         self.time = faulty_client.Time(NOW)
         clock = self.time.clock()
         rankings = Rankings(self.client, "Rankings", clock)  # type: ignore[arg-type]
-        self.projector = Projector(catalog(BOARDS, engine, clock), rankings, clock)
+        self.projector = Projector(catalog(BOARDS, engine, clock), rankings, clock, lambda _: {})
         self.parked: list[tuple[str, str]] = []
 
     def project(self, *records: Record, patience: float = 30.0) -> ProjectResult:

@@ -14,6 +14,7 @@ from standings.domain.windows import (
     DAY,
     MAX_ROLLING_BUCKETS,
     MINUTE,
+    SECOND,
     Timetable,
     Unit,
     Window,
@@ -583,6 +584,9 @@ BOARD_TTL_S: Final = 60  # Seconds for which a process caches a board's record
 MAX_ATTEMPT_S: Final = 60
 """Seconds for which a function uses a record that it took from the cache: the longest timeout in `template.yaml`, but
 for that of the maintenance function, which bounds its replays."""
+CLOCKS_DIFFER_S: Final = 60  # Seconds by which two clocks differ at most
+PROPAGATION_WAIT: Final = (BOARD_TTL_S + MAX_ATTEMPT_S + CLOCKS_DIFFER_S) * SECOND
+"""Milliseconds after which no function uses an older record of a board."""
 
 
 class Job(NamedTuple):
@@ -628,6 +632,15 @@ class BoardRecord:
     deleted: bool = False
     renewed: int = 0
     job: Job | None = None
+
+    @property
+    def projected_since(self) -> int:
+        """Since when every change was projected in all that is written, in milliseconds.
+
+        A change with an earlier stamp may have been projected before the newest generation began: there, a member that
+        was removed since has no row that holds it back.
+        """
+        return self.renewed + PROPAGATION_WAIT + CLOCKS_DIFFER_S * SECOND
 
     @property
     def is_being_deleted(self) -> bool:

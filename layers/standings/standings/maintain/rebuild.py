@@ -10,9 +10,10 @@ from standings.aws.dynamodb.scores import Scores
 from standings.aws.sqs import LookQueue
 from standings.catalog import BoardCatalog
 from standings.domain.boards import (
-    BOARD_TTL_S,
+    CLOCKS_DIFFER_S,
     DELETE,
     MAX_ATTEMPT_S,
+    PROPAGATION_WAIT,
     REBUILD,
     BoardRecord,
     Family,
@@ -279,13 +280,10 @@ class RebuiltTops:
 #
 # Every step may be repeated from where the record says. An interrupted job, or two at once, end the same.
 
-_CLOCK_SKEW_S: Final = 60
 _PART: Final = MAX_ACTIONS - 1  # Members in one transaction, in addition to the check of the fence
 _STREAM_AGE: Final = 25 * HOUR  # A record of the stream is younger, by any clock
-_LAST_ATTEMPTS: Final = (MAX_ATTEMPT_S + _CLOCK_SKEW_S) * SECOND
+_LAST_ATTEMPTS: Final = (MAX_ATTEMPT_S + CLOCKS_DIFFER_S) * SECOND
 """Milliseconds after which every attempt has ended that wrote with an older record: writers read it each time."""
-PROPAGATION_WAIT: Final = (BOARD_TTL_S + MAX_ATTEMPT_S + _CLOCK_SKEW_S) * SECOND
-"""Milliseconds after which no function uses an older record of a board."""
 
 _Change = Callable[[BoardRecord], BoardRecord]
 Purge = Callable[[str, Iterable[str], int, Callable[[], bool]], bool]
@@ -442,7 +440,7 @@ class _Run:
         A projector that did not know the new generation yet may have projected the removal in the old one alone. The
         item no longer says in which rankings the member was, so its rows are read.
         """
-        removed_members = [image.member for image in images if image.was_removed]
+        removed_members = [image.member for image in images if image.removed_at is not None]
         rankings = list(calendar_rankings(self._family, self._board, now)) if removed_members else []
         rows = [(ranking._replace(generation=generation), name) for ranking in rankings for name in removed_members]
         entries: dict[str, list[Ranking]] = {}
@@ -457,7 +455,7 @@ class _Run:
         return None if complete.values == image.values else rewritten(complete, max(self._now(), image.written_at_ms))
 
     def _remove(self, record: BoardRecord, chunks: Sequence[Chunk]) -> list[Image]:
-        return self._rewrite(record, chunks, lambda image: removed(image, max(self._now(), image.written_at_ms))).busy
+        return self._rewrite(record, chunks, lambda image: removed(image, self._now())).busy
 
     def _rewrite(
         self, record: BoardRecord, chunks: Sequence[Chunk], change: Callable[[Image], Image | None]

@@ -8,9 +8,9 @@ from itertools import groupby
 from typing import NamedTuple
 
 from standings.aws.dynamodb.rankings import Rankings
-from standings.catalog import BoardCatalog
+from standings.catalog import BoardCatalog, Written
 from standings.domain.boards import Boards
-from standings.domain.members import Change, Move, moves
+from standings.domain.members import Change, Image, Move, moves
 from standings.domain.rolling import Shift, shifts
 from standings.project.commits import (
     MAX_MOVES,
@@ -116,6 +116,12 @@ class Record(NamedTuple):
     bug: Exception | None = None
 
 
+ReadImages = Callable[[Sequence[MemberKey]], Mapping[MemberKey, Image | None]]
+"""Reads members' items, strongly consistently (None: there is none). Items that cannot be read are left out.
+
+Raises StoreUnavailableError.
+"""
+
 Park = Callable[[str, str, Exception | None], None]
 """Stores a record by its sequence number, with the reason, and an internal error. Raises StoreUnavailableError."""
 
@@ -148,11 +154,15 @@ class Projector:
 
     Rankings end up the same however often a batch is retried, cut again or replayed: a row only accepts a newer
     version, and counters move from where the row says. Rankings share no transaction, so they may run in parallel.
+
+    A rebuild begins without rows. So a record from before it may be older than what the rebuild has placed, or removed,
+    and no row says so: its member's item is read, and moves to where it is now.
     """
 
     catalog: BoardCatalog
     rankings: Rankings
     clock: Clock
+    read_images: ReadImages
     run_parallel: RunParallel = one_by_one
     pruning: Pruning | None = None
 
@@ -180,12 +190,13 @@ class _Batch:
         outcomes: list[Outcome] = []
         backoff = self._backoff()
         try:
-            generations = backoff.retry(catalog.written, [board for board, _ in self._positions])
+            written = backoff.retry(catalog.written, [board for board, _ in self._positions])
+            changes = backoff.retry(self._changes, written)
         except StoreUnavailableError as error:
             self._unfinished.update(*self._positions.values())
-            self._result.why = f"the records of the boards could not be read: {error}"
+            self._result.why = f"boards' records or members' items could not be read: {error}"
         else:
-            for part in self._parts(generations):
+            for part in self._parts(written, changes):
                 projector = self._projector
                 work = jobs(projector.rankings, part, self._backoff, lambda: self._failed, projector.pruning)
                 for outcome in projector.run_parallel([partial(self._run, job) for job in work]):
@@ -212,19 +223,40 @@ class _Batch:
                     # During a deployment this function may run with an older boards.toml than the writer.
                     self._park(position, f"no family in boards.toml matches {new.board!r}")
 
-    def _parts(self, generations: Mapping[str, Sequence[int]]) -> Iterator[list[Move | Shift]]:
+    def _changes(self, written: Mapping[str, Written]) -> dict[MemberKey, list[Change]]:
+        """The changes of each member, up to the item as it is now if they are from before the board's last rebuild."""
+        changes = {
+            key: [change for position in positions if (change := self._records[position].change) is not None]
+            for key, positions in self._positions.items()
+        }
+        newest = {key: max((change.new for change in of), key=lambda new: new.version) for key, of in changes.items()}
+        early = [key for key, image in newest.items() if image.written_at_ms < written[key[0]].projected_since]
+        images = self._projector.read_images(early) if early else {}
+        for key, found in images.items():
+            last = newest[key]
+            # Without an item: it has expired since the member was removed, or somebody has deleted it.
+            image = found or (last if last.removed else last.without_scores())
+            if image.version > last.version:
+                changes[key].append(Change(last, image))
+        return changes
+
+    def _parts(
+        self, written: Mapping[str, Written], changes: Mapping[MemberKey, Sequence[Change]]
+    ) -> Iterator[list[Move | Shift]]:
         """Yield the moves in parts, in the order of the records. If time runs out, a part that is done stays done."""
         of_members: list[list[Move | Shift]] = []
-        for key, positions in list(self._positions.items()):
-            changes = [change for position in positions if (change := self._records[position].change) is not None]
+        for key in list(self._positions):
             try:
-                boards, written = self._projector.catalog.boards, generations[key[0]]
-                of_member: list[Move | Shift] = [*moves(boards, changes, written), *shifts(boards, changes, written)]
+                boards, generations = self._projector.catalog.boards, written[key[0]].generations
+                of_member: list[Move | Shift] = [
+                    *moves(boards, changes[key], generations),
+                    *shifts(boards, changes[key], generations),
+                ]
             except Exception as bug:  # noqa: BLE001 - a member whose images break the code must not stop the others
                 for position in self._positions.pop(key):
                     self._park(position, f"cannot be projected: {bug!r}", bug)
                 continue
-            self._result.stamps.append(max(change.new.written_at_ms for change in changes))
+            self._result.stamps.append(max(change.new.written_at_ms for change in changes[key]))
             self._open[key] = len(of_member)
             of_members.append(of_member)
         part: list[Move | Shift] = []

@@ -77,7 +77,7 @@ def maintenance(clock: Clock) -> Maintenance:
         return {"done": True, "families": families, "announces": looks is not None}
 
     def written(board: str) -> tuple[int, ...]:
-        return catalog.written([board])[board]
+        return catalog.written([board])[board].generations
 
     place = _place()
     lease = Lease(Positions(dynamodb, rankings_table, SETTLE, Position), clock, not_settled)

@@ -1,18 +1,22 @@
 """The projector's service."""
 
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from operator import call
 from typing import Any, Final
 
+from standings.aws.dynamodb import scores
 from standings.aws.dynamodb.ranking_reads import Trees
 from standings.aws.dynamodb.rankings import Rankings
 from standings.aws.dynamodb.rolling import RunAll
 from standings.aws.sqs import LookQueue
+from standings.domain.members import Image
 from standings.project.commits import Pruning, RunParallel
 from standings.project.projector import Projector
 from standings.runtime.clock import Clock
 from standings.runtime.environment import given, required
+from standings.stores import DamagedItem, MemberKey
 from standings.wiring import building_blocks
 
 MAX_CALLS: Final = 8  # Transactions that a projector runs in parallel, each of another ranking
@@ -39,7 +43,14 @@ def create(clock: Clock) -> Projector:
     dynamodb = building_blocks.client("dynamodb")
     pruning = Pruning(Trees(dynamodb, required("RANKINGS_TABLE"), clock), clock)
     catalog, rankings = building_blocks.board_catalog(dynamodb, clock), dynamo_rankings(dynamodb, clock)
-    return Projector(catalog, rankings, clock, run_parallel(), pruning)
+
+    def read_images(keys: Sequence[MemberKey]) -> Mapping[MemberKey, Image | None]:
+        damaged: list[DamagedItem] = []
+        images = scores.read_images(dynamodb, required("SCORES_TABLE"), keys, clock, consistent=True, damaged=damaged)
+        unread = {(item.board, item.member) for item in damaged}
+        return {key: images.get(key) for key in keys if key not in unread}
+
+    return Projector(catalog, rankings, clock, read_images, run_parallel(), pruning)
 
 
 def looks() -> LookQueue | None:
