@@ -154,6 +154,10 @@ OPERATIONS: Final = {
         "The result of each event, in the order of the request.",
         "EventResults",
         {"results": _RESULTS},
+        {
+            "dry_run": """If `true`, the events are checked, and none is queued. A result is `refused`, `new`, or
+                `known`: that event has counted, and would not count again."""
+        },
         body="Events",
         sent=(
             (_EVENT, "one: One event"),

@@ -470,15 +470,21 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
             "id": "EventId",
             "status": choice(("counted", "refused")),
             "reason?": text("Why it was refused: the first 450 bytes. Not for a token without `standings/admin`."),
-            "at": text("When it was counted, to the second, or refused.", format="date-time"),
+            "at": text("When it was counted or refused.", format="date-time"),
+            "superseded?": flag(
+                "True if a total that it sets was older than one that had counted: it changed nothing."
+            ),
         },
     ),
     "EventResult": record(
         "The result of an event.",
         {
             "id": text("The event's id; null if it has none, or one that is not a string.", null=True),
-            "status": choice(("queued", "refused")),
-            "detail": text("Why the event was refused; null if it was queued.", null=True),
+            "status": choice(
+                ("queued", "refused", "known", "new"),
+                "`known` and `new` are those of a dry run: a known event has counted, and would not count again.",
+            ),
+            "detail": text("Why the event was refused; null if it was not.", null=True),
         },
     ),
     # Problems, and answers of the gateway.

@@ -34,8 +34,10 @@ def _stored() -> command.Stored:
 
 @_api.route("postEvents")
 def post() -> Response[str]:
-    """Queue events. The answer has the outcome of each."""
+    """Queue events, or only check them. The answer has the outcome of each."""
     own = own_member(_api.event, _MEMBER_CLAIM)
+    if _api.arguments.flag("dry_run"):
+        return http.json({"results": _posting().dry_run(_api.body(), _stored().scores, own)}, 202)
     return http.json({"results": _posting().post(_api.body(), own)}, 202)
 
 

@@ -21,6 +21,7 @@ from standings_cli.commands.options import Commands
 from standings_cli.commands.rankings import show_rank
 from standings_cli.files import STDIN
 from standings_cli.post.counted import NotYetError, RefusedError, Status, Waiting
+from standings_cli.post.known import Known
 from standings_cli.post.outbox import NotTakenError, Outbox
 from standings_cli.post.post_file import FilePosting, RowReader, check_amount, event_text, message
 from standings_cli.stack.connection import Connection
@@ -53,10 +54,14 @@ its quarter of an hour; where that has no room for all, the last ones share an i
 A row without `id` gets an id from the file's name (or --source), its content and the count of equal
 rows before it: posted again it counts once. A corrected row is a new event. If another file of the same
 name has equal rows for other activity, give it another --source. The id of a total that is set, without
-an `at` of its own, is also made from --at, or from when the run began: another run sets it again.
+an `at` of its own, is also made from --at, or from when the run began: another run, or another --at,
+sets it again.
 
 FILE.posted (or --state) records what the queue has accepted. After an interruption, or once rows were
 appended, run the same command again. If earlier rows have changed, it posts all; none counts twice.
+--again posts all rows, too. Rows that counted before are known: the end counts them apart, if the API
+may be asked. After their members were removed or erased, or the board deleted, rows count again, from
+a minute later on, with --again. With another --source they would have other ids, and count anyway.
 A last line of CSV without a line end may be half-written: it waits until it has one.
 
 A row that is not an event is printed (FILE:LINE: reason) and skipped; the exit status then is 1. The
@@ -92,12 +97,15 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument("--ignore", action="append", default=[], metavar="COLUMN", help="skip a column")
     parser.add_argument(
-        "--source", type=values.text, metavar="NAME", help="make ids from this instead of the file's name"
+        "--source",
+        type=values.text,
+        metavar="NAME",
+        help="make ids from this, not the file's name: rows of another one count too",
     )
     parser.add_argument(
         "--state", type=values.file, metavar="FILE", help="where to record what is posted (FILE.posted)"
     )
-    parser.add_argument("--again", action="store_true", help="post all rows, even those that were posted before")
+    parser.add_argument("--again", action="store_true", help="post all rows again: what was removed counts again")
     parser.add_argument("--anyway", action="store_true", help="continue although receipts may have been deleted")
     parser.add_argument(
         "--boards", type=values.file, metavar="FILE", help="check every event by the rules of this boards.toml"
@@ -135,8 +143,14 @@ def _one(connection: Connection, options: argparse.Namespace) -> int:
         return OK
     waiting = Waiting(connection.api, time.sleep, time.monotonic, random.random) if options.wait else None
     before = waiting.status(event_id) if waiting is not None else None
-    if before is not None and before["status"] == "counted":
+    known = Known(lambda: connection.api, options.id is not None and connection.knows_api)
+    result = next(iter(known.results([outgoing])), {"status": "", "detail": ""})
+    is_known = result["status"] == "known"
+    has_counted = before is not None and before["status"] == "counted"
+    refusal = str(result["detail"]) if has_counted and result["status"] == "refused" else ""
+    if is_known or (has_counted and not known.is_asked):
         print(f"standings: {shown(_USED.format(event_id))}", file=sys.stderr)
+        before = None  # Its status will not change
     outbox = Outbox(connection.client("sqs"), connection.queue_url)
     try:
         ((_, refused),) = outbox.delivered([[outgoing]], lambda batch: batch)
@@ -146,19 +160,34 @@ def _one(connection: Connection, options: argparse.Namespace) -> int:
         return INTERRUPTED if isinstance(error, KeyboardInterrupt) else UNREACHABLE
     if refused:
         raise InputError(f"the queue refuses the event: {refused[0]}")
+    said = {"id": event_id, "posted": 0, "known": 1} if is_known else {"id": event_id, "posted": 1}
     if waiting is not None:
-        return _wait(waiting, event_id, before, event.fields, as_json=options.json)
-    print(json.dumps({"id": event_id, "posted": 1}) if options.json else event_id)
+        return _wait(waiting, said, before, refusal, event.fields, as_json=options.json)
+    print(json.dumps(said) if options.json else event_id)
     return OK
 
 
-def _wait(waiting: Waiting, event_id: str, before: Status | None, fields: Mapping[str, Any], *, as_json: bool) -> int:
-    """Wait until an event is counted, and print its member's rank. Return the exit status."""
+def _wait(
+    waiting: Waiting,
+    said: dict[str, Any],
+    before: Status | None,
+    refusal: str,
+    fields: Mapping[str, Any],
+    *,
+    as_json: bool,
+) -> int:
+    """Wait until an event is counted, and print its member's rank. Return the exit status.
+
+    `refusal` says why an event is refused that will have no status, since another one has its id.
+    """
+    event_id = said["id"]
     if not as_json:
         print(event_id, flush=True)
-    said: dict[str, Any] = {"id": event_id, "posted": 1, "counted": False}
+    said = {**said, "counted": False}
     status, problem, answer = OK, "", None
     try:
+        if refusal:
+            raise RefusedError(refusal)
         waiting.counted(event_id, before)
         said["counted"] = True
         answer = waiting.rank(fields["board"], fields["member"], fields["metrics"])

@@ -222,7 +222,7 @@ def _history(connection: Connection, options: argparse.Namespace) -> int:
 
 
 def _period_cells(each: Mapping[str, Any]) -> tuple[object, ...]:
-    return each["period"]["starts"] or "all", each["rank"], each["total"], plain(each["score"])
+    return each["period"]["start"] or "all", each["rank"], each["total"], plain(each["score"])
 
 
 def _show_history(answer: Mapping[str, Any]) -> None:

@@ -55,12 +55,13 @@ class Waiting:
     def counted(self, event_id: str, before: Status | None) -> None:
         """Wait until the event is counted. RefusedError if the writer refuses it, NotYetError after `TIMEOUT_S`.
 
-        `before` is its status before it was posted. A refusal that stands there was one of an earlier attempt.
+        `before` is its status before it was posted, which is not the one to wait for: it was refused at an earlier
+        attempt, or counted before its member was removed. None for an event that is known.
         """
 
         def look() -> bool:
             status = self.status(event_id)
-            if status is None or (status == before and status["status"] == "refused"):
+            if status is None or status == before:
                 return False
             if status["status"] == "refused":
                 raise RefusedError(status.get("reason", _NO_REASON))

@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from standings.aws.sqs import AT_FILLED_IN, MAX_BODY_BYTES, OutgoingMessage, batches, message_of
+from standings.aws.sqs import AT_FILLED_IN, MAX_BODY_BYTES, MAX_ENTRIES, OutgoingMessage, batches, message_of
 from standings.domain.boards import Boards
 from standings.domain.boards_toml import METRIC_NAME, METRIC_RULE
 from standings.domain.events import RefusedEvent, check_event, parse_event, read_at, refuse
@@ -28,6 +28,7 @@ from standings.domain.events import shown as short
 from standings.domain.windows import instant
 from standings.ingest import posted
 from standings_cli.files import STDIN, HalfLineError, Lines, Mark, Record, Source
+from standings_cli.post.known import AHEAD, MOST, Known
 from standings_cli.post.outbox import NotTakenError, Outbox
 from standings_cli.post.times import Times
 from standings_cli.stack.connection import Connection
@@ -209,6 +210,10 @@ class RowReader:
     def times(self, now: Callable[[], int]) -> Times:
         """The times of a run that begins now. RefusedEvent if `at` is none."""
         at = None if self.at is None else read_at(self.at, now())
+        try:
+            instant(at)
+        except OverflowError:
+            refuse("at", "at", "a time in the years 1 to 9999 of UTC", self.at)
         return Times(now, at, now())
 
     def read(self, stream: Iterable[bytes], times: Times, *, may_grow: bool = False) -> Iterator[Row]:
@@ -336,6 +341,8 @@ class FilePosting:
     _read: Mark = field(default_factory=Mark)  # the place after the last row that was read
     _before: int = 0
     _posted: int = 0
+    _known: int = 0
+    _asks: bool = False  # The API says which rows are known
     _is_half: bool = False  # The last line may still be written
     _warned: set[str] = field(default_factory=set)
 
@@ -377,20 +384,27 @@ class FilePosting:
             # Rows that the queue itself has refused, in addition to those that are not events.
             refused_rows = checkpoint.mark.wrong - self._read.wrong
             status = None
-            messages = self._when_due(self._valid(rows, meter.say))
+            known = Known(lambda: connection.api, connection.knows_api)
+            # Of standard input each batch is sent at once: the next row may be hours away.
+            most, ahead = (MAX_ENTRIES, 0) if self.name == STDIN else (MOST, AHEAD)
+            messages = known.marked(self._when_due(self._valid(rows, meter.say)), itemgetter(0), most, ahead)
             if (first := next(messages, None)) is not None:
                 # Some may have been sent, whatever happens from here on.
                 checkpoint = self._saved(record, checkpoint)
                 messages = chain([first], messages)
-            sending = outbox.delivered(batches(messages, itemgetter(0)), lambda batch: [item[0] for item in batch])
+            sending = outbox.delivered(
+                batches(messages, lambda item: item[0][0]), lambda batch: [item[0][0] for item in batch]
+            )
             try:
                 with closing(sending):
                     for batch, refused in sending:
                         for position, reason in refused.items():
-                            meter.say(f"{self.name}:{batch[position][1].line}: the queue refuses it: {reason}")
+                            meter.say(f"{self.name}:{batch[position][0][1].line}: the queue refuses it: {reason}")
                         refused_rows += len(refused)
-                        self._posted += len(batch) - len(refused)
-                        mark = batch[-1][1].mark
+                        taken = [is_known for position, (_, is_known) in enumerate(batch) if position not in refused]
+                        self._known += sum(taken)
+                        self._posted += len(taken) - sum(taken)
+                        mark = batch[-1][0][1].mark
                         mark = mark._replace(wrong=mark.wrong + refused_rows)
                         checkpoint = self._saved(record, checkpoint, mark=mark)
                         meter.move(self._source.share, f"{self._posted:,} events")
@@ -403,6 +417,9 @@ class FilePosting:
             except KeyboardInterrupt:
                 status = INTERRUPTED
                 meter.say(f"stopped after line {checkpoint.mark.line}; {to_continue}")
+            self._asks = known.is_asked
+            if known.problem and self._posted:
+                meter.say(f"known rows are counted as posted, since the API does not name them: {known.problem}")
         self._summarise(checkpoint)
         return status if status is not None else DIFFERS if checkpoint.mark.wrong or self._is_half else OK
 
@@ -494,13 +511,16 @@ class FilePosting:
         seconds = time.monotonic() - self._begun
         wrong = checkpoint.mark.wrong
         if self.as_json:
-            summary = {"source": self.name, "posted": self._posted, "before": self._before, "wrong": wrong}
+            known = self._known if self._asks else None
+            summary = {"source": self.name, "posted": self._posted, "known": known, "before": self._before}
+            summary["wrong"] = wrong
             print(json.dumps({**summary, "finished": checkpoint.finished, "seconds": round(seconds, 1)}))
             return
-        if checkpoint.finished and not self._posted and self._before:
+        if checkpoint.finished and not self._posted and not self._known and self._before:
             text = f"all {checkpoint.mark.rows - wrong:,} events of {self.name} were posted before"
         else:
             text = f"posted {self._posted:,} events of {self.name} in {seconds:.1f} s"
+            text += f", {self._known:,} known (they counted before)" if self._known else ""
             text += f", {self._before:,} rows were posted before" if self._before else ""
         print(shown(text + (f"; rows skipped: {wrong:,}" if wrong else "")))
         if self._posted:

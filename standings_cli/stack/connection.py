@@ -50,6 +50,11 @@ class Connection:
             signs = signature(self._session.get_credentials(), self.api_url, self._session.region_name)
         return Api(self.api_url, Transport(local=self._options.local), signs, self._options.token)
 
+    @property
+    def knows_api(self) -> bool:
+        """Whether the API's address is given, or that of the queue is not either. Else only the queue may be there."""
+        return bool(self._options.api_url or self._served or not self._options.queue_url)
+
     @cached_property
     def maintenance(self) -> "Maintenance":
         """The maintenance function."""

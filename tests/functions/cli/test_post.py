@@ -46,7 +46,7 @@ def connection(queue: Queue, clock: ManualClock, tmp_path: Path, monkeypatch: py
     assert clock() == int(NOW.timestamp() * 1000)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(outbox, "_MAX_RETRY_S", 0.0)
-    return SimpleNamespace(queue_url="https://queue.invalid/activity", client=lambda _: queue)
+    return SimpleNamespace(queue_url="https://queue.invalid/activity", client=lambda _: queue, knows_api=False)
 
 
 def write(*rows: str) -> Path:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from standings_cli.terminal import OK
+from standings_cli.terminal import OK, period
 from tests.support.aws.stack import apply
 from tests.support.builders.querying import deployed
 from tests.support.cli.command_line import Run, connected

@@ -85,8 +85,8 @@ CALLS: Final[list[tuple[str, str, dict[str, Any], Any]]] = [
         None,
     ),
     ("deleteMember", MEMBER, {"id": "new"}, None),
-    ("postEvents", "/events", {}, NOTED),
-    ("postEvents", "/events", {}, [{**EVENT, "board": ["b", "c"]}, {}, 7]),
+    ("postEvents", "/events", {"dry_run": "false"}, NOTED),
+    ("postEvents", "/events", {"dry_run": "true"}, [{**EVENT, "board": ["b", "c"]}, {}, 7]),
     ("deleteProfile", "/members", {"id": "b"}, None),
 ]
 """What changes something. The client's tests compare its reads with the description."""

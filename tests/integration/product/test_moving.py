@@ -52,7 +52,9 @@ def commands(name: str) -> list[list[str]]:
 
 def post(stack: Stack, arguments: list[str]) -> None:
     """Post a file, and count what is on the queue."""
-    connection = SimpleNamespace(queue_url=ENVIRONMENT["ACTIVITY_QUEUE_URL"], client=lambda _: stack.activity)
+    connection = SimpleNamespace(
+        queue_url=ENVIRONMENT["ACTIVITY_QUEUE_URL"], client=lambda _: stack.activity, knows_api=False
+    )
     assert main(arguments, lambda _: connection) == OK
     records = stack.activity.records()
     for start in range(0, len(records), 100):

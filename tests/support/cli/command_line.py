@@ -109,6 +109,7 @@ def connected(stack: Stack, sleep: Callable[[float], None] | None = None) -> Ite
         yield SimpleNamespace(
             api=Api(gateway.address, Transport(local=True), sleep=nap, chance=lambda: 1.0),
             api_url=gateway.address,
+            knows_api=True,
             maintenance=maintenance,
             queue_url=ENVIRONMENT["ACTIVITY_QUEUE_URL"],
             client=lambda _: stack.activity,

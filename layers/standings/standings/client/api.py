@@ -23,7 +23,6 @@ from standings.runtime.clock import backoff
 if TYPE_CHECKING:
     from botocore.credentials import Credentials
 
-_ATTEMPTS: Final = 5
 _FIRST_RETRY_S: Final = 0.5
 _MAX_RETRY_S: Final = 4.0
 _RETRIED: Final = frozenset({429, 500, 502, 503, 504})
@@ -119,7 +118,8 @@ def local_address(endpoint: str, api_id: str) -> str:
 class Api:
     """The API at an address. Requests carry the `token` (JWT) if there is one, else the `signature` if there is one.
 
-    A request that gets no answer or a temporary error is sent again, five times in all, with growing random waits.
+    A request without an answer, or with a temporary error, is sent again after a growing random wait, up to `attempts`
+    times in all.
     """
 
     url: str
@@ -128,6 +128,7 @@ class Api:
     token: str | None = None
     sleep: Callable[[float], None] = time.sleep
     chance: Callable[[], float] = random.random
+    attempts: int = 5
 
     def read(self, *path: str, **arguments: str | int | None) -> dict[str, Any]:
         """Return the answer at a path. Arguments that are None are left out. Raises ApiError and NoAnswerError."""
@@ -146,7 +147,7 @@ class Api:
     ) -> dict[str, Any]:
         """Send a request, and return the answer. It may be sent twice. Raises ApiError and NoAnswerError."""
         status, content = self._exchange(method, self._address(path, arguments), data)
-        if status not in (HTTPStatus.OK, HTTPStatus.NO_CONTENT):
+        if status not in (HTTPStatus.OK, HTTPStatus.ACCEPTED, HTTPStatus.NO_CONTENT):
             raise _error(status, content)
         try:
             answer: dict[str, Any] = json.loads(content or b"{}")
@@ -169,13 +170,13 @@ class Api:
             raise error_of(HTTPStatus.BAD_REQUEST, "bad-argument", f"expected UTF-8, got {error.object!r}") from error
 
     def _exchange(self, method: str, url: str, data: bytes) -> tuple[int, bytes]:
-        for attempt in range(1, _ATTEMPTS + 1):
+        for attempt in range(1, self.attempts + 1):
             try:
                 answer = self.transport.send(method, url, self._headers(method, url, data), data)
-                if answer.status not in _RETRIED or attempt == _ATTEMPTS:
+                if answer.status not in _RETRIED or attempt == self.attempts:
                     break
             except NoAnswerError as error:
-                if attempt == _ATTEMPTS or not error.is_temporary:
+                if attempt == self.attempts or not error.is_temporary:
                     raise
             self.sleep(backoff(attempt, _FIRST_RETRY_S, _MAX_RETRY_S, self.chance))
         return answer.status, answer.data
