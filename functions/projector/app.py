@@ -80,9 +80,11 @@ def _request_looks(moved: list[RankingName], deadline: float) -> str:
             extra={"boards": sorted({name.board for name in moved})},
         )
         return ""
-    queue = _looks
+    queue, backoff = _looks, _clock.backoff(deadline)
     try:
-        _clock.backoff(deadline).retry(queue.send_now, moved)
+        if backoff.expired:
+            raise StoreUnavailableError("the function ran out of time")
+        backoff.retry(queue.send_now, moved)
     except StoreUnavailableError as error:
         return f"looks could not be queued: {error}"
     return ""

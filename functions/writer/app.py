@@ -11,23 +11,26 @@ from standings.runtime.logs import logger, metrics, stack_of
 from standings.wiring import building_blocks, writer
 from standings.write.writer import QueueMessage, WriteResult
 
-_writer = writer.writer(building_blocks.real_clock())
+_clock = building_blocks.real_clock()
+_writer = writer.writer(_clock)
 _dead_letters = writer.dead_letters()
 
 
 @metrics.log_metrics
 def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str]]]:
     """Apply an SQS batch, and return the ids of the messages that SQS must deliver again."""
+    deadline = building_blocks.deadline(context.get_remaining_time_in_millis())
     records = {record["messageId"]: record for record in event["Records"]}
     written = _writer.write(
         [
             QueueMessage(message_id, record["body"], at_filled_in(record), refused_since(record), sent_at(record))
             for message_id, record in records.items()
         ],
-        building_blocks.deadline(context.get_remaining_time_in_millis()),
+        deadline,
     )
     failed = dict(written.failed)
-    failed.update(_dead_letters.send([(records[message.id], str(refusal)) for message, refusal in written.refused]))
+    refused = [(records[message.id], str(refusal)) for message, refusal in written.refused]
+    failed.update(_dead_letters.send(refused, lambda: _clock.monotonic() >= deadline))
     for message, refusal in written.refused:
         extra = {"message_id": message.id, "rule": refusal.rule, "reason": str(refusal)}
         if refusal.rule == "internal" and refusal.__cause__ is not None:

@@ -142,6 +142,24 @@ def test_the_batch_comes_again_if_the_announcer_cannot_be_told(stack: Stack) -> 
     assert len(of(announce(stack), "all")) == 1
 
 
+def test_a_projector_that_is_late_queues_no_look(
+    stack: Stack, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A call that hangs may use up the time that is left to answer. So none begins after the deadline."""
+    write(stack, events(stack, ann=1))
+    records = unprojected(stack)
+    monkeypatch.setattr("time.monotonic", clock.monotonic)
+    slow = lambda *_: setattr(clock, "milliseconds", clock.milliseconds + 600)  # noqa: E731
+    stack.dynamodb.before.append(slow)
+    answer = stack.projector({"Records": records}, Context(seconds=building_blocks.REPORTING_RESERVE + 1))
+    assert answer == {"batchItemFailures": [{"itemIdentifier": records[0]["dynamodb"]["SequenceNumber"]}]}
+    assert stack.looks.messages == []
+
+    stack.dynamodb.before.remove(slow)
+    assert stack.projector({"Records": records}, Context()) == {"batchItemFailures": []}
+    assert len(of(announce(stack), "all")) == 1
+
+
 def test_a_look_comes_again_if_its_time_is_over_or_the_next_one_is_not_queued(stack: Stack) -> None:
     post(stack, ann=1)
     looks = stack.looks.records()

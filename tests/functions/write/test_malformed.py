@@ -174,6 +174,16 @@ def test_thousands_of_records(engine: Any) -> None:
             decode_parked(record)
 
 
+def test_a_writer_that_is_late_sends_no_refusal(engine: Any) -> None:
+    """A call that hangs may use up the time that is left to answer. So none begins after the deadline."""
+    record = {"messageId": "1", "body": "noise", "messageAttributes": {}}
+    with running(engine, ManualClock(NOW_MS), TOML) as stack:
+        answer = stack.writer({"Records": [record]}, Context(seconds=building_blocks.REPORTING_RESERVE))
+        assert (answer, stack.dead_letters.messages) == ({"batchItemFailures": [{"itemIdentifier": "1"}]}, [])
+        assert stack.writer({"Records": [record]}, Context()) == {"batchItemFailures": []}
+        assert len(stack.dead_letters.messages) == 1
+
+
 def test_a_record_without_a_number_has_the_whole_batch_delivered_again(engine: Any) -> None:
     batch: list[Any] = [{"dynamodb": {}}, "noise", None]
     broken = ClientError({"Error": {"Code": "SlowDown", "Message": "no"}}, "PutObject")

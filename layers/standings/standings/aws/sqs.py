@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 MAX_BYTES: Final = 1_048_576  # The most bytes of a message, and of a batch of messages: bodies and attributes together
 MAX_ATTRIBUTES: Final = 10
 MAX_ENTRIES: Final = 10
+OUT_OF_TIME: Final = "the function ran out of time"
 
 # Message attributes. Redrives keep them.
 AT_FILLED_IN: Final = "at_filled_in"  # Of an event whose `at` is not in its digest: "true", or the `at` that is
@@ -57,14 +58,16 @@ class Sender:
         self._sqs = cache(client)
         self._queue_url = queue_url
 
-    def send(self, messages: Sequence[OutgoingMessage]) -> dict[int, str]:
+    def send(self, messages: Sequence[OutgoingMessage], is_late: Callable[[], bool] = lambda: False) -> dict[int, str]:
         """Send messages in their order. Returns the reasons of those that were not sent, by position.
 
-        If SQS does not answer for one batch, the later batches are not tried: each would wait as long.
+        If SQS does not answer for one batch, the later batches are not tried: each would wait as long. No call begins
+        once it `is_late`.
         """
         failed: dict[int, str] = {}
         no_answer = None
         for batch in batches(enumerate(messages), itemgetter(1)):
+            no_answer = no_answer or (OUT_OF_TIME if is_late() else None)
             if no_answer is None:
                 try:
                     failed.update(self._send(batch))
@@ -247,8 +250,10 @@ class DeadLetters:
         self._sender = sender
         self._bucket = bucket
 
-    def send(self, refused: Sequence[tuple[Mapping[str, Any], str]]) -> dict[str, str]:
-        """Send SQS records as Lambda delivers them, each with its reason.
+    def send(
+        self, refused: Sequence[tuple[Mapping[str, Any], str]], is_late: Callable[[], bool] = lambda: False
+    ) -> dict[str, str]:
+        """Send SQS records as Lambda delivers them, each with its reason. No call begins once it `is_late`.
 
         Returns an error by message id for each record that was not sent. Lambda has to deliver these again.
         """
@@ -256,10 +261,12 @@ class DeadLetters:
         messages: list[tuple[str, OutgoingMessage]] = []
         for record, reason in refused:
             try:
+                if is_late():
+                    raise StoreUnavailableError(OUT_OF_TIME)
                 messages.append((record["messageId"], self._message(record, reason)))
             except StoreUnavailableError as error:
                 failed[record["messageId"]] = str(error)
-        unsent = self._sender.send([message for _, message in messages])
+        unsent = self._sender.send([message for _, message in messages], is_late)
         failed.update((messages[position][0], why) for position, why in unsent.items())
         return failed
 
