@@ -1,9 +1,13 @@
 """Time zones come from the package tzdata alone, by their names alone, and leave everybody else's alone."""
 
+import os
 import pickle
+import subprocess
+import sys
 import zoneinfo  # noqa: TID251 - the path and the cache of the program around
 from copy import deepcopy
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -52,6 +56,21 @@ def test_every_zone_of_the_package_is_there_and_has_its_rules() -> None:
     assert expected["America/Vancouver"] == "2026-11-27T00:30:00-07:00"
     assert len(expected) > 590
     assert tzdata.IANA_VERSION == VERSION
+
+
+def test_the_layers_zones_come_before_those_that_a_function_brings(tmp_path: Path) -> None:
+    """Lambda's path has the function first. In the layer, tzdata is beside the package."""
+    own = tmp_path / "function" / "tzdata"
+    own.mkdir(parents=True)
+    (own / "__init__.py").write_text('IANA_VERSION = "2025b"\n')
+    layer = tmp_path / "layer"
+    layer.mkdir()
+    (layer / "tzdata").symlink_to(Path(tzdata.__path__[0]))
+    (layer / "standings").symlink_to(Path(__file__).parents[3] / "layers/standings/standings")
+    program = "import tzdata; from standings.domain import zones; print(tzdata.IANA_VERSION, zones.VERSION)"
+    path = f"{own.parent}{os.pathsep}{layer}"
+    done = subprocess.run([sys.executable, "-c", program], env={"PYTHONPATH": path}, capture_output=True, check=True)
+    assert done.stdout.decode().split() == ["2025b", VERSION]
 
 
 def test_zones_are_one_for_each_name_and_others_keep_theirs() -> None:

@@ -6,13 +6,28 @@ instant would be on one day in a function and on another in a program beside it.
 
 from datetime import tzinfo
 from functools import cache
+from importlib import import_module
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec
 from io import BytesIO
+from pathlib import Path
+from types import ModuleType
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-import tzdata
 
-VERSION: Final[str] = tzdata.IANA_VERSION
+def _package() -> ModuleType:
+    """The tzdata beside this package, as in the layer. Another may come first on the path: a function's own."""
+    spec = PathFinder.find_spec("tzdata", [str(Path(__file__).parents[2])])
+    if spec is None or spec.loader is None:
+        return import_module("tzdata")
+    beside = module_from_spec(spec)
+    spec.loader.exec_module(beside)
+    return beside
+
+
+_TZDATA: Final = _package()
+VERSION: Final[str] = _TZDATA.IANA_VERSION
 """The version of the IANA database whose rules all zones follow, such as `2026f`."""
 
 
@@ -47,5 +62,6 @@ def _read(name: str) -> _Zone:
 
 def _file(name: str) -> bytes:
     """A file of the package, which may be in a folder or in an archive."""
-    content: bytes = tzdata.__loader__.get_data(f"{tzdata.__path__[0]}/{name}")
+    loader: Any = _TZDATA.__loader__
+    content: bytes = loader.get_data(f"{_TZDATA.__path__[0]}/{name}")
     return content
