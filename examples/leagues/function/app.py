@@ -5,8 +5,8 @@ import json
 import os
 from base64 import b64decode
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import boto3
 import orjson
@@ -14,7 +14,10 @@ from botocore.config import Config
 from rules import League, Seat
 from seats import COUNTER, Refused, Seats
 
-from standings.client import connect, time_zone
+from standings.client import ApiError, BadArgument, NotFound, connect, time_zone
+from standings.domain.boards import MAX_MEMBER_BYTES
+from standings.domain.events import RefusedEvent, read_at, refuse
+from standings.domain.windows import EPOCH
 
 if TYPE_CHECKING:
     from standings.client.answer_types import Page

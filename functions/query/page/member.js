@@ -11,7 +11,7 @@ function card() {
     const moved = arrow(standing.rank, before.get(member));
     if (before.get(member) === standing.rank) moved.textContent = "as before";
     const scored = `${number(standing.score)} ${unit(standing.score, view.metric)}`;
-    $("found-rank").replaceChildren(element("strong", "", ordinal(standing.rank)), ` of ${number(answer.total)} · ${scored} · ahead of or level with ${standing.percentile} %`, ...(answer.period.name && moved.textContent ? [" · ", moved] : []));
+    $("found-rank").replaceChildren(element("strong", "", ordinal(standing.rank)), ` of ${number(answer.total)} · ${scored} · ahead of or level with ${standing.percentile || "less than 0.01"} %`, ...(answer.period.name && moved.textContent ? [" · ", moved] : []));
     $("found-gap").replaceChildren(...gap(standing));
   } else $("found-rank").textContent = words;
   $("found-gap").hidden = !standing;

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast
 from uuid import uuid4
 
 from standings.client import values
-from standings.client.errors import NotFound
+from standings.client.errors import BadArgument, NotFound
 from standings.client.posts import Batch, Event, Number, Poster, Queue
 from standings.client.reads import ApiReads, Reads, TableReads, arguments_of, checked, ranked
 from standings.client.stack import Stack
@@ -79,6 +79,17 @@ def connect(
     if reads == "tables" or (reads is None and found.has_boards):
         source = TableReads(found.answers, found.scores, clock)
     return Standings(source, Queue(found.sqs, found.queue_url, found.boards_if_any, clock, new_id))
+
+
+def time_zone(name: str) -> tzinfo:
+    """The time zone with an IANA name, such as `Europe/Berlin`, by the rules by which the stack's days begin.
+
+    They are those of the package tzdata, whatever zone files the machine has. BadArgument for an unknown name.
+    """
+    try:
+        return zones.time_zone(values.text("name", name))
+    except ValueError as error:
+        raise BadArgument(400, "bad-argument", f"name: {error}") from error
 
 
 def _clock(given: Any) -> Clock:

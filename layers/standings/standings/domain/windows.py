@@ -8,7 +8,8 @@ from datetime import UTC, date, datetime, timedelta
 from functools import cached_property, lru_cache
 from hashlib import blake2b
 from typing import Final, Literal, NamedTuple, TypeVar
-from zoneinfo import ZoneInfo
+
+from standings.domain.zones import time_zone
 
 # Windows: `all`, calendar windows such as `week`, `season`, and rolling windows such as `last-7-days`.
 
