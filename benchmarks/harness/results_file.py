@@ -23,7 +23,7 @@ class Output:
         self._root = root or (APART if small else REPOSITORY)
 
     def keep(self, name: str, result: dict[str, Any]) -> None:
-        self.place(f"benchmarks/results/{name}.json").write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+        self.place(f"benchmarks/results/{name}.json").write_text(_one_record_a_line(result) + "\n", encoding="utf-8")
 
     def result(self, name: str) -> dict[str, Any]:
         """Read a benchmark's result; FileNotFoundError if it has not run in this size yet."""
@@ -47,3 +47,15 @@ class Output:
         place = self._root / path
         place.parent.mkdir(parents=True, exist_ok=True)
         return place
+
+
+def _one_record_a_line(value: Any, indent: str = "") -> str:
+    """JSON with a line for each record: for what holds no further objects and lists."""
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    if not any(isinstance(part, dict | list) for part in parts):
+        return json.dumps(value)
+    names = [f"{json.dumps(name)}: " for name in value] if isinstance(value, dict) else [""] * len(value)
+    inner = indent + "  "
+    lines = [f"{inner}{name}{_one_record_a_line(part, inner)}" for name, part in zip(names, parts, strict=True)]
+    first, last = "{}" if isinstance(value, dict) else "[]"
+    return "\n".join([first, ",\n".join(lines), f"{indent}{last}"])
