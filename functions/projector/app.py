@@ -82,8 +82,7 @@ def _request_looks(moved: list[RankingName], deadline: float) -> str:
         return ""
     queue, backoff = _looks, _clock.backoff(deadline)
     try:
-        if backoff.expired:
-            raise StoreUnavailableError("the function ran out of time")
+        backoff.check()
         backoff.retry(queue.send_now, moved)
     except StoreUnavailableError as error:
         return f"looks could not be queued: {error}"

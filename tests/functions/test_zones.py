@@ -21,24 +21,22 @@ from tests.support.aws.stack import ManualClock, Stack, announce, apply, count, 
 from tests.support.builders.maintenance import call, calls, finish
 from tests.support.cli import command_line
 
-BOARDS: Final = """
+COUNTED: Final = 'metrics.points = { aggregate = "sum", windows = ["all", "day", "last-7-days"] }'
+SETTLED: Final = f"""late = "1 hour"
+keep = "3 days"
+settle = ["day"]
+announce.day = {{ top = 3 }}
+{COUNTED}"""
+BOARDS: Final = f"""
 [boards."*"]
 timezone = "America/Vancouver"
-late = "1 hour"
-keep = "3 days"
-settle = ["day"]
-announce.day = { top = 3 }
-metrics.points = { aggregate = "sum", windows = ["all", "day", "last-7-days"] }
+{SETTLED}
 [boards.berlin]
 timezone = "Europe/Berlin"
-late = "1 hour"
-keep = "3 days"
-settle = ["day"]
-announce.day = { top = 3 }
-metrics.points = { aggregate = "sum", windows = ["all", "day", "last-7-days"] }
+{SETTLED}
 [boards.atlas]
 timezone = "Africa/Casablanca"
-metrics.points = { aggregate = "sum", windows = ["all", "day", "last-7-days"] }
+{COUNTED}
 """
 AT: Final = datetime(2026, 11, 27, 7, 30, tzinfo=UTC)
 DAY: Final = "2026-11-27"

@@ -15,6 +15,7 @@ from botocore.exceptions import BotoCoreError, ClientError, ConnectionError, HTT
 
 from standings.aws.s3 import FailureBucket
 from standings.aws.sdk_errors import error_code, errors_as_unavailable
+from standings.runtime.clock import OUT_OF_TIME
 from standings.stores import DeadLetter, Look, RankingName, StoreUnavailableError
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 MAX_BYTES: Final = 1_048_576  # The most bytes of a message, and of a batch of messages: bodies and attributes together
 MAX_ATTRIBUTES: Final = 10
 MAX_ENTRIES: Final = 10
-OUT_OF_TIME: Final = "the function ran out of time"
 
 # Message attributes. Redrives keep them.
 AT_FILLED_IN: Final = "at_filled_in"  # Of an event whose `at` is not in its digest: "true", or the `at` that is

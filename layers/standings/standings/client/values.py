@@ -4,7 +4,7 @@ A scalar of numpy or pandas is the number or the instant that it prints. Neither
 the classes of `numbers`, and a `Timestamp` is a `datetime`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from itertools import islice
@@ -60,19 +60,17 @@ def text(field: str, value: Any) -> str:
         return str(value)
     if not isinstance(value, str):
         raise refused(field, "text", value)
-    characters = str.__str__(value)
-    try:
-        size_of(field, characters)
-    except RequestError as error:
-        raise as_api_error(error) from error
-    return characters
+    return _checked(size_of, field, str.__str__(value))
 
 
 def member(field: str, value: Any) -> str:
     """The id of a member: text of 1 to 256 bytes."""
-    found = text(field, value)
+    return _checked(check_member, field, text(field, value))
+
+
+def _checked(check: Callable[[str, str], object], field: str, found: str) -> str:
     try:
-        check_member(field, found)
+        check(field, found)
     except RequestError as error:
         raise as_api_error(error) from error
     return found

@@ -584,8 +584,8 @@ BOARD_TTL_S: Final = 60  # Seconds for which a process caches a board's record
 MAX_ATTEMPT_S: Final = 60
 """Seconds for which a function uses a record that it took from the cache: the longest timeout in `template.yaml`, but
 for that of the maintenance function, which bounds its replays."""
-CLOCKS_DIFFER_S: Final = 60  # Seconds by which two clocks differ at most
-PROPAGATION_WAIT: Final = (BOARD_TTL_S + MAX_ATTEMPT_S + CLOCKS_DIFFER_S) * SECOND
+CLOCK_SKEW_S: Final = 60  # Seconds by which two clocks differ at most
+PROPAGATION_WAIT: Final = (BOARD_TTL_S + MAX_ATTEMPT_S + CLOCK_SKEW_S) * SECOND
 """Milliseconds after which no function uses an older record of a board."""
 
 
@@ -640,7 +640,7 @@ class BoardRecord:
         A change with an earlier stamp may have been projected before the newest generation began: there, a member that
         was removed since has no row that holds it back.
         """
-        return self.renewed + PROPAGATION_WAIT + CLOCKS_DIFFER_S * SECOND
+        return self.renewed + PROPAGATION_WAIT + CLOCK_SKEW_S * SECOND
 
     @property
     def is_being_deleted(self) -> bool:

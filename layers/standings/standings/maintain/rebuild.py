@@ -10,7 +10,7 @@ from standings.aws.dynamodb.scores import Scores
 from standings.aws.sqs import LookQueue
 from standings.catalog import BoardCatalog
 from standings.domain.boards import (
-    CLOCKS_DIFFER_S,
+    CLOCK_SKEW_S,
     DELETE,
     MAX_ATTEMPT_S,
     PROPAGATION_WAIT,
@@ -282,7 +282,7 @@ class RebuiltTops:
 
 _PART: Final = MAX_ACTIONS - 1  # Members in one transaction, in addition to the check of the fence
 _STREAM_AGE: Final = 25 * HOUR  # A record of the stream is younger, by any clock
-_LAST_ATTEMPTS: Final = (MAX_ATTEMPT_S + CLOCKS_DIFFER_S) * SECOND
+_LAST_ATTEMPTS: Final = (MAX_ATTEMPT_S + CLOCK_SKEW_S) * SECOND
 """Milliseconds after which every attempt has ended that wrote with an older record: writers read it each time."""
 
 _Change = Callable[[BoardRecord], BoardRecord]

@@ -19,7 +19,7 @@ from standings.domain.members import Image, Move, place
 from standings.domain.rolling import LogEntry, Shift, Steps, encode_entry
 from standings.domain.tiers import ROOT, Path, path, prefixes
 from standings.domain.windows import DAY
-from standings.runtime.clock import Backoff, Clock
+from standings.runtime.clock import OUT_OF_TIME, Backoff, Clock
 from standings.stores import (
     MAX_ACTIONS,
     CancelReason,
@@ -64,8 +64,6 @@ one_by_one: Final[RunParallel] = partial(map, call)
 
 
 # Works off the moves of a ranking, or the shifts of a window, in groups, until all are done or the time is over.
-
-OUT_OF_TIME: Final = "the function ran out of time"
 
 T = TypeVar("T", Move, Shift)
 

@@ -14,6 +14,7 @@ from standings.stores import StoreUnavailableError
 
 FIRST_WAIT: Final = 0.02
 MAX_WAIT_S: Final = 2.0
+OUT_OF_TIME: Final = "the function ran out of time"
 RETRIED_FOR_S: Final = 5.0  # Seconds for which reads are retried: over HTTP all of a request, elsewhere each read
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -48,8 +49,7 @@ class Clock:
     def retry(self, do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Call `do`, retrying while the store is unavailable, for up to `RETRIED_FOR_S`."""
         backoff = self.backoff_for(RETRIED_FOR_S)
-        if backoff.expired:
-            raise StoreUnavailableError("the function ran out of time")
+        backoff.check()
         return backoff.retry(do, *args, **kwargs)
 
 
@@ -78,6 +78,11 @@ class Backoff:
     def expired(self) -> bool:
         """Whether the deadline has passed."""
         return self._clock.monotonic() >= self._deadline
+
+    def check(self) -> None:
+        """Raise StoreUnavailableError if the deadline has passed."""
+        if self.expired:
+            raise StoreUnavailableError(OUT_OF_TIME)
 
     def wait(self, at_least: float = 0.0) -> bool:
         """Wait before the next try. False, without waiting, if the wait would pass the deadline."""

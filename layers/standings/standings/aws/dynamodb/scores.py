@@ -32,9 +32,9 @@ from standings.aws.dynamodb.tables import (
     transact,
     transaction_bytes,
 )
-from standings.domain.boards import MAX_UNITS, BoardRecord, BucketCoverage, Coverage, Job
+from standings.domain.boards import CLOCK_SKEW_S, MAX_UNITS, BoardRecord, BucketCoverage, Coverage, Job
 from standings.domain.members import Change, Image
-from standings.domain.windows import DAY, MINUTE, SECOND
+from standings.domain.windows import DAY, SECOND
 from standings.runtime.clock import Clock
 from standings.stores import (
     MAX_TRANSACTION_BYTES,
@@ -566,9 +566,6 @@ class Scores:
         return {"Put": {**request, "Item": encode_image(change.image)}}
 
 
-_CLOCKS_DIFFER: Final = MINUTE  # At most
-
-
 def _receipt_of(item: Item) -> Receipt | None:
     """The receipt that an item holds; None if it says why an event was refused."""
     if "d" not in item:
@@ -578,7 +575,7 @@ def _receipt_of(item: Item) -> Receipt | None:
         return Receipt(bytes(item["d"]["B"]), stamp, ("t", stamp))
     # Version 0.3 kept no stamp: the event counted within this second, by the writer's clock.
     expiry = int(item["e"]["N"])
-    latest = (expiry + 1) * SECOND - RECEIPT_LIFETIME + _CLOCKS_DIFFER
+    latest = (expiry + 1) * SECOND - RECEIPT_LIFETIME + CLOCK_SKEW_S * SECOND
     return Receipt(bytes(item["d"]["B"]), latest, ("e", expiry))
 
 
