@@ -26,7 +26,7 @@ from standings.domain.events import (
     parse_event,
     shown,
 )
-from standings.domain.members import counts_again
+from standings.domain.members import counts_again, may_count_again
 from standings.domain.windows import instant
 from standings.runtime.clock import RETRIED_FOR_S, Clock
 from standings.stores import Posted
@@ -75,7 +75,12 @@ class Posting:
         values, events, refused = self._checked(body, own)
         now, backoff = self.clock.now(), self.clock.backoff_for(RETRIED_FOR_S)
         receipts = backoff.retry(scores.receipts, sorted({event.id for _, event in events.values()}))
-        items = {item for _, event in events.values() if event.id in receipts for item in event.items}
+        again = (
+            event
+            for _, event in events.values()
+            if (found := receipts.get(event.id)) and may_count_again(found.stamp, now)
+        )
+        items = {item for event in again for item in event.items}
         images = backoff.retry(lambda: scores.images(sorted(items), consistent=True, damaged=[])) if items else {}
         status: dict[int, str] = {}
         for number, (_, event) in events.items():

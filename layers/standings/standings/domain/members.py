@@ -124,6 +124,11 @@ SENT_AFTER: Final = MINUTE
 was on its way brings a removed member back."""
 
 
+def may_count_again(counted_at: int, sent: int | None) -> bool:
+    """Whether an event that counted at `counted_at` was sent late enough to count again after a removal."""
+    return sent is not None and sent > counted_at + SENT_AFTER
+
+
 def counts_again(images: Iterable["Image | None"], counted_at: int, sent: int | None) -> bool:
     """Whether an event that counted at `counted_at`, and was sent again at `sent`, counts again (milliseconds).
 

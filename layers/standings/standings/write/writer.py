@@ -11,7 +11,6 @@ from standings.catalog import BoardCatalog
 from standings.domain.boards import MAX_UNITS, Boards, Family, family_of
 from standings.domain.events import Event, RefusedEvent, Rule, limits_of, other_content, parse_event
 from standings.domain.members import (
-    SENT_AFTER,
     EventPart,
     Image,
     additions,
@@ -20,13 +19,14 @@ from standings.domain.members import (
     counts_again,
     expired,
     late_merged,
+    may_count_again,
     new_image,
     rewritten,
     set_key,
 )
 from standings.domain.scoring import decimal_text
 from standings.domain.windows import DAY
-from standings.runtime.clock import Backoff, Clock
+from standings.runtime.clock import OUT_OF_TIME, Backoff, Clock
 from standings.stores import (
     MAX_ACTIONS,
     MAX_TRANSACTION_BYTES,
@@ -372,8 +372,7 @@ class Writer:
             event_id = refusal.event_id
             try:
                 if event_id is not None and refusal.rule != "id":
-                    if backoff.expired:
-                        raise StoreUnavailableError("the function ran out of time")
+                    backoff.check()
                     backoff.retry(self.scores.refuse, event_id, str(refusal))
                 result.refused.append((message, refusal))
             except StoreUnavailableError as error:
@@ -403,8 +402,7 @@ class _Transaction:
     def run(self, backoff: Backoff) -> None:
         try:
             while self.events:
-                if backoff.expired:
-                    raise StoreUnavailableError("the function ran out of time")
+                backoff.check()
                 try:
                     backoff.retry(self._attempt, backoff)
                 except DamagedItemError as damage:
@@ -451,9 +449,9 @@ class _Transaction:
         if not self.started:
             self._read_items()
         now = self.writer.clock.now()
-        plan = self._planned(now, backoff)
+        plan, receipts = self._planned(now, backoff)
         events, changes = list(self.events.values()), list(plan.changes.values())
-        conflicts = self.writer.scores.apply(self._receipts(plan), changes, now) if events else []
+        conflicts = self.writer.scores.apply(receipts, changes, now) if events else []
         if not conflicts:
             self._applied()
         invalid = next((each.message for each in conflicts if each.reason is CancelReason.INVALID), None)
@@ -477,24 +475,20 @@ class _Transaction:
         if must_wait:
             raise StoreUnavailableError(conflicts[0].message)
 
-    def _planned(self, now: int, backoff: Backoff) -> Plan:
-        """Plan changes that one transaction can hold. Raises StoreRefusedError if there are none."""
+    def _planned(self, now: int, backoff: Backoff) -> tuple[Plan, list[NewReceipt]]:
+        """Plan changes and receipts that one transaction can hold. Raises StoreRefusedError if there are none."""
         plan = self._plan(now, backoff)
-        if not self.patches and self._bytes(plan) > MOST_WHOLE_BYTES:
-            self.patches = True
-            plan = self._plan(now, backoff)
-        if self.patches and (size := self._bytes(plan)) > MAX_TRANSACTION_BYTES:
-            raise StoreRefusedError(f"expected at most {MAX_TRANSACTION_BYTES} bytes in a transaction, got {size}")
-        return plan
-
-    def _bytes(self, plan: Plan) -> int:
-        return self.writer.scores.bytes_of(self._receipts(plan), plan.changes.values())
-
-    def _receipts(self, plan: Plan) -> list[NewReceipt]:
-        return [
+        receipts = [
             NewReceipt(event.id, event.digest, plan.stamp, event.id in plan.superseded, self.again.get(event.id))
             for event in self.events.values()
         ]
+        size = self.writer.scores.bytes_of(receipts, plan.changes.values())
+        if not self.patches and size > MOST_WHOLE_BYTES:
+            self.patches = True
+            return self._planned(now, backoff)
+        if self.patches and size > MAX_TRANSACTION_BYTES:
+            raise StoreRefusedError(f"expected at most {MAX_TRANSACTION_BYTES} bytes in a transaction, got {size}")
+        return plan, receipts
 
     def _plan(self, now: int, backoff: Backoff) -> Plan:
         """Plan the change of every item. Refuse each event that an item cannot take, and plan again without it.
@@ -519,7 +513,7 @@ class _Transaction:
                     self.checked.add(unfit.item)
                 else:
                     self._refuse(self.events[str(unfit.event_id)], unfit)
-        raise StoreUnavailableError("the function ran out of time")
+        raise StoreUnavailableError(OUT_OF_TIME)
 
     def _drop_duplicates(self, item: MemberKey) -> None:
         """Drop the events on an item that have receipts: near the bounds a duplicate does not fit, but is no error."""
@@ -540,8 +534,8 @@ class _Transaction:
             except RefusedEvent as refusal:
                 self._refuse(event, refusal)
         # Most duplicates were sent before the event counted, or soon after. Only for the others are items read.
-        sent_later = [event for event, receipt in same if self._is_sent_after(event, receipt.stamp + SENT_AFTER)]
-        unread = {item for event in sent_later for item in event.items} - self.certain
+        again = (event for event, receipt in same if may_count_again(receipt.stamp, self._first_sent(event)))
+        unread = {item for event in again for item in event.items} - self.certain
         if unread:
             images = self.writer.scores.images(sorted(unread), consistent=True)
             self.images.update((item, images.get(item)) for item in unread)
@@ -552,13 +546,12 @@ class _Transaction:
             else:
                 self._drop(event)
 
-    def _is_sent_after(self, event: Event, instant: int) -> bool:
-        sent = self.message_of[event.id].first_sent
-        return sent is not None and sent > instant
+    def _first_sent(self, event: Event) -> int | None:
+        return self.message_of[event.id].first_sent
 
     def _counts_again(self, event: Event, receipt: Receipt) -> bool:
         images = [self.images.get(item) for item in event.items]
-        return counts_again(images, receipt.stamp, self.message_of[event.id].first_sent)
+        return counts_again(images, receipt.stamp, self._first_sent(event))
 
     def _drop(self, event: Event) -> None:
         """Drop a duplicate."""
