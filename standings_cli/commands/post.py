@@ -59,9 +59,9 @@ sets it again.
 
 FILE.posted (or --state) records what the queue has accepted. After an interruption, or once rows were
 appended, run the same command again. If earlier rows have changed, it posts all; none counts twice.
---again posts all rows, too. Rows that counted before are known: the end counts them apart, if the API
-may be asked. After their members were removed or erased, or the board deleted, rows count again, from
-a minute later on, with --again. With another --source they would have other ids, and count anyway.
+--again posts all rows once more. The end says how many of them were known: they had counted before.
+(It asks the API for that.) Rows whose members were removed or erased, or whose board was deleted, count
+again, if you wait a minute. Another --source gives the rows other ids: then all of them count.
 A last line of CSV without a line end may be half-written: it waits until it has one.
 
 A row that is not an event is printed (FILE:LINE: reason) and skipped; the exit status then is 1. The

@@ -25,9 +25,9 @@ T = TypeVar("T")
 class Known:
     """Asks for a batch of events after the other: `Known(lambda: connection.api).of(messages)` is such as `{0, 7}`.
 
-    Who may not ask learns nothing: an event that is posted again counts once all the same. Where an answer does not
-    come, `problem` says why, and nothing is asked any more. A first request is sent once, so that an API that cannot be
-    reached costs little time; one that has answered is asked again as ever.
+    Nobody has to ask: an event that is posted again counts once. If the API does not answer, `problem` says why, and it
+    is not asked again. The first request is tried once, so an API that cannot be reached costs little time. Later ones
+    are retried as usual.
     """
 
     api: "Callable[[], Api]"

@@ -635,10 +635,9 @@ class BoardRecord:
 
     @property
     def projected_since(self) -> int:
-        """Since when every change was projected in all that is written, in milliseconds.
+        """The instant (in milliseconds) from which on projectors wrote each change to every generation in `written`.
 
-        A change with an earlier stamp may have been projected before the newest generation began: there, a member that
-        was removed since has no row that holds it back.
+        The newest generation may lack earlier changes. Then it has no row that stops an old record of a removed member.
         """
         return self.renewed + PROPAGATION_WAIT + CLOCK_SKEW_S * SECOND
 

@@ -155,8 +155,8 @@ class Projector:
     Rankings end up the same however often a batch is retried, cut again or replayed: a row only accepts a newer
     version, and counters move from where the row says. Rankings share no transaction, so they may run in parallel.
 
-    A rebuild begins without rows. So a record from before it may be older than what the rebuild has placed, or removed,
-    and no row says so: its member's item is read, and moves to where it is now.
+    A new generation has no rows of members that were removed before it began, so an old record could bring one back.
+    For a record that is older than the generation, the member's item is read, and the member moves to where it is now.
     """
 
     catalog: BoardCatalog
