@@ -99,6 +99,20 @@ def test_programs_have_the_time_zones_of_the_layer() -> None:
     }
 
 
+def test_whoever_copies_a_client_knows_how_often_it_tries() -> None:
+    """It names its tries, or the page says how many there are: the SDK's default differs from release to release."""
+    files = [path for folder in ("docs", "examples") for path in (PROJECT / folder).rglob("*.*")]
+    made = 0
+    for path in [PROJECT / "README.md", *files]:
+        if path.suffix not in (".md", ".py", ".js", ".ts"):
+            continue
+        text = path.read_text(encoding="utf-8")
+        for call in re.findall(r"(?:boto3\.(?:client|resource)|new \w+Client)\([^\n]*", text):
+            made += 1
+            assert "config=" in call or "maxAttempts" in call or "boto3 tries a call" in text, f"{path}: {call}"
+    assert made >= 5
+
+
 def test_badges_are_true_and_shown() -> None:
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     says = {
