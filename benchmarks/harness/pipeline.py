@@ -7,14 +7,13 @@ import orjson
 
 from benchmarks.harness import population
 from benchmarks.harness.meter import Meter
-from standings.aws.dynamodb.ranking_reads import Trees
-from standings.aws.dynamodb.rankings import Rankings
 from standings.aws.dynamodb.scores import BoardRecords, Scores, decode_change
 from standings.catalog import BoardCatalog
 from standings.domain.boards import Boards
 from standings.domain.windows import instant
-from standings.project.commits import Pruning
 from standings.project.projector import Projector, Record
+from standings.rankings.calendar.pruning import Pruning, Trees
+from standings.rankings.storing import Rankings
 from standings.runtime.clock import Clock
 from standings.write.writer import QueueMessage, Writer
 from tests.support.dynamodb.engine import Engine
@@ -65,9 +64,9 @@ class Pipeline:
         self.catalog = BoardCatalog(boards, BoardRecords(self.client, "Scores", tools), tools)  # type: ignore[arg-type]
         scores = Scores(client, "Scores", "Receipts", tools)
         self._writer = Writer(self.catalog, scores, tools)
-        rankings = Rankings(client, "Rankings", tools)
         pruning = Pruning(Trees(client, "Rankings", tools), tools) if prune else None
-        self.projector = Projector(self.catalog, rankings, tools, scores.images, pruning=pruning)
+        rankings = Rankings(client, "Rankings", tools, pruning=pruning)
+        self.projector = Projector(self.catalog, rankings, tools, scores.images)
         self._projected = len(self.stream)
 
     def write(self, events: Iterable[Mapping[str, Any]]) -> None:

@@ -6,8 +6,6 @@ from itertools import islice
 from random import Random
 from typing import Any, Final
 
-from standings.aws.dynamodb.rankings import entry_action
-from standings.aws.dynamodb.rolling import EXPIRY_MARGIN
 from standings.aws.dynamodb.tables import COUNTERS, node_key
 from standings.domain.boards import Boards, Family, Ranking
 from standings.domain.boards_toml import parse_boards
@@ -15,6 +13,8 @@ from standings.domain.members import Move
 from standings.domain.scoring import Place, sort_value
 from standings.domain.tiers import ROOT, Path, path
 from standings.domain.windows import SECOND
+from standings.rankings import EXPIRY_MARGIN
+from standings.rankings.calendar.storing import entry_action
 from tests.support.dynamodb.engine import Engine
 
 NOW: Final = 1_795_256_100_000

@@ -13,7 +13,7 @@ from heapq import heapreplace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from unittest import mock
 
-from standings.aws.dynamodb.ranking_reads import QueryReads
+from standings.read.tables import QueryReads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -97,5 +97,5 @@ class SideBySide(Executor):
 
 def query_reads(client: Trips, ticks: Ticks, clock: Clock) -> QueryReads:
     """Return the reader's store on a client that counts trips."""
-    with mock.patch("standings.aws.dynamodb.ranking_reads.ThreadPoolExecutor", partial(SideBySide, ticks)):
+    with mock.patch("standings.rankings.reading.ThreadPoolExecutor", partial(SideBySide, ticks)):
         return QueryReads(client, "Rankings", "Scores", clock)  # type: ignore[arg-type]

@@ -18,11 +18,11 @@ from benchmarks.harness.results_file import Output
 from benchmarks.harness.truth import Truth
 from benchmarks.pages.tables import Table
 from standings.announce import AT_MOST_EVERY_MS, Announcer
-from standings.aws.dynamodb.audit_reads import TopReads
 from standings.aws.dynamodb.scores import BoardRecords
 from standings.aws.dynamodb.versioned_items import AnnouncedTops
 from standings.aws.eventbridge import EventBus
 from standings.domain.boards_toml import parse_boards
+from standings.rankings.audit_reads import TopReads
 from standings.runtime.clock import Clock
 from standings.stores import Look, RankingName
 from tests.support.aws.fakes import Bus

@@ -16,13 +16,13 @@ from benchmarks.harness.results_file import Output
 from benchmarks.harness.truth import Truth
 from benchmarks.harness.virtual_time import TRANSACTION, Meeting, VirtualClock
 from benchmarks.pages.tables import Result, Row, Table
-from standings.aws.dynamodb.ranking_reads import Trees
-from standings.aws.dynamodb.rankings import MAX_LANES, Rankings
 from standings.aws.dynamodb.scores import BoardRecords
 from standings.catalog import BoardCatalog
 from standings.domain.members import Change, Image
-from standings.project.commits import Pruning
 from standings.project.projector import Projector, ProjectResult, Record
+from standings.rankings.calendar.pruning import Pruning, Trees
+from standings.rankings.calendar.storing import MAX_LANES
+from standings.rankings.storing import Rankings
 from standings.runtime.clock import Clock
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
@@ -63,10 +63,11 @@ class Run:
             rng, now = Random(f"{seed} {number}"), lambda: population.NOW + int(self.clock.now * 1000)
             tools = Clock(now, lambda: self.clock.now, self.clock.sleep, rng.random)
             catalog = BoardCatalog(self.boards, BoardRecords(self.engine, "Scores", tools), tools)  # type: ignore[arg-type]
-            rankings = Rankings(self.client, "Rankings", tools, most_lanes)  # type: ignore[arg-type]
-            pruning = Pruning(Trees(self.client, "Rankings", tools), tools)  # type: ignore[arg-type]
+            client: Any = self.client
+            pruning = Pruning(Trees(client, "Rankings", tools), tools)
+            rankings = Rankings(client, "Rankings", tools, pruning=pruning, most_lanes=most_lanes)
             job = self._job(
-                Projector(catalog, rankings, tools, lambda _: {}, pruning=pruning),
+                Projector(catalog, rankings, tools, lambda _: {}),
                 names[number::projectors],
                 batch,
                 pause,

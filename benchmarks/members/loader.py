@@ -5,16 +5,16 @@ from typing import Any, Final
 
 from benchmarks.harness.population import Tree, member
 from benchmarks.members.histories import Histories
-from standings.aws.dynamodb.rankings import entry_action
-from standings.aws.dynamodb.rolling import EXPIRY_MARGIN, list_item, row_item
 from standings.aws.dynamodb.scores import encode_image
 from standings.aws.dynamodb.tables import COUNTERS, log_key, node_key
 from standings.domain.boards import Metric, Ranking
 from standings.domain.members import Image, Move, place
-from standings.domain.rolling import LogEntry, RollingRankings, encode_entry, steps_of
 from standings.domain.tiers import Path, path, prefixes
 from standings.domain.windows import MINUTE, SECOND, Window
-from standings.stores import ListItem, RollingRow, RowChange
+from standings.rankings import EXPIRY_MARGIN
+from standings.rankings.calendar.storing import entry_action
+from standings.rankings.rolling.reading import LogEntry, encode_entry
+from standings.rankings.rolling.steps import RollingRankings, Shift, list_item, row_item, steps_of
 from tests.support.dynamodb.engine import Engine
 
 BEFORE: Final = MINUTE
@@ -108,12 +108,12 @@ class Loader:
     def _rolling_rows(self, rankings: RollingRankings, images: Iterable[Image]) -> Iterator[Item]:
         for image in images:
             steps = steps_of(image, rankings, self._now)
-            row = RollingRow(image.version, steps)
-            yield row_item(rankings, RowChange(image.member, row, image.written_at_ms, None))
+            shift = Shift(rankings, image.member, (), steps, image.version, image.written_at_ms)
+            yield row_item(shift, steps)
             # List items stay until TTL removes them, longer than the steps of rows.
             listed = steps_of(image, rankings, self._now - EXPIRY_MARGIN)
             for block, there in listed.by_block(rankings.window, listed.low).items():
-                item = list_item(rankings, ListItem(image.member, block, there, image.version, image.written_at_ms))
+                item = list_item(shift, block, there)
                 if int(item["e"]["N"]) * SECOND > self._now:
                     yield item
 

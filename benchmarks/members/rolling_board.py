@@ -12,9 +12,10 @@ from benchmarks.harness.truth import MemberTruth, number_of
 from benchmarks.members.histories import LIVES
 from benchmarks.members.loader import Loader
 from standings.domain.boards_toml import parse_boards
-from standings.domain.rolling import CountChange, LogEntry, encode_entry
 from standings.domain.windows import DAY
-from standings.project.commits import ROOM
+from standings.rankings.rolling.reading import LogEntry, encode_entry
+from standings.rankings.rolling.steps import CountChange
+from standings.rankings.rolling.storing import ROOM
 from standings.read.member_ranks import MAX_MEMBERS
 
 NOON: Final = population.NOW // DAY * DAY + DAY // 2

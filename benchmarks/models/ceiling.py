@@ -17,8 +17,8 @@ from benchmarks.measure import lanes
 from benchmarks.models import assumed
 from benchmarks.models.cost.counted import Settings, Traffic, usage
 from benchmarks.pages.tables import Lines, Result, Row, Table
-from standings.aws.dynamodb.rankings import MAX_LANES
 from standings.domain.boards_toml import MAX_SHARDS
+from standings.rankings.calendar.storing import MAX_LANES
 from standings.stores import SLOTS
 
 PROJECTORS: Final = (1, 2, 4, 8, 16)

@@ -10,8 +10,8 @@ from typing import Any, Final
 from aws_lambda_powertools.metrics import MetricUnit
 
 from standings.aws.dynamodb.scores import decode_change
-from standings.project.commits import PruneResult
 from standings.project.projector import ProjectResult, Record
+from standings.rankings.commits import PruneResult
 from standings.runtime.logs import logger, metrics, stack_of
 from standings.stores import RankingName, StoreUnavailableError
 from standings.wiring import building_blocks, projector

@@ -15,11 +15,11 @@ from unittest import mock
 
 import aws_lambda_powertools
 
-from standings.aws.dynamodb import purge, ranking_reads, rolling
 from standings.domain.boards_toml import parse_boards
 from standings.domain.windows import DAY
-from standings.project import commits
-from standings.project.commits import Pruning
+from standings.rankings import reading, storing
+from standings.rankings.calendar.pruning import Pruning
+from standings.rankings.rolling import storing as rolling
 from standings.runtime import clock as runtime_clock
 from standings.runtime import logs
 from standings.wiring import building_blocks, projector
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from .world import World
 
 _SHORT = (
-    (commits, "ROOM", (0, 30, 100, 3_000)),
-    (commits, "MAX_ENTRY", (20, 8_000)),
+    (rolling, "ROOM", (0, 30, 100, 3_000)),
+    (rolling, "MAX_ENTRY", (20, 8_000)),
     (rolling, "LONG", (50, 24_000)),
     (rolling, "MAX_ENTRIES", (1, 2, 250)),
 )
@@ -170,10 +170,10 @@ def patched(world: World) -> Iterator[None]:
         (runtime_clock, "time", timing),
         (runtime_clock, "random", SimpleNamespace(random=world.rng.random)),
         (projector, "ThreadPoolExecutor", pool),
-        (ranking_reads, "ThreadPoolExecutor", pool),
+        (reading, "ThreadPoolExecutor", pool),
         # The boards here live for days only, so a purge need not look through years of periods.
-        (purge, "REACH", 20 * DAY),
-        (purge, "HOURS_REACH", 10 * DAY),
+        (storing, "REACH", 20 * DAY),
+        (storing, "HOURS_REACH", 10 * DAY),
         # A transaction here is small: some schedules send patches all the same.
         (writer, "MOST_WHOLE_BYTES", Random(f"{world.seed} patches").choice([0, writer.MOST_WHOLE_BYTES])),
         # Boards here are small: fold logs that are short, a few entries at a time.

@@ -19,10 +19,10 @@ from standings.aws.dynamodb.scores import decode_image, decode_record
 from standings.aws.dynamodb.tables import BOARDS, DELETED_BOARDS, DIGITS, board_of, member_key
 from standings.domain.boards import Ranking
 from standings.domain.members import aggregate_in_period
-from standings.domain.rolling import rolling_of
 from standings.domain.scoring import LONG_AGO, Place, sort_key, sort_value
 from standings.domain.tiers import path
 from standings.domain.windows import parse_window
+from standings.rankings.rolling.steps import rolling_of
 from tests.support.builders.stored import Counters, Stored
 from tests.support.dynamodb.items import encode_item
 from tests.support.oracle.model import ENDING, unit

@@ -15,9 +15,9 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from standings.aws.dynamodb.rolling import fold_log, one_after_another
 from standings.domain.boards_toml import parse_boards
-from standings.domain.rolling import rolling_windows
+from standings.rankings.rolling.steps import rolling_windows
+from standings.rankings.rolling.storing import fold_log, one_after_another
 from tests.support.aws.stack import ManualClock, Stack, apply, deliver, project, running
 from tests.support.builders.checks import rows
 from tests.support.dynamodb.requests import Requests

@@ -23,7 +23,7 @@ import tzdata
 from botocore.exceptions import ClientError
 
 from benchmarks.models import assumed
-from standings.project.commits import Pruning
+from standings.rankings.calendar.pruning import Pruning
 from standings.runtime.environment import required
 from standings.runtime.logs import logger, metrics
 from standings.wiring import building_blocks, projector

@@ -24,8 +24,8 @@ from standings.aws.dynamodb.scores import RECEIPT_LIFETIME
 from standings.aws.dynamodb.tables import log_key
 from standings.domain.boards import Family, Ranking
 from standings.domain.boards_toml import parse_boards
-from standings.domain.rolling import RollingRankings
 from standings.domain.windows import DAY, HOUR
+from standings.rankings.rolling.steps import RollingRankings
 from standings.runtime.clock import Clock
 from tests.support.dynamodb.items import item_size
 

@@ -1,15 +1,13 @@
 """What stores take and give, and the errors that they raise. `aws` has the stores."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any, Final, NamedTuple
 
 from standings.domain.members import Image
 from standings.domain.profiles import Profile
-from standings.domain.rolling import Block, Steps
 from standings.domain.scoring import Place
-from standings.domain.tiers import Path
 
 # Errors of stores.
 
@@ -186,63 +184,10 @@ class DamagedItemError(Exception):
         self.item = item
 
 
-# Rolling windows, as the projector writes them.
-
-
-class RollingRow(NamedTuple):
-    """A member's row in a rolling window: its steps, and the image's version they came from."""
-
-    version: int
-    steps: Steps
-
-
-class ListItem(NamedTuple):
-    """A list item to write: a member's place in a block of periods, or that it has none there any more."""
-
-    member: str
-    block: Block
-    place: Place | None
-    version: int
-    written_at_ms: int
-
-
-class RowChange(NamedTuple):
-    """A row to write. `seen` is the version of the row that was read; None if there was none."""
-
-    member: str
-    row: RollingRow
-    written_at_ms: int
-    seen: int | None
-
-
-class RowConflict(NamedTuple):
-    """Why a commit was cancelled: the position of the row that had changed, or None for the log."""
-
-    position: int | None
-    reason: CancelReason
-    message: str
-
-
 # Rankings, as the projector writes them and readers see them.
 
 MAX_ACTIONS = 100  # Actions of one DynamoDB transaction
 MAX_TRANSACTION_BYTES = 4_000_000  # Bytes of its actions. DynamoDB takes 4 MB: 4,194,304.
-
-
-class RankingRow(NamedTuple):
-    """A member's row in a ranking: the place that is counted (None: none), and the image's version it came from."""
-
-    place: Place | None
-    version: int
-
-
-class MoveConflict(NamedTuple):
-    """A move that cancelled a commit, by its position (None: a tier, which was busy). `found` is the row, if any."""
-
-    position: int | None
-    reason: CancelReason
-    found: RankingRow | None
-    message: str
 
 
 class Lane(NamedTuple):
@@ -257,14 +202,6 @@ class Lane(NamedTuple):
 
 
 Lanes = Mapping[int, Lane]  # The lanes of a node that exist, by number
-
-
-class Removal(NamedTuple):
-    """Counters to remove from a node's lanes if they still have the values in `lanes`."""
-
-    path: Path
-    digits: Collection[int]
-    lanes: Lanes
 
 
 class Node(NamedTuple):
@@ -377,66 +314,6 @@ class Match(NamedTuple):
     key: str
     member: str
     profile: Profile
-
-
-# What audits read of a ranking.
-
-
-class StoredRow(NamedTuple):
-    """A member's row in a ranking, or its item in a list of a rolling window.
-
-    `key` is the sort key of its entry (None: no entry). `at_home` says whether the entry is in an allowed shard.
-    """
-
-    key: str | None
-    version: int
-    at_home: bool = True
-
-
-class StoredSteps(NamedTuple):
-    """A member's row in a rolling window. `steps` is None if they cannot be decoded."""
-
-    version: int
-    steps: Steps | None
-
-
-class Root(NamedTuple):
-    """The number of lanes and shards that a ranking's root names."""
-
-    lanes: int
-    shards: int
-
-
-class Snapshot(NamedTuple):
-    """A node at one moment: its counters, summed over the lanes that the root names.
-
-    Two snapshots with an equal `state` mean that nobody wrote the node in between.
-    """
-
-    root: Root
-    counters: Mapping[int, int]
-    state: object
-
-
-class Listed(NamedTuple):
-    """An entry of a ranking's sorted index; `place` is None if its key cannot be decoded.
-
-    In a rolling window it is an item of a list. `block` is in its key; None if that is the key of another item.
-    """
-
-    key: str
-    member: str
-    place: Place | None
-    block: Block | None = None
-
-
-class DamagedLog(Exception):
-    """A log cannot be read: its key, and why."""
-
-    def __init__(self, key: str, reason: str) -> None:
-        super().__init__(f"{key}: {reason}")
-        self.key = key
-        self.reason = reason
 
 
 # Where turns over all boards are.

@@ -124,8 +124,8 @@ def _one_higher(image: Image) -> Image:
 
 Safeguard(
     "a member is placed with the version of its item",
-    Change("project.commits:placings", _one_version_higher),
-    Change("domain.rolling:placing_shifts", _one_version_higher_in_windows),
+    Change("rankings.storing:placings", _one_version_higher),
+    Change("rankings.rolling.steps:placing_shifts", _one_version_higher_in_windows),
 )
 
 

@@ -245,16 +245,18 @@ def _drifted(stack: Stack) -> set[str]:
     return named - {None}
 
 
-def _from_the_index(_: Any, self: Any, wanted: Any) -> dict[Any, Entry]:
+def _from_the_index(original: Any, self: Any, wanted: Any) -> dict[Any, Entry]:
+    calendar = [one for one in wanted if not one[0].window.rolling]
     listed = {
         (ranking, entry.member): entry
-        for ranking, _ in wanted
+        for ranking, _ in calendar
         for entry in self._span(ranking, Span(Partition(ranking.key, 0), None, 1000))
     }
-    return {key: listed[key] for key in wanted if key in listed}
+    others: dict[Any, Entry] = original(self, [one for one in wanted if one[0].window.rolling])
+    return others | {key: listed[key] for key in calendar if key in listed}
 
 
 Safeguard(
     "the entry of a member is read from the table",
-    Change("aws.dynamodb.ranking_reads:QueryReads._entries", _from_the_index),
+    Change("rankings.reading:RankingReads.entries", _from_the_index),
 )

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from standings.aws.dynamodb.ranking_reads import Trees
-from standings.domain.rolling import Shift
 from standings.domain.windows import DAY, SECOND
-from standings.project.commits import prune
+from standings.rankings.calendar.pruning import Trees, prune
+from standings.rankings.rolling.steps import Shift
 from standings.stores import CancelReason, Lane, Lanes
 from tests.support.builders.checks import assert_tiers_count_the_entries
 from tests.support.builders.stages.cleaners import RANKING, Worker, moved, out_of_reach, tier_conflict
@@ -38,13 +37,13 @@ parked_and_hidden: Final = delivering("parked_and_hidden", (10, HIDE), _PARKED, 
 
 # ---- the projector
 
-Safeguard("a row accepts only newer versions", Change("aws.dynamodb.rankings:_OLDER", always("(v < :v OR v >= :v)")))(
-    late_on_newer
-)
+Safeguard(
+    "a row accepts only newer versions", Change("rankings.calendar.storing:_OLDER", always("(v < :v OR v >= :v)"))
+)(late_on_newer)
 Safeguard(
     "a row is moved only from the place where it was counted",
-    Change("aws.dynamodb.rankings:_UNRANKED", always("attribute_not_exists(nothing)")),
-    Change("aws.dynamodb.rankings:_RANKED_THERE", always("(s = :s OR NOT s = :s)")),
+    Change("rankings.calendar.storing:_UNRANKED", always("attribute_not_exists(nothing)")),
+    Change("rankings.calendar.storing:_RANKED_THERE", always("(s = :s OR NOT s = :s)")),
 )
 
 
@@ -56,7 +55,8 @@ def _entries_first(original: Any, self: Any, entries: Any, counters: Any) -> Any
 
 
 Safeguard(
-    "counters and entries are in one transaction", Change("aws.dynamodb.rankings:Rankings._write", _entries_first)
+    "counters and entries are in one transaction",
+    Change("rankings.calendar.storing:CalendarStorage._write", _entries_first),
 )
 
 _BELIEVED: Final[dict[int, tuple[Move, Place | None]]] = {}
@@ -74,8 +74,8 @@ def _counts_by_images(original: Any, move: Move) -> Any:
 
 Safeguard(
     "counters move from the place in the row, not from the place in the record",
-    Change("project.commits:_start_from", _remembers_images),
-    Change("aws.dynamodb.rankings:_counted", _counts_by_images),
+    Change("rankings.calendar.storing:_start_from", _remembers_images),
+    Change("rankings.calendar.storing:_counted", _counts_by_images),
 )
 
 
@@ -113,7 +113,7 @@ def _equals_done(original: Any, chunk: Any, conflicts: Any, outcome: Any) -> lis
 
 Safeguard(
     "a row with an equal score takes the new version after a missing record",
-    Change("project.commits:_resolve", _equals_done),
+    Change("rankings.calendar.storing:_resolve", _equals_done),
 )(equal_after_a_gap)
 
 
@@ -154,9 +154,9 @@ def _row_deleted(original: Any, table: str, ranking: Any, move: Move, expiry: in
     return action if move.new is not None else deleting(action)
 
 
-Safeguard("a member that leaves a ranking keeps its row", Change("aws.dynamodb.rankings:entry_action", _row_deleted))(
-    hidden_and_late
-)
+Safeguard(
+    "a member that leaves a ranking keeps its row", Change("rankings.calendar.storing:entry_action", _row_deleted)
+)(hidden_and_late)
 
 
 def _unknown_dropped(original: Any, self: Any, position: int, reason: str) -> None:
@@ -175,7 +175,7 @@ def _shards_unlisted(original: Any, self: Any, ranking: Any, moves: Any) -> Any:
 
 @Safeguard(
     "the root lists a shard before an entry is written to it",
-    Change("aws.dynamodb.rankings:Rankings.commit", _shards_unlisted),
+    Change("rankings.calendar.storing:CalendarStorage.move", _shards_unlisted),
 )
 def shards_of_another_definition(pipeline: Rig) -> None:
     """A reader with one shard in its definition reads what a projector has spread over nine."""
@@ -183,7 +183,10 @@ def shards_of_another_definition(pipeline: Rig) -> None:
     assert len(pipeline.scores(pipeline.functions())) == 20
 
 
-Safeguard("the root lists a lane before it is used", Change("aws.dynamodb.rankings:Rankings._name_lanes", always([])))
+Safeguard(
+    "the root lists a lane before it is used",
+    Change("rankings.calendar.storing:CalendarStorage._name_lanes", always([])),
+)
 
 # ---- replays
 
@@ -303,7 +306,7 @@ def _each_unconditionally(original: Any, *arguments: Any) -> Any:
 
 @Safeguard(
     "a node is removed only at the version that was read",
-    Change("aws.dynamodb.ranking_reads:Trees._node_out", _each_unconditionally),
+    Change("rankings.calendar.pruning:Trees._node_out", _each_unconditionally),
 )
 def a_node_that_was_in_use(pipeline: Rig) -> None:
     """A member enters and leaves in two lanes, after one lane was read and before the removal."""
@@ -313,7 +316,7 @@ def a_node_that_was_in_use(pipeline: Rig) -> None:
 
 @Safeguard(
     "a counter is removed only at the value that was read",
-    Change("aws.dynamodb.ranking_reads:Trees._counters_out", _each_unconditionally),
+    Change("rankings.calendar.pruning:Trees._counters_out", _each_unconditionally),
 )
 def a_counter_in_use_again(pipeline: Rig) -> None:
     """The leaf is read before it exists and its counter after everyone has left. Then a member enters."""
@@ -329,7 +332,8 @@ def _worker_with_a(pipeline: Rig) -> Worker:
 
 
 @Safeguard(
-    "a node is removed only if the counter of its parent is 0", Change("project.commits:_is_counted", always(False))
+    "a node is removed only if the counter of its parent is 0",
+    Change("rankings.calendar.pruning:_is_counted", always(False)),
 )
 def a_counter_of_a_later_moment(pipeline: Rig) -> None:
     """A node is read before a member enters, and its parent's counter afterwards."""
@@ -338,7 +342,9 @@ def a_counter_of_a_later_moment(pipeline: Rig) -> None:
     assert_tiers_count_the_entries(worker.client)
 
 
-@Safeguard("a node is removed only if no node is below it", Change("project.commits:_has_nodes_below", always(False)))
+@Safeguard(
+    "a node is removed only if no node is below it", Change("rankings.calendar.pruning:_has_nodes_below", always(False))
+)
 def a_node_with_something_below(pipeline: Rig) -> None:
     """A node is read when it is empty, and the node below it when it still had a member. Both must stay in reach."""
     worker = _worker_with_a(pipeline)
@@ -356,7 +362,7 @@ def _versions_from_0(original: Any, *arguments: Any) -> Any:
 
 
 @Safeguard(
-    "the first version of a node is the clock time", Change("aws.dynamodb.rankings:node_update", _versions_from_0)
+    "the first version of a node is the clock time", Change("rankings.calendar.storing:node_update", _versions_from_0)
 )
 def a_node_made_again(pipeline: Rig) -> None:
     """A node is removed and created again, with as many writes as when it was read."""

@@ -29,7 +29,7 @@ class Change:
     """A replacement for a function, a method or a constant of the product."""
 
     where: str
-    """Module and name, such as `project.commits:_start_from` or `project.projector:_Batch._report`."""
+    """Module and name, such as `rankings.calendar.storing:_start_from` or `project.projector:_Batch._report`."""
     instead: Callable[..., Any]
     """Takes the original, and the arguments if it is a function, and returns what the product gets in its place."""
 

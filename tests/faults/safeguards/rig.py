@@ -20,7 +20,7 @@ from tests.support.faults.faulty_client import Faulty, error
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from standings.project.commits import Outcome
+    from standings.rankings.commits import Outcome
 
 NOW: Final = 1_795_256_100_000
 """2026-11-21T10:15:00Z."""

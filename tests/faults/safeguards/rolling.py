@@ -9,10 +9,10 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 from unittest import mock
 
-from standings.aws.dynamodb.rolling import positions
 from standings.aws.dynamodb.tables import DIGITS, conditional, get_item, log_key, node_key, put_if, transact
-from standings.domain.rolling import LogEntry, Shift, Steps, node_deltas
 from standings.domain.windows import DAY, HOUR, MINUTE, SECOND
+from standings.rankings.rolling.reading import LogEntry, node_deltas, positions
+from standings.rankings.rolling.steps import Shift, Steps
 from standings.runtime import clock
 from standings.stores import StoreUnavailableError
 from tests.support.aws.stack import ManualClock
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from .replacing import Schedule
 
-WINDOWS: Final = "aws.dynamodb.rolling:RollingWindows"
+WINDOWS: Final = "rankings.rolling.storing:RollingStorage"
 
 # ---- rows, steps and list items
 
@@ -40,12 +40,12 @@ def _rows_first(original: Any, self: Any, rankings: Any, rows: Any, entry: LogEn
     return conflicts if conflicts or not entry.changes else original(self, rankings, [], entry)
 
 
-Safeguard("rows and the log entry with their counts are in one transaction", Change(f"{WINDOWS}.commit", _rows_first))
+Safeguard("rows and the log entry with their counts are in one transaction", Change(f"{WINDOWS}.append", _rows_first))
 Safeguard("a row with steps is written only over the version that was read", Change(f"{WINDOWS}._row", unconditionally))
 Safeguard(
     "counts change from the steps in the row, not from the steps in the record",
     Change(
-        "domain.rolling:Shift.count_changes",
+        "rankings.rolling.steps:Shift.count_changes",
         lambda original, shift, seen: original(shift, shift.passed[0] if shift.passed else seen),
     ),
 )
@@ -53,7 +53,7 @@ Safeguard(
 
 @Safeguard(
     "a period of a rolling window is updated until an hour after it could last be read",
-    Change("domain.rolling:SKIP_MARGIN", always(0)),
+    Change("rankings.rolling.steps:SKIP_MARGIN", always(0)),
 )
 def a_slab_ends_by_a_faster_clock(pipeline: Rig) -> None:
     """By a projector's clock, the last period of a slab can no longer be read. By a slower reader's clock it can."""
@@ -87,9 +87,9 @@ def _gone_deleted(original: Any, self: Any, item: Any) -> None:
 Safeguard("a list item whose step is gone keeps its version", Change(f"{WINDOWS}._put", _gone_deleted))
 
 
-def _emptied_deleted(original: Any, self: Any, rankings: Any, change: Any) -> Any:
-    action = original(self, rankings, change)
-    return action if change.row.steps.steps else deleting(action)
+def _emptied_deleted(original: Any, self: Any, row: Any) -> Any:
+    action = original(self, row)
+    return action if row.steps.steps else deleting(action)
 
 
 _LATE: Final = ((Rig.project, 0), (Rig.project, 1), (Rig.project, 0))
@@ -101,7 +101,7 @@ Safeguard("a row whose steps are gone stays", Change(f"{WINDOWS}._row", _emptied
 @Safeguard(
     "list items of the steps in the row are written",
     Change(
-        "domain.rolling:blocks_to_write",
+        "rankings.rolling.steps:blocks_to_write",
         lambda original, window, low, _, others, after: original(window, low, None, others, after),
     ),
 )
@@ -120,35 +120,20 @@ def back_on_another_day_after_a_gap(pipeline: Rig) -> None:
 Safeguard(
     "list items of every image in a batch are written",
     Change(
-        "domain.rolling:blocks_to_write",
+        "rankings.rolling.steps:blocks_to_write",
         lambda original, window, low, seen, _, after: original(window, low, seen, (), after),
     ),
 )(_rolling("hidden_after_half_an_attempt", (10, HIDE), {}, (Rig.project_halfway, 0), (Rig.project, 0, 1)))
 
 
-class _RowsFirst:
-    """Rolling windows whose list items are written after the rows."""
-
-    def __init__(self, windows: Any) -> None:
-        self._windows = windows
-        self._items: tuple[Any, ...] = ()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._windows, name)
-
-    def list(self, *items: Any) -> None:
-        self._items = items
-
-    def commit(self, *arguments: Any) -> Any:
-        conflicts = self._windows.commit(*arguments)
-        if not conflicts:
-            self._windows.list(*self._items)
-        return conflicts
+def _items_last(original: Any, self: Any, rankings: Any, plan: Any) -> Any:
+    conflicts = self.append(rankings, plan.rows, plan.entry) if plan.rows else ()
+    return conflicts or original(self, rankings, replace(plan, rows=[]))
 
 
 Safeguard(
     "list items are written before the row",
-    Change("project.commits:_shift", lambda original, windows, *arguments: original(_RowsFirst(windows), *arguments)),
+    Change(f"{WINDOWS}.write", _items_last),
 )
 
 
@@ -160,7 +145,7 @@ def _readable_periods(original: Any, image: Any, rankings: Any, now: int) -> Ste
 
 @Safeguard(
     "steps are complete from the beginning of a slab, even if its first periods can no longer be read",
-    Change("domain.rolling:steps_of", _readable_periods),
+    Change("rankings.rolling.steps:steps_of", _readable_periods),
 )
 def half_an_attempt_the_day_before(pipeline: Rig) -> None:
     """A member is shown again late in the evening. The projector dies after it wrote list items.
@@ -198,7 +183,8 @@ Safeguard(
 @Safeguard(
     "a replay writes these list items even if the row is as new as the item",
     Change(
-        "project.commits:_items", lambda original, shift, seen: () if seen is shift.steps else original(shift, seen)
+        "rankings.rolling.storing:list_items",
+        lambda original, shift, seen: () if seen is shift.steps else original(shift, seen),
     ),
 )
 def parked_and_projected(pipeline: Rig) -> None:
@@ -247,12 +233,13 @@ def _there_and_back_left_out(original: Any, *arguments: Any) -> Any:
 
 _ONE_BATCH_LATE: Final = ((Rig.project, 0), (Rig.project, 1, 2), (Rig.project, 1))
 Safeguard(
-    "steps that change and change back still make a shift", Change("domain.rolling:shifts", _there_and_back_left_out)
+    "steps that change and change back still make a shift",
+    Change("rankings.rolling.steps:shifts", _there_and_back_left_out),
 )(_rolling("steps_there_and_back", (10, 2, -2), {"a": 10}, *_ONE_BATCH_LATE))
 
 # ---- logs and folds
 
-FOLD: Final = "aws.dynamodb.rolling:_Fold"
+FOLD: Final = "rankings.rolling.storing:_Fold"
 
 
 def _without_position(original: Any, self: Any, *arguments: Any) -> Any:
@@ -316,7 +303,7 @@ Safeguard(
 )
 Safeguard(
     "a fold also updates nodes whose changes cancel out",
-    Change("domain.rolling:fold_deltas", lambda _, *arguments: node_deltas(*arguments)),
+    Change("rankings.rolling.storing:fold_deltas", lambda _, *arguments: node_deltas(*arguments)),
 )
 
 
@@ -326,7 +313,7 @@ def _first_periods_left_out(original: Any, entries: Any, periods: range) -> Any:
 
 Safeguard(
     "a fold leaves out only periods that nobody can read",
-    Change("aws.dynamodb.rolling:fold_deltas", _first_periods_left_out),
+    Change("rankings.rolling.storing:fold_deltas", _first_periods_left_out),
 )
 
 

@@ -6,7 +6,7 @@ from unittest import mock
 
 import pytest
 
-from standings.aws.dynamodb.purge import Purging
+from standings.rankings.storing import Purging
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.stack import ManualClock, Stack, announce, apply, event, project, running
 from tests.support.awslambda.pollers import Context

@@ -9,12 +9,12 @@ from unittest import mock
 import orjson
 import pytest
 
-from standings.aws.dynamodb.rolling import RollingWindows
 from standings.aws.dynamodb.tables import node_key
 from standings.domain.boards_toml import parse_boards
 from standings.domain.tiers import ROOT
 from standings.maintain import audited_rankings
 from standings.maintain.audit import GRACE
+from standings.rankings.rolling.storing import RollingStorage
 from tests.support.aws.stack import ManualClock, running
 from tests.support.awslambda.context import Killed
 from tests.support.builders.auditing import (
@@ -183,7 +183,7 @@ def die(audited: Audited) -> None:
     """Let members change, project until list items are written, and die before the rows are."""
     happen(audited)
     audited.clock.milliseconds += 500
-    with mock.patch.object(RollingWindows, "commit", side_effect=Killed), pytest.raises(Killed):
+    with mock.patch.object(RollingStorage, "append", side_effect=Killed), pytest.raises(Killed):
         audited.project()
 
 

@@ -16,10 +16,10 @@ import pytest
 
 from benchmarks.models.cost import settlements
 from demo.embedded.stack import PROJECT
-from standings.aws.dynamodb.audit_reads import AuditReads
 from standings.domain.errors import InvalidArgumentError
 from standings.maintain import settlement
 from standings.maintain.settlement import Files
+from standings.rankings.audit_reads import AuditReads
 from standings.stores import StoreUnavailableError
 from tests.support.aws.stack import Stack, apply, project
 from tests.support.builders.maintenance import before, call, calls, finish

@@ -6,10 +6,10 @@ from typing import Any
 import orjson
 import pytest
 
-from standings.aws.dynamodb.rankings import Rankings
 from standings.domain.boards_toml import parse_boards
 from standings.domain.members import Change, Image
 from standings.project.projector import Projector, ProjectResult, Record
+from standings.rankings.storing import Rankings
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries, rows
 from tests.support.builders.stages.writers import catalog
 from tests.support.faults import faulty_client
@@ -101,7 +101,7 @@ def test_rankings_are_those_of_the_last_record(
 
 
 def test_a_batch_too_wide_for_its_time_begins_further_on(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("standings.project.projector.MAX_MOVES", 20)
+    monkeypatch.setattr("standings.project.projector.MAX_PLACEMENTS", 20)
 
     def slow(client: faulty_client.Faulty, request: dict[str, Any]) -> Any:
         subject.time.sleep(1)

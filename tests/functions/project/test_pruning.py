@@ -10,7 +10,9 @@ from standings.aws.dynamodb.tables import node_key
 from standings.domain.members import Move
 from standings.domain.scoring import Place
 from standings.domain.tiers import ROOT, Path, path, prefixes
-from standings.project.commits import CHANCE, PruneResult, Pruning, _removable, chunks
+from standings.rankings.calendar.pruning import CHANCE, Pruning, _removable
+from standings.rankings.calendar.storing import chunks
+from standings.rankings.commits import PruneResult
 from standings.stores import MAX_ACTIONS, Lane, Node, StoreRefusedError, StoreUnavailableError
 from tests.support.builders.checks import assert_tiers_count_the_entries, lanes, nodes
 from tests.support.builders.points import NOW
@@ -74,7 +76,7 @@ def test_what_is_too_much_for_one_look_is_left_to_the_next(engine: Any, worker: 
 
 def test_rankings_that_end_soon_are_left_to_their_ttl(engine: Any) -> None:
     one = Worker(engine)
-    one.pruning = Pruning(one.trees, one.tools, chance=1)
+    one.rankings._pruning = Pruning(one.trees, one.tools, chance=1)
     day = ranking("day")
     for found in (RANKING, day):
         for old, new, version in ((None, 5, 1), (5, 5_000, 2)):

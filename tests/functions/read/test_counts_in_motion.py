@@ -14,16 +14,18 @@ from unittest import mock
 
 import pytest
 
-from standings.aws.dynamodb import ranking_reads, rolling
-from standings.aws.dynamodb.ranking_reads import TRIES, QueryReads
-from standings.aws.dynamodb.rolling import RollingWindows
 from standings.aws.dynamodb.tables import MAX_KEYS
 from standings.domain.boards import Ranking
-from standings.domain.rolling import LogEntry, Step, Steps, count_changes, node_deltas
 from standings.domain.scoring import Place as Score
 from standings.domain.tiers import ROOT, Path, deltas, nodes_for
+from standings.rankings import reading as rankings_reading
+from standings.rankings.rolling import reading, storing
+from standings.rankings.rolling.reading import TRIES, LogEntry, node_deltas
+from standings.rankings.rolling.steps import RollingRow, Shift, Step, Steps, count_changes
+from standings.rankings.rolling.storing import RollingStorage, RowWrite
+from standings.read.tables import QueryReads
 from standings.runtime.clock import Clock
-from standings.stores import Partition, RollingRow, RowChange, Span
+from standings.stores import Partition, Span
 from tests.support.aws.stack import OneThread
 from tests.support.builders.points import NOW, family
 from tests.support.builders.rolling.random_items import rolling_window
@@ -51,7 +53,7 @@ class MovingWindow:
         self.clock: Clock = Time(NOW).clock()
         self.rankings = rolling_window("last-7-days")
         self.period = self.rankings.metric.timetable.index("d", NOW)
-        self.windows = RollingWindows(engine, "Rankings", self.clock)
+        self.windows = RollingStorage(engine, "Rankings", self.clock)
         self.at: dict[str, int] = {}
         self.moves: list[list[tuple[int | None, int]]] = [[]]
         self.versions = 0
@@ -70,8 +72,9 @@ class MovingWindow:
         seen = self.windows.rows(self.rankings, [member]).get(member)
         assert not isinstance(seen, str)
         entry = LogEntry(NOW, list(count_changes(seen.steps if seen is not None else None, row.steps)))
-        change = RowChange(member, row, NOW, seen.version if seen is not None else None)
-        assert self.windows.commit(self.rankings, [change], entry) == []
+        shift = Shift(self.rankings, member, (), row.steps, row.version, NOW)
+        change = RowWrite(shift, row.steps, seen.version if seen is not None else None)
+        assert self.windows.append(self.rankings, [change], entry) == []
         self.moves[log].append((self.at.get(member), sort_value))
         self.at[member] = sort_value
 
@@ -84,7 +87,7 @@ class MovingWindow:
         log = self.windows._log(self.rankings)
         log.of = count = len(self.moves)
         self.windows._most = count + 1
-        log.conflicts = rolling.CONFLICTS
+        log.conflicts = storing.CONFLICTS
         self.windows._change_log(self.rankings, log)
         self.moves.append([])
         return count
@@ -99,7 +102,7 @@ class MovingWindow:
                 raise DiedError
 
         with suppress(DiedError):
-            rolling.fold_log(self.engine, "Rankings", self.clock, run, self.rankings, log)
+            storing.fold_log(self.engine, "Rankings", self.clock, run, self.rankings, log)
 
     def lengths(self) -> list[int]:
         """How many entries each log ever had."""
@@ -265,7 +268,7 @@ def test_what_nodes_lack_is_worked_out_once_for_all_of_a_period(engine: Any) -> 
     window = MovingWindow(engine)
     window.fold()
     window.move("m0", SORT_VALUES[-1])
-    with mock.patch.object(ranking_reads, "node_deltas", wraps=node_deltas) as worked_out:
+    with mock.patch.object(reading, "node_deltas", wraps=node_deltas) as worked_out:
         Reading(window).check()
 
     # All nodes are at the beginning of the log.
@@ -308,7 +311,7 @@ class BusyThread(OneThread):
 def test_nodes_of_several_batches_beside_spans_do_not_wait_on_the_pool(
     engine: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ranking_reads, "ThreadPoolExecutor", BusyThread)
+    monkeypatch.setattr(rankings_reading, "ThreadPoolExecutor", BusyThread)
     reader = QueryReads(engine, "Rankings", "Scores", Time(0).clock())
     metric = family("b").metrics["points"]
     ranking = Ranking("b", metric, metric.windows[0], 0)

@@ -14,7 +14,7 @@ from standings.domain.errors import RequestError
 from standings.read import board_list, member_ranks, score_statistics
 from standings.read.reader import LAST_READ_S, Question, Reader, Request
 from standings.runtime.clock import Clock
-from standings.stores import Node, StoreUnavailableError
+from standings.stores import Node, Partition, StoreUnavailableError
 from tests.support.faults.faulty_client import Time
 
 MIDNIGHT = int(datetime(2026, 11, 22, tzinfo=UTC).timestamp() * 1000)
@@ -42,6 +42,9 @@ class Store:
 
     def image(self, *_: Any) -> None:
         self.before()
+
+    def partitions(self, ranking: Any, shards: int) -> list[Partition]:
+        return [Partition(ranking.key, shard) for shard in range(shards)]
 
 
 class Throttled:

@@ -19,9 +19,9 @@ from urllib.parse import quote, urlencode
 
 import orjson
 
-from standings.aws.dynamodb import ranking_reads
 from standings.domain.boards import Boards
 from standings.domain.boards_toml import parse_boards
+from standings.rankings import reading
 from standings.runtime.environment import BOARDS_FILE
 from standings.wiring import building_blocks
 from standings.wiring import projector as projector_wiring
@@ -172,7 +172,7 @@ def running(dynamodb: Any, clock: ManualClock, boards: str | None = None) -> Ite
         patches.enter_context(mock.patch.dict(os.environ, ENVIRONMENT))
         patches.enter_context(mock.patch.object(building_blocks, "client", clients.__getitem__))
         patches.enter_context(mock.patch.object(building_blocks, "now", clock))
-        for module in (ranking_reads, projector_wiring):
+        for module in (reading, projector_wiring):
             patches.enter_context(mock.patch.object(module, "ThreadPoolExecutor", OneThread))
         patches.enter_context(mock.patch.object(building_blocks, "boards", return_value=_boards(boards)))
         modules = map(_load, ("writer", "projector", "query", "command", "maintenance"))

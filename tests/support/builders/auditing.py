@@ -13,24 +13,24 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
-from standings.aws.dynamodb.rolling import decode_steps, encode_steps
 from standings.aws.dynamodb.tables import COUNTERS, entry_key, index_key, log_key, node_key, shard_of
 from standings.domain.boards import Boards, Ranking
 from standings.domain.members import open_rankings
-from standings.domain.rolling import (
+from standings.domain.scoring import Place, decode_sort_key, sort_key
+from standings.domain.tiers import ROOT, Path, path, prefixes
+from standings.rankings.rolling.reading import decode_entry, encode_entry
+from standings.rankings.rolling.steps import (
     Block,
     RollingRankings,
     Step,
     Steps,
     blocks_within,
-    decode_entry,
-    encode_entry,
+    decode_steps,
+    encode_steps,
     list_key,
     lists_of,
     rolling_of,
 )
-from standings.domain.scoring import Place, decode_sort_key, sort_key
-from standings.domain.tiers import ROOT, Path, path, prefixes
 from tests.support.aws.stack import ManualClock, Stack, write
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import rows

@@ -5,11 +5,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from standings.aws.dynamodb.rolling import decode_steps
 from standings.aws.dynamodb.tables import DIGITS
-from standings.domain.rolling import Log, Steps, decode_entry, node_deltas
 from standings.domain.scoring import sort_key
 from standings.domain.tiers import Path
+from standings.rankings.rolling.reading import Log, decode_entry, node_deltas
+from standings.rankings.rolling.steps import Steps, decode_steps
 
 Counters = Counter[tuple[Path, int]]
 ALL_PERIODS = range(10**9)

@@ -12,10 +12,10 @@ from botocore.session import get_session
 
 from benchmarks.harness import population
 from standings.aws.dynamodb.as_built import send_as_built
-from standings.aws.dynamodb.rankings import Rankings
 from standings.aws.dynamodb.scores import Scores
 from standings.domain.members import Image, Move
 from standings.domain.scoring import Place
+from standings.rankings.calendar.storing import CalendarStorage
 from standings.stores import Addition, NewReceipt, Receipt, Rewrite, StoreRefusedError
 from tests.support.aws.stack import ManualClock
 from tests.support.builders.maintenance import clock_of
@@ -53,7 +53,7 @@ class Wire:
         self.events = client.meta.events
         self.events.register("before-send.dynamodb", self._answer)
         self.scores = Scores(client, "Scores", "Receipts", clock_of(ManualClock(NOW)))
-        self.rankings = Rankings(client, "Rankings", clock_of(ManualClock(NOW)))
+        self.rankings = CalendarStorage(client, "Rankings", clock_of(ManualClock(NOW)))
 
     def apply(self) -> list[Any]:
         return list(self.scores.apply(RECEIPTS, [ADDITION, Rewrite(IMAGE, 6), Rewrite(IMAGE, 7)], NOW))
@@ -79,7 +79,7 @@ def test_the_request_is_the_one_that_botocore_would_make() -> None:
     ]
     for wire in wires:
         assert wire.apply() == []
-        assert wire.rankings.commit(ranking, moves) == []
+        assert wire.rankings.move(ranking, moves) == []
 
     tokens = [request.pop("ClientRequestToken") for wire in wires for request in wire.sent]
     assert wires[0].sent == wires[1].sent

@@ -10,49 +10,47 @@ from unittest import mock
 
 import pytest
 
-from standings.aws.dynamodb import rolling
-from standings.aws.dynamodb.purge import Purging
-from standings.aws.dynamodb.ranking_reads import QueryReads
-from standings.aws.dynamodb.rolling import (
-    CONFLICTS,
-    EXPIRY_MARGIN,
-    MAX_LOG,
-    MAX_LOGS,
-    ROW_LIFETIME,
-    WRITES_TIMEOUT_S,
-    RollingWindows,
-    decode_steps,
-    fold_log,
-    list_item,
-    listed_member,
-    log_of,
-    one_after_another,
-    row_item,
-    row_of,
-    write_all,
-)
 from standings.aws.dynamodb.tables import entry_key, log_key
-from standings.domain.rolling import (
-    Block,
-    CountChange,
-    LogEntry,
-    Step,
-    Steps,
-    count_changes,
-    encode_entry,
-    list_key,
-    lists_of,
-)
 from standings.domain.scoring import Place
 from standings.domain.tiers import ROOT, Path, deltas, nodes_for
 from standings.domain.windows import DAY
+from standings.rankings import EXPIRY_MARGIN, ROW_LIFETIME
+from standings.rankings.commits import Conflict
+from standings.rankings.rolling import storing
+from standings.rankings.rolling.reading import LogEntry, encode_entry, log_of
+from standings.rankings.rolling.steps import (
+    Block,
+    CountChange,
+    RollingRow,
+    Shift,
+    Step,
+    Steps,
+    count_changes,
+    decode_steps,
+    list_item,
+    list_key,
+    listed_member,
+    lists_of,
+    row_item,
+    row_of,
+)
+from standings.rankings.rolling.storing import (
+    CONFLICTS,
+    MAX_LOG,
+    MAX_LOGS,
+    WRITES_TIMEOUT_S,
+    Plan,
+    RollingStorage,
+    RowWrite,
+    fold_log,
+    one_after_another,
+    write_all,
+)
+from standings.rankings.storing import Purging
+from standings.read.tables import QueryReads
 from standings.stores import (
     CancelReason,
-    ListItem,
     Partition,
-    RollingRow,
-    RowChange,
-    RowConflict,
     Span,
     StoreRefusedError,
     StoreUnavailableError,
@@ -80,8 +78,8 @@ def time() -> Time:
 
 
 @pytest.fixture
-def windows(client: Any, time: Time) -> RollingWindows:
-    return RollingWindows(client, "Rankings", time.clock())
+def windows(client: Any, time: Time) -> RollingStorage:
+    return RollingStorage(client, "Rankings", time.clock())
 
 
 @pytest.fixture
@@ -95,9 +93,9 @@ def faulty(client: Any) -> Faulty:
 
 
 @pytest.fixture
-def other(faulty: Faulty, time: Time) -> RollingWindows:
+def other(faulty: Faulty, time: Time) -> RollingStorage:
     """Another process, whose transactions fail as a test says."""
-    return RollingWindows(faulty, "Rankings", time.clock())  # type: ignore[arg-type]
+    return RollingStorage(faulty, "Rankings", time.clock())  # type: ignore[arg-type]
 
 
 def steps(*places: tuple[int, int, int]) -> Steps:
@@ -105,7 +103,11 @@ def steps(*places: tuple[int, int, int]) -> Steps:
     return Steps(TODAY - 5, tuple(Step(TODAY + first, TODAY + until, Place(value)) for first, until, value in places))
 
 
-def commit(windows: RollingWindows, members: Mapping[str, Steps], version: int = 1) -> Sequence[RowConflict]:
+def shift(member: str, after: Steps, version: int = 1) -> Shift:
+    return Shift(WINDOW, member, (), after, version, NOW)
+
+
+def commit(windows: RollingStorage, members: Mapping[str, Steps], version: int = 1) -> Sequence[Conflict]:
     """Read the rows of members, and commit their new steps."""
     rows = windows.rows(WINDOW, list(members))
     changes = []
@@ -114,19 +116,19 @@ def commit(windows: RollingWindows, members: Mapping[str, Steps], version: int =
         row = rows.get(member)
         assert not isinstance(row, str), row
         before, seen = (row.steps, row.version) if row is not None else (None, None)
-        changes.append(RowChange(member, RollingRow(version, after), NOW, seen))
+        changes.append(RowWrite(shift(member, after, version), after, seen))
         entry = LogEntry(NOW, [*entry.changes, *count_changes(before, after)])
-    return windows.commit(WINDOW, changes, entry)
+    return windows.append(WINDOW, changes, entry)
 
 
-def list_items(windows: RollingWindows, members: Mapping[str, Steps], version: int = 1) -> None:
+def list_items(windows: RollingStorage, members: Mapping[str, Steps], version: int = 1) -> None:
     """Write the items of all blocks."""
     items = [
-        ListItem(member, block, place, version, NOW)
+        list_item(shift(member, of, version), block, place)
         for member, of in members.items()
         for block, place in of.by_block(WINDOW.window, of.low).items()
     ]
-    windows.list(WINDOW, items)
+    windows.write(WINDOW, Plan(items))
 
 
 def counts(reader: QueryReads, *sort_values: int) -> dict[Path, dict[int, int]]:
@@ -144,7 +146,7 @@ def log(client: Any, number: int = 0) -> dict[str, Any]:
     return item
 
 
-def two_members(windows: RollingWindows) -> None:
+def two_members(windows: RollingStorage) -> None:
     """Commit the members of `TWO`, each with an entry."""
     assert commit(windows, {"m": steps((0, 7, -5))}) == []
     assert commit(windows, {"n": steps((0, 7, -300))}) == []
@@ -159,17 +161,18 @@ def test_a_member_is_in_its_new_list_before_it_leaves_the_old_one(client: Any, t
         seen.append([entry.member for entry in chain(*entries)])
         return one_after_another(writes)
 
-    windows = RollingWindows(client, "Rankings", time.clock(), run_all=look_then_write)
+    windows = RollingStorage(client, "Rankings", time.clock(), run_all=look_then_write)
     for version, old, new in ((1, 2, 1), (2, 1, 2)):
-        items = [("m", Block(TODAY, old), None), ("m", Block(TODAY, new), Place(-1))]
-        windows.list(WINDOW, [ListItem(*item, version, NOW) for item in items])
+        of = shift("m", Steps(TODAY), version)
+        items = [list_item(of, Block(TODAY, old), None), list_item(of, Block(TODAY, new), Place(-1))]
+        windows.write(WINDOW, Plan(items))
 
     # Each time the new place is written first, then the old one is taken away.
     assert seen == [[], ["m"], ["m"], ["m", "m"]]
 
 
 @pytest.mark.parametrize("damage", ["x", "[]", "[1,[2]]"])
-def test_a_damaged_row_says_so(client: Any, windows: RollingWindows, reader: QueryReads, damage: str) -> None:
+def test_a_damaged_row_says_so(client: Any, windows: RollingStorage, reader: QueryReads, damage: str) -> None:
     commit(windows, {"m": steps((0, 7, -5)), "n": steps((0, 7, -6))})
     key = {"pk": {"S": entry_key(WINDOW.key, "m")}}
     client.update_item(
@@ -185,7 +188,7 @@ def test_a_damaged_row_says_so(client: Any, windows: RollingWindows, reader: Que
 
 
 @pytest.mark.parametrize("brought", [0, 1, 2, 5, 40])
-def test_a_purge_finds_the_nodes_of_a_fold_that_died(client: Any, windows: RollingWindows, brought: int) -> None:
+def test_a_purge_finds_the_nodes_of_a_fold_that_died(client: Any, windows: RollingStorage, brought: int) -> None:
     def dies(jobs: Sequence[Callable[[], None]]) -> Iterator[None]:
         # Leaves come before their parents.
         yield from one_after_another(jobs[::-1][:brought])
@@ -207,7 +210,7 @@ def test_a_purge_finds_the_nodes_of_a_fold_that_died(client: Any, windows: Rolli
     assert client.scan(TableName="Rankings")["Items"] == []
 
 
-def test_a_purge_gets_past_empty_lists_however_short_its_calls_are(client: Any, windows: RollingWindows) -> None:
+def test_a_purge_gets_past_empty_lists_however_short_its_calls_are(client: Any, windows: RollingStorage) -> None:
     members = {"m": steps((0, 3, -300), (3, 7, -100)), "n": steps((-2, 5, -10))}
     list_items(windows, members)
     assert commit(windows, members) == []
@@ -221,7 +224,7 @@ def test_a_purge_gets_past_empty_lists_however_short_its_calls_are(client: Any, 
     assert client.scan(TableName="Rankings")["Items"] == []
 
 
-def test_a_purge_leaves_nodes_of_a_damaged_log_to_time(client: Any, windows: RollingWindows) -> None:
+def test_a_purge_leaves_nodes_of_a_damaged_log_to_time(client: Any, windows: RollingStorage) -> None:
     two_members(windows)
     client.put_item(TableName="Rankings", Item={**log(client), "l": {"L": [{"S": "x"}]}})
 
@@ -229,8 +232,8 @@ def test_a_purge_leaves_nodes_of_a_damaged_log_to_time(client: Any, windows: Rol
     assert log(client) == {}
 
 
-def test_a_fold_takes_so_many_entries_at_once(client: Any, windows: RollingWindows, reader: QueryReads) -> None:
-    most = rolling.MAX_ENTRIES
+def test_a_fold_takes_so_many_entries_at_once(client: Any, windows: RollingStorage, reader: QueryReads) -> None:
+    most = storing.MAX_ENTRIES
     two_members(windows)
     texts = [encode_entry(SHORT)] * (most + 3)
     item = {**log(client), "l": {"L": [{"S": text} for text in texts]}, "z": {"N": str(sum(map(len, texts)))}}
@@ -245,24 +248,24 @@ def test_a_fold_takes_so_many_entries_at_once(client: Any, windows: RollingWindo
 
 
 def test_a_long_log_is_folded_first_and_a_full_one_takes_no_more(
-    client: Any, windows: RollingWindows, other: RollingWindows, reader: QueryReads
+    client: Any, windows: RollingStorage, other: RollingStorage, reader: QueryReads
 ) -> None:
     two_members(windows)
     assert commit(other, {"o": steps((0, 7, -5))}) == []
     client.put_item(TableName="Rankings", Item={**log(client), "z": {"N": str(MAX_LOG)}})
     # This process has read a short log.
-    row = RowChange("p", RollingRow(1, steps((0, 7, -5))), NOW, None)
-    (cancelled,) = windows.commit(WINDOW, [row], SHORT)
+    row = RowWrite(shift("p", after := steps((0, 7, -5))), after, None)
+    (cancelled,) = windows.append(WINDOW, [row], SHORT)
     assert (cancelled.position, cancelled.reason) == (None, CancelReason.CONDITION)
     assert windows.rows(WINDOW, ["p"]) == {}
-    assert windows.commit(WINDOW, [row], SHORT) == []
+    assert windows.append(WINDOW, [row], SHORT) == []
 
     assert log_of(log(client)).entries == (SHORT,)
     assert counts(reader, -5, -300) == deltas([*TWO, (None, -5), (None, -5)])
 
 
 def test_a_log_that_is_gone_is_made_again_above_all_earlier_positions(
-    client: Any, windows: RollingWindows, reader: QueryReads
+    client: Any, windows: RollingStorage, reader: QueryReads
 ) -> None:
     two_members(windows)
     windows.fold(WINDOW, 0)
@@ -271,7 +274,7 @@ def test_a_log_that_is_gone_is_made_again_above_all_earlier_positions(
     (cancelled,) = commit(windows, {"m": steps((0, 7, -6))}, version=2)
     assert (cancelled.position, cancelled.reason) == (None, CancelReason.CONDITION)
     # Positions begin at the clock.
-    later = RollingWindows(client, "Rankings", Time(NOW + 60_000).clock())
+    later = RollingStorage(client, "Rankings", Time(NOW + 60_000).clock())
     assert commit(later, {"m": steps((0, 7, -6))}, version=2) == []
 
     assert int(log(client)["b"]["N"]) > int(before["b"]["N"]) + 2
@@ -285,7 +288,7 @@ def test_a_log_that_is_gone_is_made_again_above_all_earlier_positions(
     ids=str,
 )
 def test_a_damaged_log_is_neither_read_nor_folded(
-    client: Any, windows: RollingWindows, reader: QueryReads, damage: dict[str, Any]
+    client: Any, windows: RollingStorage, reader: QueryReads, damage: dict[str, Any]
 ) -> None:
     two_members(windows)
     damaged = {**log(client), **damage}
@@ -300,7 +303,7 @@ def test_a_damaged_log_is_neither_read_nor_folded(
 
 
 def test_there_are_so_many_logs_and_no_more(
-    client: Any, other: RollingWindows, faulty: Faulty, reader: QueryReads
+    client: Any, other: RollingStorage, faulty: Faulty, reader: QueryReads
 ) -> None:
     assert commit(other, {"m": steps((0, 7, -5))}) == []
     for version in range(2, 8):
@@ -312,14 +315,14 @@ def test_there_are_so_many_logs_and_no_more(
     assert log(client)["c"] == {"N": str(MAX_LOGS)}
     assert log(client, MAX_LOGS) == {}
     # Another process learns the number when it has conflicts.
-    late = RollingWindows(faulty, "Rankings", Time(NOW).clock())  # type: ignore[arg-type]
+    late = RollingStorage(faulty, "Rankings", Time(NOW).clock())  # type: ignore[arg-type]
     late._log(WINDOW).conflicts = CONFLICTS
     assert commit(late, {"m": steps((0, 7, -9))}, 9) == []
     assert late._log(WINDOW).of == MAX_LOGS
     assert counts(reader, *range(-9, 0)) == deltas([(None, -9)])
 
 
-def test_conflicts_on_rows_are_no_reason_for_another_log(client: Any, other: RollingWindows, faulty: Faulty) -> None:
+def test_conflicts_on_rows_are_no_reason_for_another_log(client: Any, other: RollingStorage, faulty: Faulty) -> None:
     faulty.steps = deque([conflict] * 5)
     for _ in range(5):
         (cancelled,) = commit(other, {"m": steps((0, 7, -5))})
@@ -329,7 +332,7 @@ def test_conflicts_on_rows_are_no_reason_for_another_log(client: Any, other: Rol
 
 
 def test_a_process_with_conflicts_uses_no_other_log_of_a_window_that_was_purged(
-    client: Any, other: RollingWindows, faulty: Faulty, reader: QueryReads, time: Time
+    client: Any, other: RollingStorage, faulty: Faulty, reader: QueryReads, time: Time
 ) -> None:
     assert commit(other, {"m": steps((0, 7, -5))}) == []
     other.fold(WINDOW, 0)
@@ -359,7 +362,7 @@ def test_a_process_with_conflicts_uses_no_other_log_of_a_window_that_was_purged(
 def test_any_other_text_is_no_steps(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         decode_steps(text)
-    item = row_item(WINDOW, RowChange("m", RollingRow(5, Steps(1)), 0, None))
+    item = row_item(shift("m", Steps(1), 5), Steps(1))
     assert row_of(item) == RollingRow(5, Steps(1))
     for damaged in ({**item, "p": {"S": text}}, {**item, "p": {}}, {**item, "v": {}}):
         problem = row_of(damaged)
@@ -372,7 +375,7 @@ def test_a_row_stays_until_its_last_step_has_been_read_and_no_older_change_can_c
     steps = Steps(TODAY, (Step(TODAY, TODAY + 1, Place(1)), Step(TODAY + 1, TODAY + 400, Place(2))))
 
     def expiry(row: Steps) -> int:
-        return int(row_item(WINDOW, RowChange("m", RollingRow(5, row), written_at_ms, None))["e"]["N"]) * 1000
+        return int(row_item(Shift(WINDOW, "m", (), row, 5, written_at_ms), row)["e"]["N"]) * 1000
 
     assert expiry(steps) == WINDOW.readable_until(TODAY + 399) + EXPIRY_MARGIN
     assert expiry(Steps(TODAY)) == expiry(Steps(TODAY, steps.steps[:1])) == written_at_ms + ROW_LIFETIME
@@ -381,14 +384,14 @@ def test_a_row_stays_until_its_last_step_has_been_read_and_no_older_change_can_c
 @pytest.mark.parametrize("length", [1, 4])
 def test_a_list_item_is_in_the_index_as_long_as_it_has_a_place(length: int) -> None:
     block, member = Block(TODAY, length), "a#b/x4#"
-    item = list_item(WINDOW, ListItem(member, block, Place(-7), 5, 99))
+    item = list_item(Shift(WINDOW, member, (), Steps(TODAY), 5, 99), block, Place(-7))
 
     assert listed_member(WINDOW, item["pk"]["S"]) == (block, member)
     assert item["r"]["S"] == list_key(WINDOW, block)
     assert {"r", "s", "v", "t", "e", "pk"} == item.keys()
     # It stays as long as an older change could bring back a place there.
     assert int(item["e"]["N"]) * 1000 == WINDOW.readable_until(TODAY + length - 1) + EXPIRY_MARGIN
-    gone = list_item(WINDOW, ListItem(member, block, None, 6, 99))
+    gone = list_item(Shift(WINDOW, member, (), Steps(TODAY), 6, 99), block, None)
     assert gone == {name: item[name] for name in ("pk", "t", "e")} | {"v": {"N": "6"}}
     assert listed_member(WINDOW._replace(generation=1), item["pk"]["S"]) is None
 

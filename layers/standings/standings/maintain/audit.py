@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 from standings.catalog import BoardCatalog
 from standings.domain.boards import DELETE, BoardRecord, Coverage, Family, Ranking
 from standings.domain.members import Image, open_rankings, readable_rankings
-from standings.domain.rolling import rolling_of, rolling_windows
 from standings.domain.windows import MINUTE, SECOND
 from standings.maintain.audited_rankings import (
     ROUNDS,
@@ -21,11 +20,13 @@ from standings.maintain.audited_rankings import (
     TierAudit,
 )
 from standings.maintain.turns import Lease, Run
+from standings.rankings.checking import DamagedLog, Listed
+from standings.rankings.rolling.steps import rolling_of, rolling_windows
 from standings.runtime.clock import Clock
-from standings.stores import SLOTS, AuditPosition, DamagedLog, Listed, Tally
+from standings.stores import SLOTS, AuditPosition, Tally
 
 if TYPE_CHECKING:
-    from standings.aws.dynamodb.audit_reads import AuditReads
+    from standings.rankings.audit_reads import AuditReads
 
 
 # Compares boards' Rankings with Scores while events flow, and names each kind of difference.

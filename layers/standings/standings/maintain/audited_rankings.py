@@ -10,24 +10,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from standings.domain.boards import Coverage, Ranking
 from standings.domain.members import Image, place
-from standings.domain.rolling import Block, RollingRankings, Steps, list_key, lists_of, steps_of
 from standings.domain.scoring import Place, encode_sortable, sort_key
 from standings.domain.tiers import ROOT, Path, depth, path, span
+from standings.rankings.checking import Listed, Snapshot, StoredRow, StoredSteps
+from standings.rankings.rolling.steps import Block, RollingRankings, Steps, list_key, lists_of, steps_of
 from standings.runtime.clock import RETRIED_FOR_S, Clock
-from standings.stores import (
-    SLOTS,
-    DamagedItem,
-    DamagedItemError,
-    Listed,
-    Partition,
-    Snapshot,
-    StoredRow,
-    StoredSteps,
-    StoreUnavailableError,
-)
+from standings.stores import SLOTS, DamagedItem, DamagedItemError, Partition, StoreUnavailableError
 
 if TYPE_CHECKING:
-    from standings.aws.dynamodb.audit_reads import AuditReads
+    from standings.rankings.audit_reads import AuditReads
 
 
 # One call of an audit: what it reads, and the differences that it reports.

@@ -10,11 +10,10 @@ import orjson
 
 from standings.aws.dynamodb.scores import Scores
 from standings.domain.boards import MAX_ATTEMPT_S, Boards
-from standings.domain.members import Image, Move, calendar_rankings
-from standings.domain.rolling import Shift, placing_shifts
+from standings.domain.members import Image, calendar_rankings
 from standings.domain.windows import DAY, MINUTE, instant
-from standings.project.commits import placings
-from standings.project.projector import Backfill, announced
+from standings.project.projector import announced
+from standings.rankings.storing import Placement, Rankings, placements_now
 from standings.runtime.clock import Backoff, Clock
 from standings.stores import (
     REPLAYABLE_DAYS,
@@ -153,7 +152,7 @@ class ParkedRecords:
 
     boards: Boards
     scores: Scores
-    backfill: Backfill
+    rankings: Rankings
     objects: "FailureBucket"
     decode: Decode
     clock: Clock
@@ -212,7 +211,7 @@ class ParkedRecords:
         until = min(deadline, self.clock.monotonic() + ATTEMPT)
         backoff = self.clock.backoff(until)
         never: dict[MemberKey, str] = {}
-        moves: list[Move | Shift] = []
+        moves: list[Placement] = []
         for named in members:
             try:
                 moves += self._moves(named, backoff)
@@ -221,7 +220,7 @@ class ParkedRecords:
             except (StoreRefusedError, ValueError) as error:
                 never[named.board, named.member] = str(error)
         why = None
-        outcomes = list(self.backfill.outcomes(moves, until))
+        outcomes = self.rankings.commit(moves, until)
         for outcome in outcomes:
             why = why or outcome.failure
             never.update(((move.ranking.board, move.member), reason) for move, reason in outcome.refused)
@@ -231,7 +230,7 @@ class ParkedRecords:
             why = why or str(error)
         return never, why
 
-    def _moves(self, named: ParkedMember, backoff: Backoff) -> Iterator[Move | Shift]:
+    def _moves(self, named: ParkedMember, backoff: Backoff) -> Iterator[Placement]:
         """The moves that place a member in every ranking of all generations; ValueError if that is impossible."""
         problem = self._problem(named)
         if problem is not None:
@@ -245,8 +244,7 @@ class ParkedRecords:
         now = self.clock.now()
         rankings = list(calendar_rankings(family, named.board, now))
         for generation in self.written(named.board):
-            yield from placings(image, [ranking._replace(generation=generation) for ranking in rankings])
-            yield from placing_shifts(family, image, generation, now, rewrite_every_item=True)
+            yield from placements_now(family, image, rankings, generation, now, rewrite_every_item=True)
 
     def _image(self, named: ParkedMember, backoff: Backoff) -> Image | None:
         return backoff.retry(self.scores.image, (named.board, named.member))

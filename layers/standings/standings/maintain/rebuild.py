@@ -24,7 +24,6 @@ from standings.domain.boards import (
 )
 from standings.domain.members import (
     Image,
-    Move,
     calendar_rankings,
     open_rankings,
     readable_rankings,
@@ -32,10 +31,9 @@ from standings.domain.members import (
     removed,
     rewritten,
 )
-from standings.domain.rolling import Shift, placing_shifts
 from standings.domain.windows import HOUR, SECOND
-from standings.project.commits import MAX_MOVES, placings
-from standings.project.projector import Backfill
+from standings.rankings.checking import StoredRow
+from standings.rankings.storing import MAX_PLACEMENTS, Placement, Rankings, placements_now
 from standings.runtime.clock import Clock
 from standings.stores import (
     MAX_ACTIONS,
@@ -48,7 +46,6 @@ from standings.stores import (
     RankingName,
     ReceiptConflict,
     Rewrite,
-    StoredRow,
     StoreRefusedError,
     StoreUnavailableError,
 )
@@ -300,7 +297,7 @@ class Rebuild:
 
     catalog: BoardCatalog
     scores: Scores
-    backfill: Backfill
+    rankings: Rankings
     rows: Rows
     purge: Purge
     clock: Clock
@@ -417,21 +414,19 @@ class _Run:
         members = self._rewrite(record, chunks, self._registered)
         entries = self._entries_of_removed(members.done, now, record.latest)
         recent = record.renewed - _STREAM_AGE
-        moves: list[Move | Shift] = []
+        moves: list[Placement] = []
         for image in members.done:
-            rankings = [
-                ranking._replace(generation=record.latest) for ranking in readable_rankings(self._family, image, now)
-            ]
-            moves += placings(image, dict.fromkeys([*rankings, *entries.get(image.member, ())]))
+            rankings = dict.fromkeys([*readable_rankings(self._family, image, now), *entries.get(image.member, ())])
             # A projector that has known both generations may have failed after it wrote list items in the new one, and
             # one that knew the old one alone may have finished its records.
             rewrite_every_item = image.written_at_ms >= recent
-            shifts = placing_shifts(self._family, image, record.latest, now, rewrite_every_item=rewrite_every_item)
-            moves += (shift for shift in shifts if rewrite_every_item or shift.steps.steps)
-            if len(moves) >= MAX_MOVES:
-                self._service.backfill.place(moves, self._deadline)
+            moves += placements_now(
+                self._family, image, rankings, record.latest, now, rewrite_every_item=rewrite_every_item
+            )
+            if len(moves) >= MAX_PLACEMENTS:
+                self._service.rankings.place(moves, self._deadline)
                 moves = []
-        self._service.backfill.place(moves, self._deadline)
+        self._service.rankings.place(moves, self._deadline)
         return members.busy
 
     def _entries_of_removed(self, images: Sequence[Image], now: int, generation: int) -> dict[str, list[Ranking]]:
@@ -446,7 +441,7 @@ class _Run:
         entries: dict[str, list[Ranking]] = {}
         for (ranking, name), row in self._backoff.retry(self._service.rows, rows).items():
             if row.key is not None:
-                entries.setdefault(name, []).append(ranking)
+                entries.setdefault(name, []).append(ranking._replace(generation=0))
         return entries
 
     def _registered(self, image: Image) -> Image | None:

@@ -33,7 +33,7 @@ from standings.runtime.clock import Clock
 from standings.stores import Position
 
 if TYPE_CHECKING:
-    from standings.aws.dynamodb.audit_reads import AuditReads
+    from standings.rankings.audit_reads import AuditReads
 
 
 # Settles final periods of a board, and lists what was settled.

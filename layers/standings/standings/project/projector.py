@@ -1,107 +1,37 @@
-"""Projects changes of members' items into rankings: batches of the stream, and placements of a rebuild."""
+"""Projects changes of members' items, as the stream delivers them, into rankings."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from itertools import groupby
 from typing import NamedTuple
 
-from standings.aws.dynamodb.rankings import Rankings
 from standings.catalog import BoardCatalog, Written
 from standings.domain.boards import Boards
-from standings.domain.members import Change, Image, Move, moves
-from standings.domain.rolling import Shift, shifts
-from standings.project.commits import (
-    MAX_MOVES,
-    Outcome,
-    PruneResult,
-    Pruning,
-    RunParallel,
-    move_in_ranking,
-    one_by_one,
-    shift_in_window,
-)
-from standings.runtime.clock import Backoff, Clock
-from standings.stores import MemberKey, RankingName, StoreRefusedError, StoreUnavailableError
-
-# Moves members in many rankings at once: each ranking, and each rolling window, in transactions of its own.
+from standings.domain.members import Change, Image
+from standings.rankings.commits import Outcome, PruneResult
+from standings.rankings.storing import MAX_PLACEMENTS, Placement, Rankings, placements
+from standings.runtime.clock import Clock
+from standings.stores import MemberKey, RankingName, StoreUnavailableError
 
 
-def commit_order(move: Move | Shift) -> tuple[str, int]:
-    """The sort key of moves. Neighbours in a ranking share tiers, so they should share transactions."""
-    if isinstance(move, Shift):
-        return move.ranking.key, 0
-    target = move.new or move.old
-    return move.ranking.key, target.sort_value if target is not None else 0
+@dataclass(slots=True)
+class Projector:
+    """Projects batches of records: one transaction holds entries of a ranking and the tiers that count them.
 
+    Rankings end up the same however often a batch is retried, cut again or replayed.
 
-def jobs(
-    rankings: Rankings,
-    moves: Sequence[Move | Shift],
-    new_backoff: Callable[[], Backoff],
-    stopped: Callable[[], bool] = lambda: False,
-    pruning: Pruning | None = None,
-) -> list[Callable[[], Outcome]]:
-    """A job for each ranking and each rolling window. Jobs may run in parallel."""
-    ordered = sorted(moves, key=commit_order)
-    return [
-        partial(_job, rankings, list(part), new_backoff, stopped, pruning)
-        for _, part in groupby(ordered, key=lambda move: move.ranking)
-    ]
-
-
-def _job(
-    rankings: Rankings,
-    part: Sequence[Move | Shift],
-    new_backoff: Callable[[], Backoff],
-    stopped: Callable[[], bool],
-    pruning: Pruning | None,
-) -> Outcome:
-    shifts = [move for move in part if isinstance(move, Shift)]
-    if shifts:
-        return shift_in_window(rankings.rolling, shifts, new_backoff(), stopped)
-    moves = [move for move in part if isinstance(move, Move)]
-    return move_in_ranking(rankings, moves, new_backoff(), stopped, pruning)
-
-
-def announced(boards: Boards, outcomes: Iterable[Outcome]) -> list[RankingName]:
-    """The rankings with an announced top in which something may have moved.
-
-    A commit that had nothing left to do counts too: an earlier call may have failed before it requested a look. Tops of
-    rolling windows are not announced.
+    A new generation has no rows of members that were removed before it began, so an old record could bring one back.
+    For a record that is older than the generation, the member's item is read, and the member moves to where it is now.
     """
-    names = []
-    for outcome in outcomes:
-        ranking = outcome.tried
-        family = boards.family(ranking.board) if ranking is not None else None
-        if ranking is not None and family is not None and ranking.window.name in family.announce:
-            names.append(RankingName(ranking.board, ranking.metric.name, ranking.window.name, ranking.period))
-    return list(dict.fromkeys(names))
 
+    catalog: BoardCatalog
+    rankings: Rankings
+    clock: Clock
+    read_images: "ReadImages"
 
-class Backfill:
-    """Moves members to the places that follow from their items, wherever they are now."""
-
-    def __init__(self, rankings: Rankings, clock: Clock, run_parallel: RunParallel = one_by_one) -> None:
-        self._rankings = rankings
-        self._clock = clock
-        self._run_parallel = run_parallel
-
-    def place(self, moves: Sequence[Move | Shift], deadline: float) -> None:
-        """Commit all moves. Raise StoreUnavailableError if the deadline comes first, StoreRefusedError if refused."""
-        for outcome in self.outcomes(moves, deadline):
-            if outcome.failure is not None:
-                raise StoreUnavailableError(outcome.failure)
-            for move, reason in outcome.refused:
-                raise StoreRefusedError(f"{move.member!r} cannot be placed in {move.ranking.key}: {reason}")
-
-    def outcomes(self, moves: Sequence[Move | Shift], deadline: float) -> Iterable[Outcome]:
-        """Commit moves until the deadline, in seconds of the monotonic clock. Return an outcome for each ranking."""
-        return self._run_parallel(jobs(self._rankings, moves, lambda: self._clock.backoff(deadline)))
-
-
-# Moves members in the rankings when their items change.
+    def project(self, records: "Sequence[Record]", park: "Park", deadline: float) -> "ProjectResult":
+        """Apply a batch until the deadline, in seconds of the monotonic clock, or until a failure to be retried."""
+        return _Batch(self, records, park, deadline).run()
 
 
 class Record(NamedTuple):
@@ -148,27 +78,19 @@ class ProjectResult:
     prunes: list[PruneResult] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class Projector:
-    """Projects batches of records: one transaction holds entries of a ranking and the tiers that count them.
+def announced(boards: Boards, outcomes: Iterable[Outcome]) -> list[RankingName]:
+    """The rankings with an announced top in which something may have moved.
 
-    Rankings end up the same however often a batch is retried, cut again or replayed: a row only accepts a newer
-    version, and counters move from where the row says. Rankings share no transaction, so they may run in parallel.
-
-    A new generation has no rows of members that were removed before it began, so an old record could bring one back.
-    For a record that is older than the generation, the member's item is read, and the member moves to where it is now.
+    A commit that had nothing left to do counts too: an earlier call may have failed before it requested a look. Tops of
+    rolling windows are not announced.
     """
-
-    catalog: BoardCatalog
-    rankings: Rankings
-    clock: Clock
-    read_images: ReadImages
-    run_parallel: RunParallel = one_by_one
-    pruning: Pruning | None = None
-
-    def project(self, records: Sequence[Record], park: Park, deadline: float) -> ProjectResult:
-        """Apply a batch until the deadline, in seconds of the monotonic clock, or until a failure to be retried."""
-        return _Batch(self, records, park, deadline).run()
+    names = []
+    for outcome in outcomes:
+        ranking = outcome.tried
+        family = boards.family(ranking.board) if ranking is not None else None
+        if ranking is not None and family is not None and ranking.window.name in family.announce:
+            names.append(RankingName(ranking.board, ranking.metric.name, ranking.window.name, ranking.period))
+    return list(dict.fromkeys(names))
 
 
 @dataclass(slots=True)
@@ -182,13 +104,12 @@ class _Batch:
     _positions: dict[MemberKey, list[int]] = field(default_factory=dict)
     _open: Counter[MemberKey] = field(default_factory=Counter)
     _unfinished: set[int] = field(default_factory=set)
-    _failed: bool = False
 
     def run(self) -> ProjectResult:
         self._sort_records()
         catalog = self._projector.catalog
         outcomes: list[Outcome] = []
-        backoff = self._backoff()
+        backoff = self._projector.clock.backoff(self._deadline)
         try:
             written = backoff.retry(catalog.written, [board for board, _ in self._positions])
             changes = backoff.retry(self._changes, written)
@@ -197,12 +118,11 @@ class _Batch:
             self._result.why = f"boards' records or members' items could not be read: {error}"
         else:
             for part in self._parts(written, changes):
-                projector = self._projector
-                work = jobs(projector.rankings, part, self._backoff, lambda: self._failed, projector.pruning)
-                for outcome in projector.run_parallel([partial(self._run, job) for job in work]):
+                of_part = self._projector.rankings.commit(part, self._deadline, stop_at_failure=True)
+                for outcome in of_part:
                     self._count(outcome)
-                    outcomes.append(outcome)
-                if self._failed:
+                outcomes += of_part
+                if any(outcome.failure is not None for outcome in of_part):
                     break
         self._result.moved = announced(catalog.boards, outcomes)
         unfinished = self._unfinished_positions()
@@ -242,16 +162,13 @@ class _Batch:
 
     def _parts(
         self, written: Mapping[str, Written], changes: Mapping[MemberKey, Sequence[Change]]
-    ) -> Iterator[list[Move | Shift]]:
+    ) -> Iterator[list[Placement]]:
         """Yield the moves in parts, in the order of the records. If time runs out, a part that is done stays done."""
-        of_members: list[list[Move | Shift]] = []
+        of_members: list[list[Placement]] = []
         for key in list(self._positions):
             try:
                 boards, generations = self._projector.catalog.boards, written[key[0]].generations
-                of_member: list[Move | Shift] = [
-                    *moves(boards, changes[key], generations),
-                    *shifts(boards, changes[key], generations),
-                ]
+                of_member = placements(boards, changes[key], generations)
             except Exception as bug:  # noqa: BLE001 - a member whose images break the code must not stop the others
                 for position in self._positions.pop(key):
                     self._park(position, f"cannot be projected: {bug!r}", bug)
@@ -259,22 +176,13 @@ class _Batch:
             self._result.stamps.append(max(change.new.written_at_ms for change in changes[key]))
             self._open[key] = len(of_member)
             of_members.append(of_member)
-        part: list[Move | Shift] = []
+        part: list[Placement] = []
         for of_member in of_members:
-            if part and len(part) + len(of_member) > MAX_MOVES:
+            if part and len(part) + len(of_member) > MAX_PLACEMENTS:
                 yield part
                 part = []
             part += of_member
         yield part
-
-    def _run(self, job: Callable[[], Outcome]) -> Outcome:
-        outcome = job()
-        if outcome.failure is not None:
-            self._failed = True
-        return outcome
-
-    def _backoff(self) -> Backoff:
-        return self._projector.clock.backoff(self._deadline)
 
     def _count(self, outcome: Outcome) -> None:
         self._result.moves += outcome.moves

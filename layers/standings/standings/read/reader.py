@@ -6,15 +6,14 @@ from typing import Any, Final, Literal, NamedTuple, ParamSpec, TypeVar, cast
 
 import orjson
 
-from standings.aws.dynamodb.ranking_reads import QueryReads
 from standings.domain import tiers, windows
 from standings.domain.boards import BOARD_TTL_S, BoardRecord, Boards, Family, Metric, Ranking, family_of
 from standings.domain.errors import NotFoundError, TooFarError, bad_argument, being_deleted
 from standings.domain.events import MAX_SHOWN_LENGTH
-from standings.domain.rolling import lists_of
 from standings.domain.scoring import Aggregate, decimal_text, sort_value
 from standings.domain.tiers import ROOT, Path
 from standings.domain.windows import NO_SEASON, Window, instant
+from standings.read.tables import QueryReads
 from standings.runtime.clock import RANKING_TTL_S, RETRIED_FOR_S, Backoff, Clock, TtlCache
 from standings.stores import Entry, Node, Part, Partition, Span, StoreUnavailableError
 
@@ -216,8 +215,6 @@ class Question:
         self.method = method
         self.limits = limits
         self._read, self._store = request.read, request.store
-        # A rolling window alone has its entries in several lists.
-        self._lists = ranking.window.of_kind(lambda _: (ranking.key,), lists_of)(ranking)
         self._known_shards = known_shards
         self._shards = max(known_shards.get(ranking.key) or 1, ranking.metric.shards)
 
@@ -265,7 +262,7 @@ class Question:
         sent = self.request.queries + more
         for wanted, limit in ((more, most), (sent, self.request.most_queries)):
             if limit is not None and wanted > limit:
-                parts = f"{len(self._lists)} parts in each of {self._shards} shards"
+                parts = f"{len(self.partitions({})) // self._shards} parts in each of {self._shards} shards"
                 less = "ask without me or around, for fewer members or periods, or for competition ranks"
                 raise TooFarError(
                     f"shards: the list has {parts}, so this takes {wanted:,} queries, and a request may send "
@@ -279,7 +276,7 @@ class Question:
         if named > self._shards:
             self._shards = named
             self._known_shards.put(self.ranking.key, named)
-        return [Partition(key, shard) for key in self._lists for shard in range(self._shards)]
+        return self._store.partitions(self.ranking, self._shards)
 
 
 def method_of(name: str | None) -> Method:

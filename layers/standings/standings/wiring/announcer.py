@@ -1,11 +1,11 @@
 """The announcer's services."""
 
 from standings.announce import Announcer
-from standings.aws.dynamodb.audit_reads import TopReads
 from standings.aws.dynamodb.scores import BoardRecords
 from standings.aws.dynamodb.versioned_items import AnnouncedTops
 from standings.aws.eventbridge import EventBus
 from standings.aws.sqs import LookQueue
+from standings.rankings.audit_reads import TopReads
 from standings.runtime.clock import Clock
 from standings.runtime.environment import required
 from standings.wiring import building_blocks

@@ -4,9 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from standings.aws.dynamodb.audit_reads import AuditReads
 from standings.aws.dynamodb.profiles import Profiles
-from standings.aws.dynamodb.purge import Purging
 from standings.aws.dynamodb.scores import Scores, decode_parked
 from standings.aws.dynamodb.tables import AUDIT, SETTLE
 from standings.aws.dynamodb.versioned_items import Positions, audit_position
@@ -19,7 +17,8 @@ from standings.maintain.failures import DeadLetterTasks, ParkedRecords
 from standings.maintain.rebuild import Rebuild, RebuiltTops
 from standings.maintain.settlements import Mentions, Place, Settlements
 from standings.maintain.turns import Lease
-from standings.project.projector import Backfill
+from standings.rankings.audit_reads import AuditReads
+from standings.rankings.storing import Purging
 from standings.runtime.clock import Clock
 from standings.runtime.environment import given, required
 from standings.runtime.logs import logger, stack_of
@@ -47,11 +46,7 @@ def maintenance(clock: Clock) -> Maintenance:
     catalog, bucket = building_blocks.board_catalog(dynamodb, clock), building_blocks.failure_bucket()
     scores = Scores(dynamodb, scores_table, required("RECEIPTS_TABLE"), clock)
     profiles = Profiles(dynamodb, required("PROFILES_TABLE"), clock)
-    rankings, run_parallel, looks = (
-        projector.dynamo_rankings(dynamodb, clock),
-        projector.run_parallel(),
-        projector.looks(),
-    )
+    rankings, looks = projector.dynamo_rankings(dynamodb, clock), projector.looks()
     purging = Purging(dynamodb, rankings_table, clock)
     evidence = AuditReads(dynamodb, scores_table, rankings_table, clock)
     sqs = cache(lambda: building_blocks.client("sqs"))  # one client for both queues
@@ -86,7 +81,7 @@ def maintenance(clock: Clock) -> Maintenance:
         Rebuild(
             catalog,
             scores,
-            Backfill(rankings, clock, run_parallel),
+            rankings,
             evidence.rows,
             purging.purge,
             clock,
@@ -99,7 +94,7 @@ def maintenance(clock: Clock) -> Maintenance:
         ParkedRecords(
             boards,
             scores,
-            Backfill(rankings, clock, run_parallel),
+            rankings,
             bucket,
             decode_parked,
             clock,

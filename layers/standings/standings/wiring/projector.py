@@ -7,13 +7,13 @@ from operator import call
 from typing import Any, Final
 
 from standings.aws.dynamodb import scores
-from standings.aws.dynamodb.ranking_reads import Trees
-from standings.aws.dynamodb.rankings import Rankings
-from standings.aws.dynamodb.rolling import RunAll
 from standings.aws.sqs import LookQueue
 from standings.domain.members import Image
-from standings.project.commits import Pruning, RunParallel
 from standings.project.projector import Projector
+from standings.rankings.calendar.pruning import Pruning, Trees
+from standings.rankings.commits import RunParallel
+from standings.rankings.rolling.storing import RunAll
+from standings.rankings.storing import Rankings
 from standings.runtime.clock import Clock
 from standings.runtime.environment import given, required
 from standings.stores import DamagedItem, MemberKey
@@ -33,16 +33,18 @@ def run_all() -> RunAll:
     return partial(ThreadPoolExecutor(MAX_WRITES, thread_name_prefix="writes").map, call)
 
 
-def dynamo_rankings(dynamodb: Any, clock: Clock) -> Rankings:
+def dynamo_rankings(dynamodb: Any, clock: Clock, pruning: Pruning | None = None) -> Rankings:
     """Create the store of rankings."""
-    return Rankings(dynamodb, required("RANKINGS_TABLE"), clock, run_all=run_all())
+    return Rankings(
+        dynamodb, required("RANKINGS_TABLE"), clock, run_parallel=run_parallel(), run_all=run_all(), pruning=pruning
+    )
 
 
 def create(clock: Clock) -> Projector:
     """Create the projector."""
     dynamodb = building_blocks.client("dynamodb")
     pruning = Pruning(Trees(dynamodb, required("RANKINGS_TABLE"), clock), clock)
-    catalog, rankings = building_blocks.board_catalog(dynamodb, clock), dynamo_rankings(dynamodb, clock)
+    catalog, rankings = building_blocks.board_catalog(dynamodb, clock), dynamo_rankings(dynamodb, clock, pruning)
 
     def read_images(keys: Sequence[MemberKey]) -> Mapping[MemberKey, Image | None]:
         damaged: list[DamagedItem] = []
@@ -50,7 +52,7 @@ def create(clock: Clock) -> Projector:
         unread = {(item.board, item.member) for item in damaged}
         return {key: images.get(key) for key in keys if key not in unread}
 
-    return Projector(catalog, rankings, clock, read_images, run_parallel(), pruning)
+    return Projector(catalog, rankings, clock, read_images)
 
 
 def looks() -> LookQueue | None:

@@ -4,13 +4,13 @@ import os
 from typing import Any, NamedTuple
 
 from standings.aws.dynamodb.profiles import Profiles
-from standings.aws.dynamodb.ranking_reads import QueryReads
 from standings.aws.dynamodb.scores import Scores
 from standings.domain.boards import Boards
 from standings.read.dispatch import Answers
 from standings.read.notes import Notes
 from standings.read.profiles import ProfileCache, Search
 from standings.read.reader import PRIVATE_LIMITS, PUBLIC_LIMITS, Limits, Reader
+from standings.read.tables import QueryReads
 from standings.runtime.clock import Clock
 from standings.runtime.environment import required
 from standings.wiring import building_blocks

@@ -6,10 +6,10 @@ from typing import Final
 
 from standings.domain.boards_toml import parse_boards
 from standings.domain.members import AHEAD_MARGIN, Image
-from standings.domain.rolling import RollingRankings, Step, Steps
 from standings.domain.scoring import Aggregate, Place, aggregate_of_event, merge
 from standings.domain.windows import DAY, HOUR, MAX_SLAB, MINUTE
 from standings.domain.zones import time_zone
+from standings.rankings.rolling.steps import RollingRankings, Step, Steps
 from tests.support.builders.points import family
 
 BOARD: Final = "b"

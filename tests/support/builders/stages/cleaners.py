@@ -4,14 +4,15 @@ import random
 from dataclasses import replace
 from typing import Any
 
-from standings.aws.dynamodb.ranking_reads import QueryReads, Trees
-from standings.aws.dynamodb.rankings import Rankings
 from standings.aws.dynamodb.tables import DIGITS
 from standings.domain.boards import Ranking
 from standings.domain.members import Move
 from standings.domain.scoring import Place
 from standings.domain.tiers import Path
-from standings.project.commits import Outcome, PruneResult, Pruning, move_in_ranking
+from standings.rankings.calendar.pruning import Pruning, Trees
+from standings.rankings.calendar.storing import CalendarStorage
+from standings.rankings.commits import Outcome, PruneResult
+from standings.read.tables import QueryReads
 from tests.support.builders.checks import nodes
 from tests.support.builders.points import NOW, family
 from tests.support.faults import faulty_client
@@ -35,12 +36,12 @@ class Worker:
         self.time = faulty_client.Time(NOW)
         self.tools = replace(self.time.clock(), random=random.Random(seed).random)
         self.looks: list[PruneResult] = []
-        self.rankings = Rankings(self.client, "Rankings", self.tools)  # type: ignore[arg-type]
         self.trees = Trees(self.client, "Rankings", self.tools)  # type: ignore[arg-type]
-        self.pruning = Pruning(self.trees, self.tools, chance, worth=0)
+        pruning = Pruning(self.trees, self.tools, chance, worth=0)
+        self.rankings = CalendarStorage(self.client, "Rankings", self.tools, pruning=pruning)  # type: ignore[arg-type]
 
     def move(self, *moves: Move) -> Outcome:
-        outcome = move_in_ranking(self.rankings, moves, self.tools.backoff(1e9), lambda: False, self.pruning)
+        outcome = self.rankings.commit(moves, self.tools.backoff(1e9), lambda: False)
         assert outcome.failure is None
         self.looks += outcome.prunes
         return outcome

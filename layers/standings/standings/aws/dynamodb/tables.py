@@ -85,7 +85,7 @@ Names count in an item's size, so attributes have short ones. Times are in milli
 | and profiles    |                 |      |                                                                         |
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from zlib import crc32
@@ -106,6 +106,7 @@ if TYPE_CHECKING:
 
 DynamoDBClient: TypeAlias = "stubs.DynamoDBClient"
 Item = Mapping[str, Mapping[str, Any]]  # An item with DynamoDB's type descriptors, as in `{"pk": {"S": "x"}}`
+ReadKeys = Callable[[Collection[str]], dict[str, Item]]  # Reads items of a table without sort keys, by key
 IN_PROGRESS_WAIT: Final = 5.0
 MAX_KEYS: Final = 100
 UNPROCESSED_TIMEOUT_S: Final = 1.0  # Seconds for which `batch_get` repeats the keys that DynamoDB left unprocessed

@@ -1,11 +1,11 @@
-"""Purges a generation of a board's rankings that nobody reads or writes any more."""
+"""Writes rankings: commits changes of members' places, and purges generations that nobody reads or writes any more."""
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from typing import Final
 
-from standings.aws.dynamodb.rolling import EXPIRY_MARGIN, lates_ever, log_count, log_of
 from standings.aws.dynamodb.tables import (
     DIGITS,
     DynamoDBClient,
@@ -25,12 +25,121 @@ from standings.aws.dynamodb.tables import (
     top_key,
     update_if,
 )
-from standings.domain.boards import generation_code
-from standings.domain.rolling import LogEntry, blocks_within, fold_deltas
+from standings.domain.boards import Boards, Family, Ranking, generation_code
+from standings.domain.members import Change, Image, Move, moves, place
 from standings.domain.tiers import ROOT, Path, depth
 from standings.domain.windows import DAY, Calendar, Window, window_of
+from standings.rankings import EXPIRY_MARGIN
+from standings.rankings.calendar.pruning import Pruning
+from standings.rankings.calendar.storing import MAX_LANES, CalendarStorage
+from standings.rankings.commits import Outcome, RunParallel, one_by_one
+from standings.rankings.rolling.reading import LogEntry, lates_ever, log_count, log_of
+from standings.rankings.rolling.steps import Shift, blocks_within, placing_shifts, shifts
+from standings.rankings.rolling.storing import RollingStorage, RunAll, fold_deltas, one_after_another
 from standings.runtime.clock import Clock
-from standings.stores import StoreRefusedError
+from standings.stores import StoreRefusedError, StoreUnavailableError
+
+MAX_PLACEMENTS: Final = 5_000  # The most changes that are started before others are done: a few seconds of transactions
+
+Placement = Move | Shift
+"""A member's change of place in one ranking, or in all periods of a rolling window. `ranking` and `member` name it."""
+
+
+class Rankings:
+    """The rankings of a stack, as projectors and rebuilds write them. Rankings share no transaction.
+
+    A commit may be repeated, cut again or replayed, and ends the same: a row only accepts a newer version, and counters
+    move from where the row says.
+    """
+
+    def __init__(
+        self,
+        client: DynamoDBClient,
+        table: str,
+        clock: Clock,
+        *,
+        run_parallel: RunParallel = one_by_one,
+        run_all: RunAll = one_after_another,
+        pruning: Pruning | None = None,
+        most_lanes: int = MAX_LANES,
+    ) -> None:
+        self.calendar = CalendarStorage(client, table, clock, most_lanes, pruning)
+        self.rolling = RollingStorage(client, table, clock, run_all, most_lanes)
+        self._clock = clock
+        self._run_parallel = run_parallel
+
+    def commit(
+        self, placements: Iterable[Placement], deadline: float, *, stop_at_failure: bool = False
+    ) -> list[Outcome]:
+        """Commit changes until the deadline, in seconds of the monotonic clock. Returns an outcome for each ranking.
+
+        With `stop_at_failure` no ranking goes on once another one has failed.
+        """
+        failed: list[Outcome] = []
+
+        def stopped() -> bool:
+            return stop_at_failure and bool(failed)
+
+        def commit_one(part: Sequence[Placement]) -> Outcome:
+            shifts = [one for one in part if isinstance(one, Shift)]
+            moves = [one for one in part if isinstance(one, Move)]
+            backoff = self._clock.backoff(deadline)
+            # The changes of one ranking are all of one kind.
+            outcome = (
+                self.rolling.commit(shifts, backoff, stopped)
+                if shifts
+                else self.calendar.commit(moves, backoff, stopped)
+            )
+            if outcome.failure is not None:
+                failed.append(outcome)
+            return outcome
+
+        ordered = sorted(placements, key=_commit_order)
+        parts = [list(part) for _, part in groupby(ordered, key=attrgetter("ranking"))]
+        return list(self._run_parallel([partial(commit_one, part) for part in parts]))
+
+    def place(self, placements: Iterable[Placement], deadline: float) -> None:
+        """Commit all changes. Raise StoreUnavailableError if the deadline comes first, StoreRefusedError if refused."""
+        for outcome in self.commit(placements, deadline):
+            if outcome.failure is not None:
+                raise StoreUnavailableError(outcome.failure)
+            for one, reason in outcome.refused:
+                raise StoreRefusedError(f"{one.member!r} cannot be placed in {one.ranking.key}: {reason}")
+
+
+def placements(boards: Boards, changes: Sequence[Change], generations: Sequence[int] = (0,)) -> list[Placement]:
+    """The changes of place of one member, from its first image to its last, in each generation."""
+    return [*moves(boards, changes, generations), *shifts(boards, changes, generations)]
+
+
+def placements_now(
+    family: Family, image: Image, rankings: Iterable[Ranking], generation: int, now: int, *, rewrite_every_item: bool
+) -> list[Placement]:
+    """What brings a member to its place in some calendar rankings and in every rolling window, wherever it is counted.
+
+    `rewrite_every_item`: other attempts may have written list items of rolling windows that are not known here. Without
+    it, windows in which the member has no place are left out.
+    """
+    shifts = placing_shifts(family, image, generation, now, rewrite_every_item=rewrite_every_item)
+    return [
+        *placings(image, [ranking._replace(generation=generation) for ranking in rankings]),
+        *(shift for shift in shifts if rewrite_every_item or shift.steps.steps),
+    ]
+
+
+def placings(image: Image, rankings: Iterable[Ranking]) -> list[Move]:
+    """The moves that bring a member to its place in each calendar ranking, or out of it, wherever it is counted now."""
+    return [
+        Move(ranking, image.member, None, place(image, ranking), image.version, image.written_at_ms)
+        for ranking in rankings
+    ]
+
+
+def _commit_order(one: Placement) -> tuple[str, int]:
+    """The sort key of changes. Neighbours in a ranking share tiers, so they should share transactions."""
+    target = None if isinstance(one, Shift) else one.new or one.old
+    return one.ranking.key, target.sort_value if target is not None else 0
+
 
 CODE_LENGTH: Final = 3
 MAX_DELETES: Final = 25
@@ -51,20 +160,19 @@ class Purging:
     indexed; they expire.
     """
 
-    def __init__(self, client: DynamoDBClient, rankings: str, clock: Clock) -> None:
+    def __init__(self, client: DynamoDBClient, table: str, clock: Clock) -> None:
         self._client = client
-        self._rankings = rankings
+        self._table = table
         self._clock = clock
 
     def purge(self, board: str, codes: Iterable[str], generation: int, over: Callable[[], bool]) -> bool:
         """Purge a generation of a board; False if `over` says that the time is over before the end."""
         for code in sorted(codes):
             # The other windows have no lists in addition to their rankings.
-            purge_lists = _window(code).of_kind(lambda *_: True, self._purge_lists)
-            if not purge_lists(board, code, generation, over):
+            if _window(code).rolling and not self._purge_lists(board, code, generation, over):
                 return False
             for ranking in self._rankings_of(board, code, generation):
-                if over() or not self._purge(ranking, over):
+                if over() or not self._purge_ranking(ranking, over):
                     return False
             self._purge_logs(board, code, generation)
         return True
@@ -73,8 +181,8 @@ class Purging:
         """Delete what was announced of a board. It has no generation, so `purge` leaves it."""
         for code in sorted(codes):
             # Nothing is announced of rolling windows.
-            rankings = _window(code).of_kind(self._keys(board, code, 0), [])
-            self._delete(self._items(map(top_key, rankings)))
+            if not _window(code).rolling:
+                self._delete(self._items(map(top_key, self._keys(board, code, 0))))
 
     def _purge_lists(self, board: str, code: str, generation: int, over: Callable[[], bool]) -> bool:
         """Purge the lists of a rolling window, and the rows of its members."""
@@ -110,7 +218,7 @@ class Purging:
     def _remember(self, window: str, period: int) -> None:
         """Store the first period whose lists are not purged yet."""
         request = {
-            **conditional(self._rankings, "attribute_exists(b)", {":d": {"N": str(period)}}),
+            **conditional(self._table, "attribute_exists(b)", {":d": {"N": str(period)}}),
             "Key": item_key(log_key(window, 0)),
             "UpdateExpression": "SET d = :d",
         }
@@ -154,7 +262,7 @@ class Purging:
         first = _UTC.index(unit, now - reach) - 1
         return range(first, _UTC.index(unit, now) + window.size + 2)
 
-    def _purge(self, ranking: str, over: Callable[[], bool]) -> bool:
+    def _purge_ranking(self, ranking: str, over: Callable[[], bool]) -> bool:
         root = self._item(node_key(ranking, ROOT))
         for shard in range(max(shards_ever(root))):
             while keys := self._placed(index_key(ranking, shard)):
@@ -164,7 +272,7 @@ class Purging:
         return self._purge_below(ranking, ROOT, lane_count(root), over)
 
     def _placed(self, partition: str) -> list[str]:
-        request = on_places(self._rankings, partition)
+        request = on_places(self._table, partition)
         return [item["pk"]["S"] for item in self._clock.retry(query_items, self._client, DELETE_PAGE_SIZE, **request)]
 
     def _purge_below(self, ranking: str, path: Path, lanes: int, over: Callable[[], bool]) -> bool:
@@ -179,7 +287,7 @@ class Purging:
         return True
 
     def _items(self, keys: Iterable[str]) -> dict[str, Item]:
-        return self._clock.retry(items_by_key, self._client, self._rankings, list(keys), self._clock, consistent=True)
+        return self._clock.retry(items_by_key, self._client, self._table, list(keys), self._clock, consistent=True)
 
     def _item(self, key: str) -> Item:
         """An item; empty if it does not exist."""
@@ -188,7 +296,7 @@ class Purging:
     def _delete(self, keys: Iterable[str]) -> None:
         keys = list(keys)
         for start in range(0, len(keys), MAX_DELETES):
-            self._clock.retry(batch_delete, self._client, self._rankings, keys[start : start + MAX_DELETES])
+            self._clock.retry(batch_delete, self._client, self._table, keys[start : start + MAX_DELETES])
 
 
 def _is_one(code: str) -> bool:

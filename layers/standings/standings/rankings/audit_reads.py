@@ -4,18 +4,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple, cast
 
-from standings.aws.dynamodb.ranking_reads import Trees, read_with_logs
-from standings.aws.dynamodb.rankings import MAX_LANES
-from standings.aws.dynamodb.rolling import (
-    MAX_LOGS,
-    ahead_of,
-    listed_member,
-    log_bytes,
-    log_count,
-    log_of,
-    positions,
-    row_of,
-)
 from standings.aws.dynamodb.scores import Scores, decode_stored
 from standings.aws.dynamodb.tables import (
     DynamoDBClient,
@@ -38,21 +26,25 @@ from standings.aws.dynamodb.tables import (
 )
 from standings.domain.boards import MAX_UNITS, Metric, Ranking
 from standings.domain.members import Image
-from standings.domain.rolling import Block, Log, RollingRankings, list_key, node_deltas, rolling_of
 from standings.domain.scoring import Place, decode_sort_key, sort_key
 from standings.domain.tiers import ROOT, Counters, Path, summed
-from standings.runtime.clock import Clock
-from standings.stores import (
-    DamagedItem,
-    DamagedLog,
-    Listed,
-    Partition,
-    Root,
-    Snapshot,
-    StoredRow,
-    StoredSteps,
-    StoreRefusedError,
+from standings.rankings.calendar.pruning import Trees
+from standings.rankings.calendar.storing import MAX_LANES
+from standings.rankings.checking import DamagedLog, Listed, Root, Snapshot, StoredRow, StoredSteps
+from standings.rankings.rolling.reading import (
+    Log,
+    ahead_of,
+    log_bytes,
+    log_count,
+    log_of,
+    node_deltas,
+    positions,
+    read_with_logs,
 )
+from standings.rankings.rolling.steps import Block, RollingRankings, list_key, listed_member, rolling_of, row_of
+from standings.rankings.rolling.storing import MAX_LOGS
+from standings.runtime.clock import Clock
+from standings.stores import DamagedItem, Partition, StoreRefusedError
 
 # Counts the read units that DynamoDB charges.
 

@@ -1,10 +1,10 @@
-"""Writes Rankings for the projector: entries, and the tiers that count them."""
+"""Writes calendar rankings: members' entries, and the tier nodes that count them, in one transaction."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
-from standings.aws.dynamodb.rolling import EXPIRY_MARGIN, ROW_LIFETIME, RollingWindows, RunAll, one_after_another
 from standings.aws.dynamodb.tables import (
     COUNTERS,
     Cancellation,
@@ -21,10 +21,13 @@ from standings.aws.dynamodb.tables import (
 from standings.domain.boards import Ranking
 from standings.domain.members import Move
 from standings.domain.scoring import decode_sort_key, sort_key
-from standings.domain.tiers import ROOT, Path, deltas
+from standings.domain.tiers import ROOT, Path, deltas, path, prefixes
 from standings.domain.windows import SECOND
-from standings.runtime.clock import RANKING_TTL_S, Clock, TtlCache
-from standings.stores import CancelReason, MoveConflict, RankingRow, StoreRefusedError
+from standings.rankings import EXPIRY_MARGIN, ROW_LIFETIME
+from standings.rankings.calendar.pruning import Pruning
+from standings.rankings.commits import Attempt, Conflict, Outcome, RankingRow, attempt_all
+from standings.runtime.clock import RANKING_TTL_S, Backoff, Clock, TtlCache
+from standings.stores import MAX_ACTIONS, CancelReason, StoreRefusedError
 
 MAX_LANES: Final = 4  # The most lanes of a ranking. A reader reads all lanes, so each costs as much as the first.
 CONFLICTS: Final = 2  # Conflicts in a row on a ranking's tiers after which this process changes to another lane
@@ -33,15 +36,8 @@ _UNRANKED: Final = "attribute_not_exists(s)"
 _RANKED_THERE: Final = "s = :s"  # The entry is where the move starts
 
 
-@dataclass(slots=True)
-class _Lane:
-    number: int = 0  # The lane in which this process counts
-    of: int = 1
-    conflicts: int = 0  # In a row
-
-
-class Rankings:
-    """Rankings, for the projector. Every call may raise StoreUnavailableError and StoreRefusedError.
+class CalendarStorage:
+    """Calendar rankings, as they are written. Calls may raise StoreUnavailableError and StoreRefusedError.
 
     A process counts in lane 0 of a ranking's tiers until it has conflicts there with other processes. Then it counts
     in a random lane of several. The root has their number before one of them is used, so that readers read them all.
@@ -50,22 +46,44 @@ class Rankings:
     def __init__(
         self,
         client: DynamoDBClient,
-        rankings: str,
+        table: str,
         clock: Clock,
         most_lanes: int = MAX_LANES,
-        run_all: RunAll = one_after_another,
+        pruning: Pruning | None = None,
     ) -> None:
-        self.rolling: RollingWindows = RollingWindows(client, rankings, clock, run_all, most_lanes)
         self._client = client
-        self._rankings = rankings
+        self._table = table
         self._clock = clock
         self._most_lanes = most_lanes
+        self._pruning = pruning
         # Rankings whose root has this number of shards: that comes before an entry in one of the shards.
         self._named: TtlCache[tuple[str, int], bool] = TtlCache(clock, RANKING_TTL_S)
         # Rankings on which there were conflicts.
         self._lanes: TtlCache[str, _Lane] = TtlCache(clock, RANKING_TTL_S)
 
-    def commit(self, ranking: Ranking, moves: Sequence[Move]) -> list[MoveConflict]:
+    def commit(self, moves: Sequence[Move], backoff: Backoff, stopped: Callable[[], bool]) -> Outcome:
+        """Commit the moves of one ranking until stopped or too late. Commits of other rankings may run in parallel."""
+        outcome = Outcome()
+        attempt_all(chunks(moves), partial(self._attempt, outcome=outcome), backoff, stopped, outcome)
+        return outcome
+
+    def _attempt(self, chunk: Sequence[Move], outcome: Outcome) -> Attempt:
+        """Commit the moves of one transaction. If it is cancelled: correct the moves, or refuse a move."""
+        outcome.tried = chunk[0].ranking
+        conflicts = self.move(chunk[0].ranking, chunk)
+        if not conflicts:
+            outcome.moves += len(chunk)
+            outcome.done += chunk
+            if self._pruning is not None and (pruned := self._pruning.prune_after(chunk)) is not None:
+                outcome.prunes.append(pruned)
+            return Attempt()
+        is_busy = any(conflict.reason is CancelReason.BUSY for conflict in conflicts)
+        outcome.conflicts += is_busy
+        left = _resolve(chunk, conflicts, outcome)
+        # A corrected move succeeds at the next try, unless others keep moving its row.
+        return Attempt(list(chunks(left)), conflicts[0].message if left else "", is_busy, len(left) == len(chunk))
+
+    def move(self, ranking: Ranking, moves: Sequence[Move]) -> list[Conflict]:
         """Move entries and tiers in one transaction. An empty list means that it succeeded."""
         until = ranking.kept_until
         expiry = None if until is None else (until + EXPIRY_MARGIN) // SECOND
@@ -74,16 +92,16 @@ class Rankings:
             return busy
         shards = ranking.metric.shards
         named = shards == 1 or self._named.get((ranking.key, shards)) is not None
-        entries = [entry_action(self._rankings, ranking, move, expiry) for move in moves]
+        entries = [entry_action(self._table, ranking, move, expiry) for move in moves]
         counters = node_actions(
-            self._rankings, ranking, moves, expiry, self._clock.now(), lane=lane.number, name_shards=not named
+            self._table, ranking, moves, expiry, self._clock.now(), lane=lane.number, name_shards=not named
         )
         conflicts = []
         for cancelled in self._write(entries, counters):
             if cancelled.position < len(moves):
                 conflicts.append(_conflict(cancelled, ranking, moves[cancelled.position]))
             elif cancelled.reason is CancelReason.BUSY:
-                conflicts.append(MoveConflict(None, cancelled.reason, None, cancelled.message))
+                conflicts.append(Conflict(None, cancelled.reason, cancelled.message))
             else:
                 raise StoreRefusedError(cancelled.message)
         self._count_conflicts(ranking, lane, conflicts)
@@ -94,7 +112,7 @@ class Rankings:
     def _write(self, entries: Sequence[Any], counters: Sequence[Any]) -> list[Cancellation]:
         return transact(self._client, [*entries, *counters])
 
-    def _count_conflicts(self, ranking: Ranking, lane: _Lane, conflicts: Sequence[MoveConflict]) -> None:
+    def _count_conflicts(self, ranking: Ranking, lane: "_Lane", conflicts: Sequence[Conflict]) -> None:
         """Count conflicts in a row on tiers alone: another lane cannot prevent a conflict on an entry."""
         busy = {conflict.position for conflict in conflicts if conflict.reason is CancelReason.BUSY}
         if busy == {None}:
@@ -103,13 +121,13 @@ class Rankings:
         elif not conflicts:
             lane.conflicts = 0
 
-    def _change_lane(self, ranking: Ranking, lane: _Lane, expiry: int | None) -> list[MoveConflict]:
+    def _change_lane(self, ranking: Ranking, lane: "_Lane", expiry: int | None) -> list[Conflict]:
         """Double the lanes and choose one at random. Returns a conflict if the root is busy."""
         count = min(2 * lane.of, self._most_lanes)
         if count > lane.of:
             for _, reason, item, message in self._name_lanes(ranking, count, expiry):
                 if reason is CancelReason.BUSY:
-                    return [MoveConflict(None, reason, None, message)]
+                    return [Conflict(None, reason, message)]
                 if reason is not CancelReason.CONDITION or item is None:
                     raise StoreRefusedError(message)
                 count = lane_count(item)
@@ -120,16 +138,73 @@ class Rankings:
 
     def _name_lanes(self, ranking: Ranking, lanes: int, expiry: int | None) -> list[Cancellation]:
         sets = {"l": {"N": str(lanes)}}
-        update = node_update(self._rankings, node_key(ranking.key, ROOT), sets, {}, expiry, self._clock.now())
-        condition = conditional(self._rankings, "attribute_not_exists(l) OR l < :l")
+        update = node_update(self._table, node_key(ranking.key, ROOT), sets, {}, expiry, self._clock.now())
+        condition = conditional(self._table, "attribute_not_exists(l) OR l < :l")
         return transact(self._client, [{"Update": {**update, **condition}}])
 
 
-def _conflict(cancelled: Cancellation, ranking: Ranking, move: Move) -> MoveConflict:
+@dataclass(slots=True)
+class _Lane:
+    number: int = 0  # The lane in which this process counts
+    of: int = 1
+    conflicts: int = 0  # In a row
+
+
+def _resolve(chunk: Sequence[Move], conflicts: Sequence[Conflict], outcome: Outcome) -> list[Move]:
+    """Refuse, drop or correct the moves that conflicted. Return the moves to try again."""
+    left = dict(enumerate(chunk))
+    for conflict in conflicts:
+        if conflict.reason is CancelReason.BUSY or conflict.position is None:
+            continue
+        move, row = chunk[conflict.position], conflict.found
+        if conflict.reason is CancelReason.INVALID:
+            del left[conflict.position]
+            outcome.refused.append((move, conflict.message))
+        elif row is not None and row.version >= move.version:
+            del left[conflict.position]
+            outcome.stale_moves += 1
+            outcome.done.append(move)
+        else:
+            outcome.gaps += 1
+            _start_from(move, row)
+    return list(left.values())
+
+
+def _start_from(move: Move, row: RankingRow | None) -> None:
+    move.old = row.place if row is not None else None
+
+
+def chunks(moves: Iterable[Move]) -> Iterator[list[Move]]:
+    """Cut moves into chunks of one ranking, each small enough for one transaction with its tiers."""
+    chunk: list[Move] = []
+    tiers: set[Path] = set()
+    for move in moves:
+        nodes = _nodes(move)
+        # If the ranking has shards and the moves count in another lane, the first lane's root may be written too.
+        most = MAX_ACTIONS - (move.ranking.metric.shards > 1)
+        if chunk and (chunk[0].ranking != move.ranking or len(chunk) + 1 + len(tiers | nodes) > most):
+            yield chunk
+            chunk, tiers = [], set()
+        chunk.append(move)
+        tiers |= nodes
+    if chunk:
+        yield chunk
+
+
+def _nodes(move: Move) -> set[Path]:
+    """The tree nodes that a move may write. With several shards the root, which names them, is always one."""
+    nodes: set[Path] = {ROOT} if move.ranking.metric.shards > 1 else set()
+    values = {each.sort_value if each is not None else None for each in (move.old, move.new)}
+    if len(values) > 1:
+        nodes.update(node for value in values if value is not None for node in prefixes(path(value)))
+    return nodes
+
+
+def _conflict(cancelled: Cancellation, ranking: Ranking, move: Move) -> Conflict:
     """The conflict of a move, with the stored entry. A damaged entry can never be moved, so it is INVALID."""
     position, reason, item, message = cancelled
     if item is None or reason is not CancelReason.CONDITION:
-        return MoveConflict(position, reason, None, message)
+        return Conflict(position, reason, message)
     place = None
     try:
         if "s" in item:
@@ -137,10 +212,10 @@ def _conflict(cancelled: Cancellation, ranking: Ranking, move: Move) -> MoveConf
             place, _ = decode_sort_key(key, ties_by_instant=ranking.metric.ties_by_instant)
             if key != sort_key(place, move.member):
                 raise ValueError(key)
-        return MoveConflict(position, reason, RankingRow(place, int(item["v"]["N"])), message)
+        return Conflict(position, reason, message, RankingRow(place, int(item["v"]["N"])))
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         why = f"the entry in {ranking.key} is damaged ({error!r}): rebuild its board"
-        return MoveConflict(position, CancelReason.INVALID, None, why)
+        return Conflict(position, CancelReason.INVALID, why)
 
 
 def entry_action(table: str, ranking: Ranking, move: Move, expiry: int | None) -> dict[str, Any]:

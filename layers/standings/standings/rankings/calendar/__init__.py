@@ -1,0 +1,1 @@
+"""Rankings of `all`, of calendar periods and of seasons."""

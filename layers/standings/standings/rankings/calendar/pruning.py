@@ -1,0 +1,174 @@
+"""Removes empty nodes from the tier trees of calendar rankings: nodes that count no members any more."""
+
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+from standings.aws.dynamodb.tables import COUNTERS, DynamoDBClient, item_key, items_by_key, node_key, transact
+from standings.domain import tiers
+from standings.domain.boards import Ranking
+from standings.domain.members import Move
+from standings.domain.tiers import ROOT, Path, path, prefixes
+from standings.domain.windows import DAY
+from standings.rankings.calendar.reading import CalendarReads
+from standings.rankings.commits import PruneResult
+from standings.runtime.clock import Clock
+from standings.stores import MAX_ACTIONS, CancelReason, Lanes, StoreRefusedError, StoreUnavailableError
+
+CHANCE: Final = 1 / 16  # Probability that a move out of a leaf triggers a check of its path (docs/decisions/0009)
+LOOKED_AT: Final = 4  # The most paths that are checked after one commit
+READ_AT_ONCE: Final = 50  # The most nodes that are read on each level of a tree
+WORTH: Final = 150 * DAY
+"""Removing an empty node costs as much as keeping it this long: rankings that end sooner are left to their TTL."""
+
+
+@dataclass(slots=True)
+class Pruning:
+    """Keeps trees in proportion to their members.
+
+    After some commits, chosen at random, it removes empty nodes on the paths that moves have left: in one transaction
+    without a retry. It never fails. Tiers of rolling windows are left to their TTL: each holds its position in a log.
+    """
+
+    trees: "Trees"
+    clock: Clock
+    chance: float = CHANCE
+    worth: int = WORTH
+
+    def prune_after(self, moves: Sequence[Move]) -> PruneResult | None:
+        """Check the paths that some moves of one ranking have left; None if no path was chosen."""
+        ranking = moves[0].ranking
+        until = ranking.kept_until
+        if until is not None and until < self.clock.now() + self.worth:
+            return None
+        leaves = [leaf for move in moves if (leaf := _left_leaf(move)) and self.clock.random() < self.chance]
+        return prune(self.trees, ranking, leaves[:LOOKED_AT]) if leaves else None
+
+
+def prune(trees: "Trees", ranking: Ranking, leaves: Sequence[Path]) -> PruneResult:
+    """Remove empty nodes on and below the paths to some leaves, as many as fit in one transaction.
+
+    Nodes and counters that are 0 over all lanes go on condition that they are still as they were read. A node goes
+    together with the counter that leads to it, so that none is ever out of reach.
+    """
+    try:
+        nodes = _read(trees, ranking, leaves)
+        removable = _removable(nodes)
+        parents = sorted({node[:-1] for node in removable} - set(removable))
+        counters = [
+            Removal(parent, [node[-1] for node in removable if node[:-1] == parent], nodes[parent])
+            for parent in parents
+        ]
+        conflicts = trees.remove(ranking, {node: nodes[node] for node in removable}, counters)
+    except (StoreRefusedError, StoreUnavailableError) as error:
+        return PruneResult(reason=str(error), unexpected=isinstance(error, StoreRefusedError))
+    if conflicts:
+        return PruneResult(reason=conflicts[0].name)
+    return PruneResult(removed=sum(1 for node in removable if nodes[node]))
+
+
+def _left_leaf(move: Move) -> Path | None:
+    """The leaf that a member has left; None if it stayed in its leaf, or was in none."""
+    if move.old is None:
+        return None
+    leaf = path(move.old.sort_value)[:-1]
+    return leaf if move.new is None or path(move.new.sort_value)[:-1] != leaf else None
+
+
+def _read(trees: "Trees", ranking: Ranking, leaves: Sequence[Path]) -> dict[Path, Lanes]:
+    """Read the nodes on the paths to some leaves, and the nodes below them that counters of 0 lead to."""
+    nodes: dict[Path, Lanes] = {}
+    level = list(dict.fromkeys(node for leaf in leaves for node in prefixes(leaf)))
+    while level:
+        nodes |= {node: {} for node in level} | trees.lanes(ranking, level)
+        empty = (
+            (*node, digit)
+            for node in level
+            if not tiers.is_leaf(node)
+            for digit, count in _sums(nodes[node]).items()
+            if not count
+        )
+        level = [node for node in empty if node not in nodes][:READ_AT_ONCE]
+    return nodes
+
+
+def _removable(nodes: dict[Path, Lanes]) -> list[Path]:
+    """The nodes to remove together, deepest first: they count no members, and nothing is left below them."""
+    removable: list[Path] = []
+    written: set[Path] = set()
+    actions = 0
+    for node in sorted(nodes, key=len, reverse=True):
+        sums = _sums(nodes[node])
+        if node == ROOT or any(sums.values()) or _is_counted(node, nodes[node[:-1]]):
+            continue
+        if _has_nodes_below(node, sums, removable):
+            continue
+        more = {node, node[:-1]} - written
+        actions += sum(len(nodes[each]) for each in more)
+        if actions > MAX_ACTIONS:
+            break
+        written |= more
+        removable.append(node)
+    return removable
+
+
+def _is_counted(node: Path, parent: Lanes) -> bool:
+    return bool(_sums(parent).get(node[-1]))
+
+
+def _has_nodes_below(node: Path, digits: Iterable[int], removable: Container[Path]) -> bool:
+    return not tiers.is_leaf(node) and any((*node, digit) not in removable for digit in digits)
+
+
+def _sums(lanes: Lanes) -> dict[int, int]:
+    return tiers.summed(lane.counters for lane in lanes.values())
+
+
+class Trees:
+    """The tier trees of rankings, lane by lane. Reads are strongly consistent."""
+
+    def __init__(self, client: DynamoDBClient, table: str, clock: Clock) -> None:
+        self._client = client
+        self._table = table
+        self._reads = CalendarReads(partial(items_by_key, client, table, clock=clock, consistent=True), clock)
+
+    def lanes(self, ranking: Ranking, paths: Sequence[Path]) -> dict[Path, Lanes]:
+        """Read the lanes of nodes. A node without lanes is left out."""
+        return self._reads.lanes(ranking, paths)
+
+    def remove(
+        self, ranking: Ranking, nodes: Mapping[Path, Lanes], counters: "Sequence[Removal]"
+    ) -> list[CancelReason]:
+        """Remove nodes and counters in one transaction, if their lanes have not changed. Empty: it succeeded."""
+        actions = [action for path, lanes in nodes.items() for action in self._node_out(ranking, path, lanes)]
+        actions += [action for removal in counters for action in self._counters_out(ranking, removal)]
+        return [reason for _, reason, _, _ in transact(self._client, actions)] if actions else []
+
+    def _node_out(self, ranking: Ranking, path: Path, lanes: Lanes) -> Iterator[dict[str, Any]]:
+        for number, lane in lanes.items():
+            condition = {"ConditionExpression": "v = :v", "ExpressionAttributeValues": {":v": {"N": str(lane.version)}}}
+            yield {"Delete": {**self._target(ranking, path, number), **condition}}
+
+    def _counters_out(self, ranking: Ranking, removal: "Removal") -> Iterator[dict[str, Any]]:
+        for number, lane in removal.lanes.items():
+            counters = {COUNTERS[digit]: lane.counters[digit] for digit in removal.digits if digit in lane.counters}
+            if counters:
+                values = {f":{name}": {"N": str(count)} for name, count in counters.items()}
+                update = {
+                    "UpdateExpression": f"SET v = v + :one REMOVE {', '.join(counters)}",
+                    "ConditionExpression": " AND ".join(f"{name} = :{name}" for name in counters),
+                    "ExpressionAttributeValues": {":one": {"N": "1"}, **values},
+                }
+                yield {"Update": {**self._target(ranking, removal.path, number), **update}}
+
+    def _target(self, ranking: Ranking, path: Path, lane: int) -> dict[str, Any]:
+        return {"TableName": self._table, "Key": item_key(node_key(ranking.key, path, lane))}
+
+
+class Removal(NamedTuple):
+    """Counters to remove from a node's lanes if they still have the values in `lanes`."""
+
+    path: Path
+    digits: Sequence[int]
+    lanes: Lanes

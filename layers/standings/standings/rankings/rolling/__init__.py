@@ -1,0 +1,1 @@
+"""Rankings of rolling windows: all periods of a window in one row for each member."""

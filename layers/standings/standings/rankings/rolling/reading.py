@@ -1,0 +1,295 @@
+"""Reads rolling windows: members' rows, and the counts of tier nodes with the log entries that they lack."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from standings.aws.dynamodb.tables import Item, ReadKeys, entry_key, lane_of, log_key, node_key, shards_ever
+from standings.domain.boards import Ranking
+from standings.domain.scoring import sort_key
+from standings.domain.tiers import Path, deltas, summed
+from standings.rankings.rolling.steps import CountChange, rolling_of, row_of
+from standings.runtime.clock import TtlCache
+from standings.stores import Entry, Node, StoreRefusedError
+
+TRIES: Final = 3  # How often logs and nodes are read again while folds go on
+
+NodeDeltas = dict[tuple[int, Path], dict[int, int]]
+"""Changes of counters by digit, for each node: its period and path."""
+
+
+class RollingReads:
+    """The rolling windows as one request reads them. Counts are of the moment at which it read the logs last.
+
+    A node may lack entries of a log. So the logs are read first, and the entries that a node lacks are added to it.
+    Where a node has taken more than was read, the logs are read again. `known` caches the number of a window's logs.
+    """
+
+    def __init__(self, read: ReadKeys, known: TtlCache[str, int]) -> None:
+        self._read = read
+        self._known = known
+        self._logs: dict[str, Logs] = {}
+
+    def entries(self, wanted: Iterable[tuple[Ranking, str]]) -> dict[tuple[Ranking, str], Entry]:
+        """The entries of members; those without a place are left out. The logs are read with the rows."""
+        labels = {(ranking, member): entry_key(rolling_of(ranking).key, member) for ranking, member in wanted}
+        windows = dict.fromkeys(rolling_of(ranking).key for ranking, _ in labels)
+        items = self._with_logs(windows, dict.fromkeys(labels.values()))
+        found: dict[tuple[Ranking, str], Entry] = {}
+        for (ranking, member), key in labels.items():
+            if key not in items:
+                continue
+            row = row_of(items[key])
+            if isinstance(row, str):
+                raise StoreRefusedError(row)
+            place = row.steps.place(ranking.period)
+            if place is not None:
+                found[ranking, member] = Entry(sort_key(place, member), place, member, int(items[key]["t"]["N"]))
+        return found
+
+    def nodes(self, wanted: Iterable[tuple[Ranking, Path]]) -> dict[tuple[Ranking, Path], Node]:
+        """The nodes of tier trees, with the entries that they lack."""
+        labels = {(ranking, path): node_key(ranking.key, path) for ranking, path in wanted}
+        by_window: defaultdict[str, list[str]] = defaultdict(list)
+        for (ranking, _), key in labels.items():
+            by_window[rolling_of(ranking).key].append(key)
+        self._with_logs([window for window in by_window if window not in self._logs], ())
+        items = self._read(list(labels.values()))
+        for _ in range(TRIES):
+            ahead = {
+                window: keys
+                for window, keys in by_window.items()
+                if any(ahead_of(self._logs[window].by_number, items[key]) for key in keys if key in items)
+            }
+            if not ahead:
+                break
+            items |= self._catch_up(ahead)
+        missing = cache(self._missing)  # Many nodes lack the same entries
+        nodes = {label: self._node(*label, items.get(key, {}), missing) for label, key in labels.items()}
+        return {label: node for label, node in nodes.items() if node is not None}
+
+    def _catch_up(self, nodes: Mapping[str, Sequence[str]]) -> dict[str, Item]:
+        """Read the logs of windows again. Returns the nodes read again: where no log has what they may lack."""
+        before = {window: self._logs[window].by_number for window in nodes}
+        self._with_logs(nodes, ())
+        again: list[str] = []
+        for window, keys in nodes.items():
+            logs = joined(before[window], self._logs[window].by_number)
+            if logs is None:
+                again += keys
+            else:
+                self._logs[window] = self._logs[window]._replace(by_number=logs)
+        return self._read(again) if again else {}
+
+    def _with_logs(self, windows: Iterable[str], keys: Iterable[str]) -> dict[str, Item]:
+        """Read items together with the logs of windows, and keep the logs."""
+        items, counts = read_with_logs(self._read, {window: self._known.get(window) or 1 for window in windows}, keys)
+        for window, count in counts.items():
+            self._known.put(window, count)
+            found = {number: items[key] for number in range(count) if (key := log_key(window, number)) in items}
+            read = {number: log_of(item) for number, item in found.items()}
+            self._logs[window] = Logs(read, max(shards_ever(found.get(0, {}))))
+        return items
+
+    def _missing(self, window: str, number: int, position: int, period: int) -> tuple[NodeDeltas, int]:
+        """The changes of a period's nodes from a position of a log on, and when the latest of the log was written."""
+        entries = self._logs[window].by_number[number].since(position)
+        written_at_ms = max((entry.written_at_ms for entry in entries), default=0)
+        return node_deltas(entries, range(period, period + 1)), written_at_ms
+
+    def _node(
+        self,
+        ranking: Ranking,
+        path: Path,
+        item: Item,
+        missing: "Callable[[str, int, int, int], tuple[NodeDeltas, int]]",
+    ) -> Node | None:
+        window = rolling_of(ranking).key
+        logs = self._logs[window]
+        at = positions(item)
+        parts = [lane_of(item).counters]
+        stamps = [int(item["t"]["N"])] if item else []
+        for number, log in logs.by_number.items():
+            changes, written_at_ms = missing(window, number, max(log.base, at.get(number, log.base)), ranking.period)
+            if (ranking.period, path) in changes:
+                parts.append(changes[ranking.period, path])
+                stamps.append(written_at_ms)
+        if not stamps:
+            return None
+        counters = {digit: max(count, 0) for digit, count in summed(parts).items()}
+        return Node(counters, max(stamps), logs.shards)
+
+
+class Logs(NamedTuple):
+    """The logs of a window as they were read, by number, and every number of shards that log 0 names."""
+
+    by_number: "Mapping[int, Log]"
+    shards: int
+
+
+def read_with_logs(
+    read: ReadKeys, known: Mapping[str, int], keys: Iterable[str] = ()
+) -> tuple[dict[str, Item], dict[str, int]]:
+    """Read items together with the logs of windows. Returns both, and how many logs each window has.
+
+    `known` says how many it has at least. Another read follows where log 0 names more.
+    """
+    logs = [log_key(window, number) for window, count in known.items() for number in range(count)]
+    wanted = [*keys, *logs]
+    items = read(wanted) if wanted else {}
+    counts = {window: max(count, log_count(items.get(log_key(window, 0), {}))) for window, count in known.items()}
+    more = [log_key(window, number) for window in counts for number in range(known[window], counts[window])]
+    items |= read(more) if more else {}
+    return items, counts
+
+
+class Log(NamedTuple):
+    """A log (a write-ahead log of counts) as it was read: the position of its first entry, and the entries.
+
+    A transaction appends one entry: the changes of all members that it moves. A *fold* (compaction) later adds entries
+    to the nodes, and cuts them off the log. Entries have positions, which never come again: `base` is that of the first
+    one that is left. A node stores its position in each log (a watermark): that of the first entry that it lacks. So a
+    node and the entries from its position on are the count at the end of the log.
+    """
+
+    base: int
+    entries: "Sequence[LogEntry]" = ()
+
+    @property
+    def end(self) -> int:
+        """The position behind the last entry."""
+        return self.base + len(self.entries)
+
+    def since(self, position: int) -> "Sequence[LogEntry]":
+        """The entries from a position on."""
+        return self.entries[max(0, position - self.base) :]
+
+
+class LogEntry(NamedTuple):
+    """The changes of one transaction, and when the latest of its changes was written, in milliseconds."""
+
+    written_at_ms: int
+    changes: Sequence[CountChange]
+
+
+def joined(earlier: Mapping[int, Log], later: Mapping[int, Log]) -> dict[int, Log] | None:
+    """Two readings of a window's logs as one; None if nodes that were read in between may lack entries that were cut.
+
+    It is None also if the earlier reading lacks a log.
+    """
+    if not later.keys() <= earlier.keys():
+        return None
+    logs = dict(earlier)
+    for number, log in later.items():
+        known = earlier[number]
+        if log.base > known.end:
+            return None
+        if log.end > known.end:
+            logs[number] = Log(known.base, (*known.entries[: log.base - known.base], *log.entries))
+    return logs
+
+
+def node_deltas(entries: Iterable[LogEntry], periods: range) -> NodeDeltas:
+    """The net change of every counter that some entries change in these periods."""
+    by_range: defaultdict[tuple[int, int], list[tuple[int | None, int | None]]] = defaultdict(list)
+    for change in _changes(entries, periods):
+        by_range[change.first, change.until].append((change.old, change.new))
+    net: NodeDeltas = {}
+    for (first, until), moves in by_range.items():
+        of_range = deltas(moves)
+        for period in range(first, until):
+            for path, counters in of_range.items():
+                node = net.setdefault((period, path), {})
+                for digit, count in counters.items():
+                    node[digit] = node.get(digit, 0) + count
+    changed = {node: {digit: n for digit, n in counters.items() if n} for node, counters in net.items()}
+    return {node: counters for node, counters in changed.items() if counters}
+
+
+def _changes(entries: Iterable[LogEntry], periods: range) -> Iterator[CountChange]:
+    for entry in entries:
+        for change in entry.changes:
+            first, until = max(change.first, periods.start), min(change.until, periods.stop)
+            if first < until:
+                yield change._replace(first=first, until=until)
+
+
+def log_of(item: Item) -> Log:
+    """The log that an item holds; StoreRefusedError if it is damaged."""
+    try:
+        return Log(int(item["b"]["N"]), tuple(decode_entry(text["S"]) for text in item["l"]["L"]))
+    except (LookupError, TypeError, ValueError) as error:
+        why = f"the log {item['pk']['S']!r} is damaged ({error!r}): rebuild its board"
+        raise StoreRefusedError(why) from error
+
+
+def log_bytes(item: Item) -> int:
+    """The bytes of a log's entries."""
+    return int(item["z"]["N"])
+
+
+def log_count(first: Item) -> int:
+    """The number of logs that log 0 names."""
+    return int(first["c"]["N"]) if "c" in first else 1
+
+
+def lates_ever(first: Item) -> set[int]:
+    """How long after its end a period could be read, in milliseconds: every value that log 0 names."""
+    return {int(late) for late in first["w"]["NS"]} if "w" in first else set()
+
+
+def positions(node: Item) -> dict[int, int]:
+    """A node's position in each log that it has taken entries from."""
+    return {int(name[1:]): int(value["N"]) for name, value in node.items() if name[0] == "p" and name[1:].isdigit()}
+
+
+def ahead_of(logs: Mapping[int, Log], node: Item) -> tuple[int, int] | None:
+    """A log's number, and a position of a node there that is beyond its end; None if there is none.
+
+    A log that was not read counts as behind.
+    """
+    beyond = (
+        (number, position)
+        for number, position in positions(node).items()
+        if number not in logs or position > logs[number].end
+    )
+    return next(beyond, None)
+
+
+def encode_entry(entry: LogEntry) -> str:
+    """An entry as text, `[1795083300000,20776,7,null,-300]`: the time, then four numbers for each change.
+
+    The first of these counts from the end of the range before.
+    """
+    numbers: list[int | None] = [entry.written_at_ms]
+    last = 0
+    for first, until, old, new in entry.changes:
+        numbers += (first - last, until - first, old, new if old is None or new is None else new - old)
+        last = until
+    return orjson.dumps(numbers).decode()
+
+
+def decode_entry(text: str) -> LogEntry:
+    """The entry in a text. Raises ValueError for any other text."""
+    numbers = orjson.loads(text)
+    if not _is_entry(numbers):
+        raise ValueError(f"expected an entry of a log, got {text[:80]!r}")
+    written_at_ms, *numbers = numbers
+    changes: list[CountChange] = []
+    last = 0
+    for gap, length, old, new in zip(*[iter(numbers)] * 4, strict=True):
+        first = last + gap
+        last = first + length
+        changes.append(CountChange(first, last, old, new if old is None or new is None else old + new))
+    return LogEntry(written_at_ms, changes)
+
+
+def _is_entry(numbers: Any) -> bool:
+    if type(numbers) is not list or len(numbers) % 4 != 1:
+        return False
+    types = set(map(type, (numbers[0], *numbers[1::4], *numbers[2::4])))
+    value_types = set(map(type, (*numbers[3::4], *numbers[4::4])))
+    return types == {int} and value_types <= {int, type(None)} and min(numbers[2::4], default=1) > 0

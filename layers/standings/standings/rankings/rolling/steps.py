@@ -1,0 +1,443 @@
+"""A member in a rolling window: its steps, the blocks of periods that they are made up of, and how both are stored.
+
+An event of today counts in the periods of today and of the next days alike. So a member has far fewer *steps* (ranges
+of periods with one place each) than periods. Steps follow from the member's item alone: two attempts that see the same
+item find the same steps. A member has one row with its steps, and an item in the list of each *block* that they are
+made up of. A page of a period merges the lists of all blocks that contain it.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import pairwise
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from standings.aws.dynamodb.tables import Item, entry_key, index_key, shard_of
+from standings.domain.boards import Boards, Family, Metric, Ranking, generation_code
+from standings.domain.members import AHEAD_MARGIN, SKIP_MARGIN, Change, Image, aggregate_of, contributions
+from standings.domain.scoring import Place, place_of, sort_key
+from standings.domain.windows import DAY, HOUR, SECOND, Unit, Window
+from standings.rankings import EXPIRY_MARGIN, ROW_LIFETIME
+
+MAX_STEP: Final = 100_000  # Periods of a step: more than any that can be stored
+_LENGTH: Final[dict[Unit, int]] = {"h": HOUR, "d": DAY}
+
+
+def shifts(boards: Boards, changes: Iterable[Change], generations: Sequence[int] = (0,)) -> "list[Shift]":
+    """The shifts of one member, from its first image to its last, in each generation.
+
+    Steps that changed and changed back are a shift too: the row must get the newest version, so that a late record from
+    in between is not applied.
+    """
+    ordered = sorted(changes, key=lambda change: change.new.version)
+    last = ordered[-1].new
+    family = boards.family(last.board)
+    found: list[Shift] = []
+    for rankings in rolling_windows(family, last.board) if family is not None else ():
+        passed = [steps_of(image, rankings, last.written_at_ms) for change in ordered for image in change]
+        if any(old != new for old, new in zip(passed[::2], passed[1::2], strict=True)):
+            for generation in generations:
+                of = rankings._replace(generation=generation)
+                found.append(Shift(of, last.member, passed[:-1], passed[-1], last.version, last.written_at_ms))
+    return found
+
+
+def placing_shifts(
+    family: Family, image: Image, generation: int, now: int, *, rewrite_every_item: bool
+) -> "list[Shift]":
+    """The shifts that bring a member to its steps in each rolling window, wherever it is counted now."""
+    return [
+        Shift(
+            rankings._replace(generation=generation),
+            image.member,
+            (),
+            steps_of(image, rankings, max(now, image.written_at_ms)),
+            image.version,
+            image.written_at_ms,
+            rewrite_every_item,
+        )
+        for rankings in rolling_windows(family, image.board)
+    ]
+
+
+@dataclass(slots=True)
+class Shift:
+    """A member's new steps in a rolling window.
+
+    `passed` are the steps of every image in between, and of the one before, if it is known.
+    `rewrite_every_item`: other attempts may have written list items of images that are not known here, in any block.
+    """
+
+    ranking: "RollingRankings"
+    member: str
+    passed: "Sequence[Steps]"
+    steps: "Steps"
+    version: int
+    written_at_ms: int
+    rewrite_every_item: bool = False
+
+    def count_changes(self, seen: "Steps | None") -> "list[CountChange]":
+        """How the counts change if these steps replace those of the row that was read."""
+        return list(count_changes(seen, self.stored(seen)))
+
+    def stored(self, seen: "Steps | None") -> "Steps":
+        """The steps to store in place of those of the row that was read."""
+        return counted_from(seen, self.steps)
+
+    def blocks(self, seen: "Steps | None") -> "Sequence[Block]":
+        """The blocks of the list items to write."""
+        timetable, window = self.ranking.metric.timetable, self.ranking.window
+        if not self.rewrite_every_item:
+            return blocks_to_write(window, self.steps.low, seen, self.passed, self.steps)
+        newest = timetable.index(self.ranking.unit, self.written_at_ms + AHEAD_MARGIN) + window.size
+        until = max(newest + 1, *(step.until for step in self.steps.steps), 0)
+        return list(blocks_within(window, self.steps.low, until))
+
+
+def rolling_windows(family: Family, board: str) -> "Iterator[RollingRankings]":
+    """The rankings of every rolling window of a board."""
+    for metric in family.metrics.values():
+        for window in metric.windows:
+            if window.rolling:
+                yield RollingRankings(board, metric, window)
+
+
+class Steps(NamedTuple):
+    """A member's steps, by first period. They are complete from the period `low` on."""
+
+    low: int
+    steps: "tuple[Step, ...]" = ()
+
+    def place(self, period: int) -> Place | None:
+        """The member's place in a period from `low` on; None if it has none."""
+        return next((step.place for step in self.steps if step.first <= period < step.until), None)
+
+    def by_block(self, window: Window, low: int) -> "dict[Block, Place]":
+        """The blocks that the steps are made up of, and the place in each: those that reach to `low` or beyond."""
+        return {
+            block: step.place
+            for step in self.steps
+            if step.until > low
+            for block in blocks_of(window, step.first, step.until)
+            if block.until > low
+        }
+
+
+class Step(NamedTuple):
+    """A member's place in the periods from `first` to the one before `until`."""
+
+    first: int
+    until: int
+    place: Place
+
+
+def steps_of(image: Image | None, rankings: "RollingRankings", now: int) -> Steps:
+    """The steps of an item that was written at `now`; those of a hidden member are none.
+
+    They are complete from the beginning of a slab on, although the slab's first periods may no longer be readable: else
+    the blocks of the first step would follow from when the item was read.
+    """
+    low = rankings.window.slab_of(rankings.first_open(now)).start
+    if image is None or image.hidden:
+        return Steps(low)
+    metric = rankings.metric
+    parts = [part for part in contributions(image, metric, rankings.window) if part.until > low]
+    edges = {max(edge, low) for part in parts for edge in (part.first, part.until)}
+    steps: list[Step] = []
+    for start, until in pairwise(sorted(edges)):
+        aggregate = aggregate_of(image, metric, parts, start)
+        if aggregate is None:
+            continue
+        place = place_of(metric, aggregate)
+        last = steps[-1] if steps else None
+        if last is not None and last.until == start and last.place == place:
+            steps[-1] = last._replace(until=until)
+        else:
+            steps.append(Step(start, until, place))
+    return Steps(low, tuple(steps))
+
+
+def counted_from(before: Steps | None, after: Steps) -> Steps:
+    """The steps to store in place of those of the row that was read, without periods before that row's `low`."""
+    if before is None or before.low <= after.low:
+        return after
+    return Steps(before.low, tuple(step for step in after.steps if step.until > before.low))
+
+
+class CountChange(NamedTuple):
+    """One member less at a sort value, and one more at another (None: nowhere), in a range of periods."""
+
+    first: int
+    until: int
+    old: int | None
+    new: int | None
+
+
+def count_changes(before: Steps | None, after: Steps) -> Iterator[CountChange]:
+    """How the counts change, from the first period of `after` on, if a row's steps are replaced."""
+    old = before.steps if before is not None else ()
+    edges = sorted({max(edge, after.low) for step in (*old, *after.steps) for edge in (step.first, step.until)})
+    change: CountChange | None = None
+    for start, until in pairwise(edges):
+        values = _sort_value(old, start), _sort_value(after.steps, start)
+        if change is not None and (change.until, change.old, change.new) == (start, *values):
+            change = change._replace(until=until)
+            continue
+        if change is not None and change.old != change.new:
+            yield change
+        change = CountChange(start, until, *values)
+    if change is not None and change.old != change.new:
+        yield change
+
+
+def _sort_value(steps: Iterable[Step], period: int) -> int | None:
+    return next((step.place.sort_value for step in steps if step.first <= period < step.until), None)
+
+
+def blocks_to_write(
+    window: Window, low: int, seen: Steps | None, others: Iterable[Steps], after: Steps
+) -> "list[Block]":
+    """The blocks of the list items to write, for steps that replace those of the row that was read.
+
+    An item is left as it is only if it is the same in the row, in the new steps, and in all `others`: those of every
+    image in between, since an attempt that failed halfway may have written any of them.
+    """
+    versions = [steps.by_block(window, low) for steps in (seen or Steps(low), *others, after)]
+    blocks = sorted({block for version in versions for block in version})
+    return [block for block in blocks if any(version.get(block) != versions[-1].get(block) for version in versions)]
+
+
+class RollingRankings(NamedTuple):
+    """All rankings of a rolling window on a board, in one generation."""
+
+    board: str
+    metric: Metric
+    window: Window
+    generation: int = 0
+
+    @property
+    def key(self) -> str:
+        """A ranking's key without the period, which rows and logs have in their keys: `berlin-2026#i4q7d`."""
+        code = self.metric.ranking_code(self.window)
+        return f"{self.board}#{code}{generation_code(self.generation)}"
+
+    @property
+    def unit(self) -> Unit:
+        """The unit of the window's buckets."""
+        if self.window.unit is None:
+            raise ValueError(f"expected a rolling window, got {self.window.name!r}")
+        return self.window.unit
+
+    def at(self, period: int) -> Ranking:
+        """The ranking of one period."""
+        return Ranking(self.board, self.metric, self.window, period, self.generation)
+
+    def readable_until(self, period: int) -> int:
+        """The instant from which a period can no longer be read."""
+        return self.metric.timetable.readable_until(self.window, period) or 0
+
+    def first_open(self, now: int) -> int:
+        """The first period that can be read at `now`, or could be read until `SKIP_MARGIN` before."""
+        return _first_open(self.metric, self.window, self.unit, now)
+
+
+def rolling_of(ranking: Ranking) -> RollingRankings:
+    """The rankings of all periods of a ranking's window."""
+    return RollingRankings(ranking.board, ranking.metric, ranking.window, ranking.generation)
+
+
+# The members of a batch were written at almost the same time.
+@lru_cache(maxsize=4096)
+def _first_open(metric: Metric, window: Window, unit: Unit, now: int) -> int:
+    timetable = metric.timetable
+
+    def is_open(period: int) -> bool:
+        return now < (timetable.readable_until(window, period) or 0) + SKIP_MARGIN
+
+    period = max(0, timetable.index(unit, max(0, now - SKIP_MARGIN - max(timetable.late_for(unit), _LENGTH[unit]))))
+    while not is_open(period):
+        period += 1
+    while period > 0 and is_open(period - 1):
+        period -= 1
+    return period
+
+
+class Block(NamedTuple):
+    """The periods from `first` on, `length` of them. Each block has a list, with the members of all its periods.
+
+    A member's step is made up of blocks. So each member of a period is in one list of the blocks that contain the
+    period, and nobody else is in any of them: a page merges these lists, and reads past nobody. In a slab of 8 periods
+    with blocks of up to 4, the step of periods 1 to 4 is made up of the blocks 1, 2 to 3, and 4; period 2 is in the
+    blocks 2, 2 to 3, 0 to 2, 1 to 3 and 0 to 3.
+
+    A block of 1, 2, 4, 8 or 16 periods begins at a multiple of its length. One of 3 or 6 periods is three quarters of a
+    block of 4 or 8: all but its last quarter, or all but its first.
+    """
+
+    first: int
+    length: int
+
+    @property
+    def code(self) -> str:
+        """The block in a list's key: its first period, and its length if that is not 1, as in `20776x4`."""
+        return str(self.first) if self.length == 1 else f"{self.first}x{self.length}"
+
+    @property
+    def until(self) -> int:
+        """The period behind the last one."""
+        return self.first + self.length
+
+
+def blocks_of(window: Window, first: int, until: int) -> Iterator[Block]:
+    """The fewest blocks that make up the periods from `first` to before `until`. None reaches into another slab."""
+    size = len(window.slab_of(first))
+    for slab in range(window.slab_of(first).start, until, size):
+        for start, length in _cover(max(0, first - slab), min(size, until - slab), size, window.longest_block):
+            yield Block(slab + start, length)
+
+
+def blocks_within(window: Window, first: int, until: int) -> Iterator[Block]:
+    """Every block that reaches into the periods from `first` to before `until`."""
+    size = len(window.slab_of(first))
+    for slab in range(window.slab_of(first).start, until, size):
+        for block in _blocks_of_slab(size, window.longest_block):
+            moved = Block(slab + block.first, block.length)
+            if moved.first < until and moved.until > first:
+                yield moved
+
+
+@lru_cache(maxsize=1024)
+def lists_of(ranking: Ranking) -> tuple[str, ...]:
+    """The keys of the lists that hold a ranking's entries, each member in one of them."""
+    if not ranking.window.rolling:
+        return (ranking.key,)
+    rankings = rolling_of(ranking)
+    return tuple(
+        list_key(rankings, block) for block in blocks_within(ranking.window, ranking.period, ranking.period + 1)
+    )
+
+
+def list_key(rankings: RollingRankings, block: Block) -> str:
+    """The key of a block's list: `berlin-2026#i4q7d20776x2`, or for one period that of its ranking."""
+    code = rankings.metric.ranking_code(rankings.window)
+    return f"{rankings.board}#{code}{block.code}{generation_code(rankings.generation)}"
+
+
+@cache
+def _cover(first: int, until: int, slab: int, longest: int) -> tuple[Block, ...]:
+    if first == until:
+        return ()
+    blocks = [block for block in _blocks_of_slab(slab, longest) if block.first == first and block.until <= until]
+    return min(((block, *_cover(block.until, until, slab, longest)) for block in blocks), key=len)
+
+
+@cache
+def _blocks_of_slab(slab: int, longest: int) -> tuple[Block, ...]:
+    powers = [Block(first, length) for length in (1, 2, 4, 8, 16) for first in range(0, slab, length)]
+    quarters = [
+        Block(whole.first + skipped, 3 * whole.length // 4)
+        for whole in powers
+        if whole.length in {4, 8}
+        for skipped in (0, whole.length // 4)
+    ]
+    return tuple(block for block in powers + quarters if block.length <= longest)
+
+
+class RollingRow(NamedTuple):
+    """A member's row in a rolling window: its steps, and the image's version they came from."""
+
+    version: int
+    steps: Steps
+
+
+def row_of(item: Item) -> RollingRow | str:
+    """The row that an item holds, or why it cannot be read."""
+    try:
+        return RollingRow(int(item["v"]["N"]), decode_steps(item["p"]["S"]))
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        return f"the row {item['pk']['S']!r} is damaged ({error!r}): rebuild its board"
+
+
+def encode_steps(steps: Steps) -> str:
+    """Steps as text: the first complete period, then for each step its range, sort value, and instant if it has one.
+
+    A range is given from where the last one ended: `[20770,[6,7,-300]]` is -300 in the periods 20776 to 20782.
+    """
+    numbers: list[list[int]] = []
+    last = steps.low
+    for first, until, place in steps.steps:
+        since = () if place.since is None else (place.since,)
+        numbers.append([first - last, until - first, place.sort_value, *since])
+        last = until
+    return orjson.dumps([steps.low, *numbers]).decode()
+
+
+def decode_steps(text: str) -> Steps:
+    """The steps in a text. Raises ValueError for any other text."""
+    numbers = orjson.loads(text)
+    if type(numbers) is not list or not numbers or type(numbers[0]) is not int or not all(map(_is_step, numbers[1:])):
+        raise ValueError(f"expected steps, got {text[:80]!r}")
+    low, *ranges = numbers
+    steps: list[Step] = []
+    last = low
+    for gap, length, *place in ranges:
+        first = last + gap
+        last = first + length
+        steps.append(Step(first, last, Place(*place)))
+    return Steps(low, tuple(steps))
+
+
+def _is_step(numbers: Any) -> bool:
+    """Whether these are a gap, a length, a sort value, and an instant if there is one."""
+    is_list = type(numbers) is list and len(numbers) in {3, 4}
+    return is_list and set(map(type, numbers)) == {int} and 0 < numbers[1] <= MAX_STEP
+
+
+def row_item(shift: Shift, steps: Steps) -> dict[str, Any]:
+    """The row that stores `steps` for a shift, as an item.
+
+    It stays until none of its steps can be read, and no older change can be replayed.
+    """
+    until = max((shift.ranking.readable_until(step.until - 1) for step in steps.steps[-1:]), default=0)
+    expiry = max(until + EXPIRY_MARGIN, shift.written_at_ms + ROW_LIFETIME)
+    return {
+        "pk": {"S": entry_key(shift.ranking.key, shift.member)},
+        "v": {"N": str(shift.version)},
+        "t": {"N": str(shift.written_at_ms)},
+        "p": {"S": encode_steps(steps)},
+        "e": {"N": str(expiry // SECOND)},
+    }
+
+
+def list_item(shift: Shift, block: Block, place: Place | None) -> dict[str, Any]:
+    """The item of a shifted member in a block's list.
+
+    One without a place keeps its version, so that no older change can bring the place back.
+    """
+    rankings = shift.ranking
+    block_list = list_key(rankings, block)
+    stored: dict[str, Any] = {
+        "pk": {"S": entry_key(block_list, shift.member)},
+        "v": {"N": str(shift.version)},
+        "t": {"N": str(shift.written_at_ms)},
+        "e": {"N": str((rankings.readable_until(block.until - 1) + EXPIRY_MARGIN) // SECOND)},
+    }
+    if place is not None:
+        stored["r"] = {"S": index_key(block_list, shard_of(shift.member, rankings.metric.shards))}
+        stored["s"] = {"S": sort_key(place, shift.member)}
+    return stored
+
+
+def listed_member(rankings: RollingRankings, key: str) -> tuple[Block, str] | None:
+    """The block and the member that the key of a list item names; None if it is the key of another item."""
+    named = _item_keys(rankings).fullmatch(key)
+    return None if named is None else (Block(int(named[1]), int(named[2] or 1)), named[3])
+
+
+@lru_cache(maxsize=1024)
+def _item_keys(rankings: RollingRankings) -> re.Pattern[str]:
+    window = re.escape(f"{rankings.board}#{rankings.metric.ranking_code(rankings.window)}")
+    return re.compile(rf"{window}([0-9]+)(?:x([0-9]+))?{generation_code(rankings.generation)}#(.*)", re.DOTALL)

@@ -1,0 +1,498 @@
+"""Writes rolling windows: list items, rows, and the logs of their counts, which are folded into tier nodes.
+
+A commit of some members' shifts writes in this order. If it dies at an arrow, a reader sees:
+
+    placed list items        members where they are going, in lists; their ranks count them where they were
+        ↓                    (a member may be in two lists: a page shows it once)
+    gone list items          the same; no member is ever in neither list
+        ↓
+    rows and log entry       everything: the row and its counts change in one transaction
+        ↓
+    fold                     everything: a reader adds to a node the log entries that it lacks
+
+A repeated attempt writes the same items again, or newer ones.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from operator import call
+from typing import Any, Final, NamedTuple
+
+from standings.aws.dynamodb.tables import (
+    COUNTERS,
+    Cancellation,
+    DynamoDBClient,
+    Item,
+    conditional,
+    entry_key,
+    get_item,
+    item_key,
+    items_by_key,
+    log_key,
+    node_key,
+    put_if,
+    shards_ever,
+    transact,
+    update_if,
+)
+from standings.domain.tiers import Path
+from standings.domain.windows import MAX_ROLLING_BUCKETS, SECOND
+from standings.rankings import EXPIRY_MARGIN
+from standings.rankings.commits import Attempt, Conflict, Outcome, attempt_all
+from standings.rankings.rolling.reading import (
+    Log,
+    LogEntry,
+    NodeDeltas,
+    encode_entry,
+    lates_ever,
+    log_bytes,
+    log_count,
+    log_of,
+    node_deltas,
+    positions,
+)
+from standings.rankings.rolling.steps import (
+    RollingRankings,
+    RollingRow,
+    Shift,
+    Steps,
+    list_item,
+    row_item,
+    row_of,
+)
+from standings.runtime.clock import RANKING_TTL_S, Backoff, Clock, TtlCache
+from standings.stores import MAX_ACTIONS, CancelReason, StoreRefusedError, StoreUnavailableError
+
+CONFLICTS: Final = 2  # Conflicts in a row on a log after which this process changes to another log
+MAX_LOGS: Final = 4  # The most logs of a window. A reader reads all of them, so each costs as much as the first
+LONG: Final = 24 * 1024  # Bytes of a log that is folded before it takes more
+MAX_LOG: Final = 64 * 1024  # Bytes of a log that takes no more
+MAX_ENTRY: Final = 8 * 1024  # Bytes of a log's entry that a transaction stays below, unless it has one row alone
+ROOM: Final = 3 * 1024  # Bytes of a log that wait for more changes: readers read a log of 4 KB for one unit
+
+RunAll = Callable[[Sequence[Callable[[], None]]], Iterable[None]]
+"""Runs jobs, in parallel or one after the other; an iteration waits for them and raises their errors."""
+
+one_after_another: Final[RunAll] = partial(map, call)
+
+
+class RollingStorage:
+    """Rolling windows, as they are written. Calls may raise StoreUnavailableError and StoreRefusedError.
+
+    A process appends to log 0 of a window until it has conflicts there with other processes. Then it appends to a
+    random log of several. Log 0 has their number before one of them is used, so that readers read them all.
+    """
+
+    def __init__(
+        self,
+        client: DynamoDBClient,
+        table: str,
+        clock: Clock,
+        run_all: RunAll = one_after_another,
+        most: int = MAX_LOGS,
+    ) -> None:
+        self._client = client
+        self._table = table
+        self._clock = clock
+        self._run_all = run_all
+        self._most = most
+        self._logs: TtlCache[str, _LogInUse] = TtlCache(clock, RANKING_TTL_S)
+        # Windows whose log 0 names these shards and this `late`: that comes before an item in one of the lists.
+        self._named: TtlCache[tuple[str, int, int], bool] = TtlCache(clock, RANKING_TTL_S)
+
+    def commit(self, shifts: Sequence[Shift], backoff: Backoff, stopped: Callable[[], bool]) -> Outcome:
+        """Commit the shifts of one window until stopped or too late. Commits of other rankings may run in parallel."""
+        outcome = Outcome()
+        most = MAX_ACTIONS - 1  # One action is the log's
+        groups = [shifts[start : start + most] for start in range(0, len(shifts), most)]
+        attempt_all(groups, partial(self._attempt, outcome=outcome), backoff, stopped, outcome)
+        if outcome.moves and outcome.failure is None:
+            self._fold_until(backoff, shifts[0].ranking, outcome)
+        return outcome
+
+    def _attempt(self, group: Sequence[Shift], outcome: Outcome) -> Attempt:
+        """Commit as many shifts as fit into one entry of a log."""
+        rankings = group[0].ranking
+        plan = plan_of(group, self.rows(rankings, [shift.member for shift in group]))
+        outcome.refused += plan.refused
+        outcome.stale_moves += len(plan.stale)
+        outcome.done += plan.stale
+        outcome.gaps += plan.gaps
+        left, conflicts = list(plan.left), self.write(rankings, plan)
+        if conflicts:
+            outcome.conflicts += any(conflict.reason is CancelReason.BUSY for conflict in conflicts)
+            invalid = {each.position: each.message for each in conflicts if each.reason is CancelReason.INVALID}
+            outcome.refused += ((row.shift, invalid[at]) for at, row in enumerate(plan.rows) if at in invalid)
+            left = [*(row.shift for at, row in enumerate(plan.rows) if at not in invalid), *left]
+        else:
+            outcome.moves += len(plan.rows)
+            outcome.done += (row.shift for row in plan.rows)
+        conflict = conflicts[0].message if conflicts else ""
+        return Attempt([left] if left else [], conflict, is_fruitless=bool(conflict))
+
+    def _fold_until(self, backoff: Backoff, rankings: RollingRankings, outcome: Outcome) -> None:
+        """Fold (compact) the log, so that readers need not read a long one. The commits count even if this fails."""
+        while True:
+            try:
+                self.fold(rankings, ROOM)
+            except StoreUnavailableError as error:
+                if backoff.wait(error.wait):
+                    continue
+                outcome.failure = str(error)
+            except StoreRefusedError as error:
+                # The batch counts nevertheless. The audit reports a damaged log.
+                outcome.problem = f"the log of {rankings.key} cannot be folded: {error}"
+            return
+
+    def rows(self, rankings: RollingRankings, members: Sequence[str]) -> dict[str, RollingRow | str]:
+        """Read rows, strongly consistently. A row that cannot be decoded is the reason why."""
+        by_key = {entry_key(rankings.key, member): member for member in members}
+        log = self._log(rankings)
+        own_log = log_key(rankings.key, log.number)
+        rows = items_by_key(self._client, self._table, (*by_key, own_log), self._clock, consistent=True)
+        found = rows.pop(own_log, None)
+        log.bytes = log_bytes(found) if found is not None else 0
+        shards, late = _extent(rankings)
+        if found is not None and log.number == 0 and shards in shards_ever(found) and late in lates_ever(found):
+            # It was just read, so nothing needs to be made or named.
+            self._named.put((rankings.key, shards, late), value=True)
+        return {by_key[key]: row_of(item) for key, item in rows.items()}
+
+    def write(self, rankings: RollingRankings, plan: "Plan") -> Sequence[Conflict]:
+        """Write what a plan says, in the order of the module's picture. No conflict means that it succeeded."""
+        placed = [item for item in plan.items if "s" in item]
+        if placed:
+            self._prepare(rankings)
+        # A member that has the same place in another block now must never be in neither list.
+        for part in (placed, [item for item in plan.items if "s" not in item]):
+            write_all(self._run_all, self._clock, [partial(self._put, item) for item in part])
+        return self.append(rankings, plan.rows, plan.entry) if plan.rows else ()
+
+    def _put(self, item: dict[str, Any]) -> None:
+        put_if(self._client, self._table, item, "attribute_not_exists(v) OR v <= :v", {":v": item["v"]})
+
+    def append(self, rankings: RollingRankings, rows: "Sequence[RowWrite]", entry: LogEntry) -> Sequence[Conflict]:
+        """Write rows and append their changes to a log, in one transaction."""
+        # The row of a removed member needs no log. On a deleted board nothing would remove the log again.
+        if entry.changes:
+            self._prepare(rankings)
+        log = self._log(rankings)
+        text = encode_entry(entry)
+        if log.conflicts >= CONFLICTS:
+            self._change_log(rankings, log)
+        if log.bytes + len(text) > LONG:
+            self.fold(rankings, 0)
+        actions = [self._row(row) for row in rows]
+        if entry.changes:
+            actions.append({"Update": self._append(log_key(rankings.key, log.number), text)})
+        cancelled = transact(self._client, actions)
+        conflicts = [self._conflict(each, rankings, rows, log) for each in cancelled]
+        busy = {conflict.position for conflict in conflicts if conflict.reason is CancelReason.BUSY}
+        if busy == {None}:
+            log.conflicts += 1
+        elif not conflicts:
+            log.conflicts = 0
+            log.bytes += len(text) if entry.changes else 0
+        return conflicts
+
+    def _row(self, row: "RowWrite") -> dict[str, Any]:
+        # What the row adds to the log is counted from the row that was read. So it must be that very row still.
+        if row.seen is None:
+            condition = conditional(self._table, "attribute_not_exists(v)")
+        else:
+            condition = conditional(self._table, "v = :seen", {":seen": {"N": str(row.seen)}})
+        return {"Put": {**condition, "Item": row_item(row.shift, row.steps)}}
+
+    def _append(self, key: str, text: str) -> dict[str, Any]:
+        return {
+            **conditional(self._table, "attribute_exists(b) AND z < :most"),
+            "Key": item_key(key),
+            "UpdateExpression": "SET l = list_append(l, :entry) ADD z :bytes",
+            "ExpressionAttributeValues": {
+                ":entry": {"L": [{"S": text}]},
+                ":bytes": {"N": str(len(text))},
+                ":most": {"N": str(MAX_LOG)},
+            },
+        }
+
+    def _conflict(
+        self, cancelled: Cancellation, rankings: RollingRankings, rows: "Sequence[RowWrite]", log: "_LogInUse"
+    ) -> Conflict:
+        position, reason, item, message = cancelled
+        if position < len(rows):
+            return Conflict(position, reason, message)
+        if reason is CancelReason.CONDITION:
+            # The log is full, or it was purged with its ranking.
+            if item is None:
+                self._forget(rankings)
+            else:
+                log.bytes = log_bytes(item)
+        elif reason is not CancelReason.BUSY:
+            raise StoreRefusedError(message)
+        return Conflict(None, reason, message)
+
+    def fold(self, rankings: RollingRankings, room: int) -> None:
+        """Take this process's log into the tiers, if it is longer than `room` bytes."""
+        log = self._log(rankings)
+        if log.bytes > room:
+            log.bytes = fold_log(self._client, self._table, self._clock, self._run_all, rankings, log.number)
+
+    def _forget(self, rankings: RollingRankings) -> None:
+        """Forget the logs: the next commit makes log 0 if it is gone."""
+        self._logs.forget(rankings.key)
+        self._named.forget((rankings.key, *_extent(rankings)))
+
+    def _log(self, rankings: RollingRankings) -> "_LogInUse":
+        log = self._logs.get(rankings.key)
+        if log is None:
+            log = _LogInUse()
+            self._logs.put(rankings.key, log)
+        return log
+
+    def _prepare(self, rankings: RollingRankings) -> None:
+        """Make log 0, and name the number of shards and `late` in it."""
+        shards, late = _extent(rankings)
+        if self._named.get((rankings.key, shards, late)) is not None:
+            return
+        if not self._make(rankings, 0, {"n": {"NS": [str(shards)]}, "w": {"NS": [str(late)]}}):
+            request = {
+                "TableName": self._table,
+                "Key": item_key(log_key(rankings.key, 0)),
+                "UpdateExpression": "ADD n :n, w :w",
+                "ConditionExpression": "attribute_exists(b) AND NOT (contains(n, :shards) AND contains(w, :late))",
+                "ExpressionAttributeValues": {
+                    ":n": {"NS": [str(shards)]},
+                    ":w": {"NS": [str(late)]},
+                    ":shards": {"N": str(shards)},
+                    ":late": {"N": str(late)},
+                },
+            }
+            update_if(self._client, request)
+        self._named.put((rankings.key, shards, late), value=True)
+
+    def _make(self, rankings: RollingRankings, number: int, more: Item) -> bool:
+        """Make a log unless it is there. Its positions begin at the clock: above those of any removed earlier log."""
+        item: Item = {
+            "pk": {"S": log_key(rankings.key, number)},
+            "b": {"N": str(self._clock.now())},
+            "l": {"L": []},
+            "z": {"N": "0"},
+            **more,
+        }
+        return put_if(self._client, self._table, item, "attribute_not_exists(pk)")
+
+    def _change_log(self, rankings: RollingRankings, log: "_LogInUse") -> None:
+        """Double the logs and choose one at random. A log is made before it is named, and named before it is used."""
+        count = min(2 * log.of, self._most)
+        if count > log.of:
+            for number in range(log.of, count):
+                self._make(rankings, number, {})
+            request = {
+                **conditional(self._table, "attribute_exists(b) AND (attribute_not_exists(c) OR c < :c)"),
+                "Key": item_key(log_key(rankings.key, 0)),
+                "UpdateExpression": "SET c = :c",
+                "ExpressionAttributeValues": {":c": {"N": str(count)}},
+            }
+            is_named, stored = update_if(self._client, request)
+            if not is_named and stored is None:
+                # The ranking was purged. Nobody would read what another log has.
+                self._forget(rankings)
+                return
+            log.of = count if stored is None else log_count(stored)
+        log.conflicts = 0
+        log.number = int(self._clock.random() * log.of)
+        log.bytes = LONG  # Unknown: it is read with the next rows, and folded if there are none
+
+
+class RowWrite(NamedTuple):
+    """A row to write for a shift. `seen` is the version of the row that was read; None if there was none."""
+
+    shift: Shift
+    steps: Steps
+    seen: int | None
+
+
+@dataclass(slots=True)
+class Plan:
+    """What to write for a group of shifts: list items, then rows with the log entry that counts them.
+
+    `stale` shifts are done, since their rows are as new. `refused` ones are not, since their rows are damaged. `left`
+    are those for which the entry had no room. `gaps` counts rows that were not where a record says.
+    """
+
+    items: list[dict[str, Any]] = field(default_factory=list)
+    rows: list[RowWrite] = field(default_factory=list)
+    entry: LogEntry = field(default_factory=lambda: LogEntry(0, ()))
+    stale: list[Shift] = field(default_factory=list)
+    refused: list[tuple[Shift, str]] = field(default_factory=list)
+    left: Sequence[Shift] = ()
+    gaps: int = 0
+
+
+def plan_of(group: Sequence[Shift], rows: Mapping[str, RollingRow | str]) -> Plan:
+    """Plan the writes for shifts of one window, given the rows that were read. A row as text is damaged: the reason."""
+    plan = Plan()
+    size = 0
+    for position, shift in enumerate(group):
+        row = rows.get(shift.member)
+        if isinstance(row, str):
+            plan.refused.append((shift, row))
+            continue
+        if row is not None and row.version >= shift.version:
+            plan.stale.append(shift)
+            if shift.rewrite_every_item:
+                # The row is the newest state. A failed attempt may still have left items of an older one.
+                plan.items += list_items(replace(shift, steps=row.steps, version=row.version), row.steps)
+            continue
+        seen, version = (None, None) if row is None else (row.steps, row.version)
+        counted = shift.count_changes(seen)
+        size += len(encode_entry(LogEntry(0, counted)))
+        if plan.rows and size > MAX_ENTRY:
+            plan.left = group[position:]
+            break
+        plan.rows.append(RowWrite(shift, shift.stored(seen), version))
+        written_at_ms = max(plan.entry.written_at_ms, shift.written_at_ms)
+        plan.entry = LogEntry(written_at_ms, [*plan.entry.changes, *counted])
+        plan.items += list_items(shift, seen)
+        plan.gaps += _is_gap(shift, seen)
+    return plan
+
+
+def list_items(shift: Shift, seen: Steps | None) -> Iterator[dict[str, Any]]:
+    """The list items to write for a shift, if a row with these steps was read."""
+    places = shift.steps.by_block(shift.ranking.window, shift.steps.low)
+    for block in shift.blocks(seen):
+        yield list_item(shift, block, places.get(block))
+
+
+def _is_gap(shift: Shift, seen: Steps | None) -> bool:
+    """Whether the row is not where the first image says it should be."""
+    if not shift.passed:
+        return False
+    window, low = shift.ranking.window, shift.steps.low
+    return (seen.by_block(window, low) if seen is not None else {}) != shift.passed[0].by_block(window, low)
+
+
+@dataclass(slots=True)
+class _LogInUse:
+    """The log that this process appends to, as it knows it."""
+
+    number: int = 0
+    of: int = 1
+    bytes: int = 0
+    conflicts: int = 0  # In a row
+
+
+def _extent(rankings: RollingRankings) -> tuple[int, int]:
+    """The number of shards, and how long a period can be read after its end, in milliseconds."""
+    return rankings.metric.shards, rankings.metric.timetable.late_for(rankings.unit)
+
+
+MAX_ENTRIES: Final = 250  # Entries that one fold takes: as many list elements as an update expression may remove
+TRIES: Final = 10  # How often a node is tried while other folds change it
+WRITES_TIMEOUT_S: Final = 2.0  # Seconds for which single writes are tried again, before all of them are
+
+
+def fold_log(
+    client: DynamoDBClient, table: str, clock: Clock, run_all: RunAll, rankings: RollingRankings, number: int
+) -> int:
+    """Fold a log. Returns the bytes that are left in it."""
+    item = get_item(client, table, item_key(log_key(rankings.key, number)), consistent=True)
+    if item is None:
+        return 0
+    log = log_of(item)
+    log = Log(log.base, log.entries[:MAX_ENTRIES])
+    if not log.entries:
+        return 0
+    now = clock.now()
+    # Nobody can read the counts of earlier periods any more.
+    periods = range(
+        rankings.first_open(now), rankings.window.slab_of(rankings.first_open(now)).stop + 10 * MAX_ROLLING_BUCKETS
+    )
+    fold = _Fold(client, table, rankings, number, log)
+    changed = fold_deltas(log.entries, periods)
+    nodes = [partial(fold.advance, period, path, changed[period, path]) for period, path in sorted(changed)]
+    write_all(run_all, clock, nodes)
+    cut = sum(len(encode_entry(entry)) for entry in log.entries)
+    is_cut, stored = clock.retry(fold.cut, cut)
+    if is_cut:
+        return log_bytes(item) - cut
+    return log_bytes(stored) if stored is not None else 0
+
+
+@dataclass(slots=True)
+class _Fold:
+    _client: DynamoDBClient
+    _table: str
+    _rankings: RollingRankings
+    _number: int
+    _log: Log
+
+    def advance(self, period: int, path: Path, counters: dict[int, int]) -> None:
+        """Advance a node's position to the end of the log: add the entries that the node does not count yet."""
+        position = f"p{self._number}"
+        # Most nodes have no entries of this log beyond its beginning.
+        condition, at = f"attribute_not_exists({position}) OR {position} <= :at", self._log.base
+        for _ in range(TRIES):
+            is_done, stored = update_if(self._client, self._update(period, path, counters, condition, at))
+            if is_done:
+                return
+            at = positions(stored or {}).get(self._number, self._log.base)
+            if at >= self._log.end:
+                return
+            missing = node_deltas(self._log.since(at), range(period, period + 1))
+            counters = missing.get((period, path), {})
+            condition = f"{position} = :at"
+        raise StoreUnavailableError(f"other folds keep changing {self._rankings.key}")
+
+    def _update(self, period: int, path: Path, counters: dict[int, int], condition: str, at: int) -> dict[str, Any]:
+        expiry = (self._rankings.readable_until(period) + EXPIRY_MARGIN) // SECOND
+        written_at_ms = max(entry.written_at_ms for entry in self._log.entries)
+        sets = {f"p{self._number}": self._log.end, "t": written_at_ms, "e": expiry}
+        adds = {COUNTERS[digit]: count for digit, count in counters.items()}
+        added = f" ADD {', '.join(f'{name} :{name}' for name in adds)}" if adds else ""
+        numbers = {f":{name}": number for name, number in {**sets, **adds}.items()} | {":at": at}
+        return {
+            **conditional(self._table, condition, {name: {"N": str(number)} for name, number in numbers.items()}),
+            "Key": item_key(node_key(self._rankings.at(period).key, path)),
+            "UpdateExpression": f"SET {', '.join(f'{name} = :{name}' for name in sets)}{added}",
+        }
+
+    def cut(self, length: int) -> tuple[bool, Item | None]:
+        """Cut the entries off the log, unless another fold has cut some."""
+        # From the last to the first: some emulators remove one after the other.
+        removed = ", ".join(f"l[{index}]" for index in reversed(range(len(self._log.entries))))
+        numbers = {":base": self._log.base, ":end": self._log.end, ":less": -length}
+        request = {
+            **conditional(self._table, "b = :base", {name: {"N": str(number)} for name, number in numbers.items()}),
+            "Key": item_key(log_key(self._rankings.key, self._number)),
+            "UpdateExpression": f"SET b = :end REMOVE {removed} ADD z :less",
+        }
+        return update_if(self._client, request)
+
+
+def fold_deltas(entries: Iterable[LogEntry], periods: range) -> NodeDeltas:
+    """The net change of every counter of every node that some entry changes.
+
+    Nodes whose changes cancel each other out are among them, without counters: another fold may have brought such a
+    node to a position in between.
+    """
+    net: NodeDeltas = {}
+    for entry in entries:
+        for label, counters in node_deltas([entry], periods).items():
+            node = net.setdefault(label, {})
+            for digit, count in counters.items():
+                node[digit] = node.get(digit, 0) + count
+    return {label: {digit: n for digit, n in counters.items() if n} for label, counters in net.items()}
+
+
+def write_all(run_all: RunAll, clock: Clock, writes: Sequence[Callable[[], None]]) -> None:
+    """Do single writes. One that fails is tried again by itself: otherwise many writes would rarely all succeed."""
+    deadline = clock.monotonic() + WRITES_TIMEOUT_S
+
+    def persistent(write: Callable[[], None]) -> None:
+        clock.backoff(deadline).retry(write)
+
+    for _ in run_all([partial(persistent, write) for write in writes]):
+        pass
