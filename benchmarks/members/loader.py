@@ -13,8 +13,15 @@ from standings.domain.tiers import Path, path, prefixes
 from standings.domain.windows import MINUTE, SECOND, Window
 from standings.rankings import EXPIRY_MARGIN
 from standings.rankings.calendar.storing import entry_action
-from standings.rankings.rolling.reading import LogEntry, encode_entry
-from standings.rankings.rolling.steps import RollingRankings, Shift, list_item, row_item, steps_of
+from standings.rankings.rolling.steps import (
+    LogEntry,
+    RollingRankings,
+    Shift,
+    encode_entry,
+    list_item,
+    row_item,
+    steps_of,
+)
 from tests.support.dynamodb.engine import Engine
 
 BEFORE: Final = MINUTE

@@ -13,8 +13,7 @@ from benchmarks.members.histories import LIVES
 from benchmarks.members.loader import Loader
 from standings.domain.boards_toml import parse_boards
 from standings.domain.windows import DAY
-from standings.rankings.rolling.reading import LogEntry, encode_entry
-from standings.rankings.rolling.steps import CountChange
+from standings.rankings.rolling.steps import CountChange, LogEntry, encode_entry
 from standings.rankings.rolling.storing import ROOM
 from standings.read.member_ranks import MAX_MEMBERS
 

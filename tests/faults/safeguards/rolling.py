@@ -11,8 +11,8 @@ from unittest import mock
 
 from standings.aws.dynamodb.tables import DIGITS, conditional, get_item, log_key, node_key, put_if, transact
 from standings.domain.windows import DAY, HOUR, MINUTE, SECOND
-from standings.rankings.rolling.reading import LogEntry, node_deltas, positions
-from standings.rankings.rolling.steps import Shift, Steps
+from standings.rankings.rolling.reading import positions
+from standings.rankings.rolling.steps import LogEntry, Shift, Steps, node_deltas
 from standings.runtime import clock
 from standings.stores import StoreUnavailableError
 from tests.support.aws.stack import ManualClock

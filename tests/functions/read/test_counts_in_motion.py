@@ -20,8 +20,8 @@ from standings.domain.scoring import Place as Score
 from standings.domain.tiers import ROOT, Path, deltas, nodes_for
 from standings.rankings import reading as rankings_reading
 from standings.rankings.rolling import reading, storing
-from standings.rankings.rolling.reading import TRIES, LogEntry, node_deltas
-from standings.rankings.rolling.steps import RollingRow, Shift, Step, Steps, count_changes
+from standings.rankings.rolling.reading import TRIES
+from standings.rankings.rolling.steps import LogEntry, RollingRow, Shift, Step, Steps, count_changes, node_deltas
 from standings.rankings.rolling.storing import RollingStorage, RowWrite
 from standings.read.tables import QueryReads
 from standings.runtime.clock import Clock

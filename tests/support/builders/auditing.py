@@ -18,14 +18,15 @@ from standings.domain.boards import Boards, Ranking
 from standings.domain.members import open_rankings
 from standings.domain.scoring import Place, decode_sort_key, sort_key
 from standings.domain.tiers import ROOT, Path, path, prefixes
-from standings.rankings.rolling.reading import decode_entry, encode_entry
 from standings.rankings.rolling.steps import (
     Block,
     RollingRankings,
     Step,
     Steps,
     blocks_within,
+    decode_entry,
     decode_steps,
+    encode_entry,
     encode_steps,
     list_key,
     lists_of,

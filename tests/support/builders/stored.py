@@ -8,8 +8,7 @@ from typing import Any
 from standings.aws.dynamodb.tables import DIGITS
 from standings.domain.scoring import sort_key
 from standings.domain.tiers import Path
-from standings.rankings.rolling.reading import Log, decode_entry, node_deltas
-from standings.rankings.rolling.steps import Steps, decode_steps
+from standings.rankings.rolling.steps import Log, Steps, decode_entry, decode_steps, node_deltas
 
 Counters = Counter[tuple[Path, int]]
 ALL_PERIODS = range(10**9)

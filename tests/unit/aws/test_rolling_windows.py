@@ -17,20 +17,22 @@ from standings.domain.windows import DAY
 from standings.rankings import EXPIRY_MARGIN, ROW_LIFETIME
 from standings.rankings.commits import Conflict
 from standings.rankings.rolling import storing
-from standings.rankings.rolling.reading import LogEntry, encode_entry, log_of
 from standings.rankings.rolling.steps import (
     Block,
     CountChange,
+    LogEntry,
     RollingRow,
     Shift,
     Step,
     Steps,
     count_changes,
     decode_steps,
+    encode_entry,
     list_item,
     list_key,
     listed_member,
     lists_of,
+    log_of,
     row_item,
     row_of,
 )

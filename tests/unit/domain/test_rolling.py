@@ -10,16 +10,21 @@ from standings.domain import members
 from standings.domain.members import AHEAD_MARGIN, SKIP_MARGIN
 from standings.domain.scoring import Place
 from standings.domain.windows import MAX_SLAB, parse_window
-from standings.rankings.rolling.reading import Log, LogEntry, decode_entry, encode_entry, joined, node_deltas
+from standings.rankings.rolling.reading import joined
 from standings.rankings.rolling.steps import (
     Block,
     CountChange,
+    Log,
+    LogEntry,
     Step,
     Steps,
     blocks_of,
     blocks_to_write,
     blocks_within,
     count_changes,
+    decode_entry,
+    encode_entry,
+    node_deltas,
     steps_of,
 )
 from standings.rankings.rolling.storing import fold_deltas

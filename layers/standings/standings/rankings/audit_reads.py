@@ -31,17 +31,20 @@ from standings.domain.tiers import ROOT, Counters, Path, summed
 from standings.rankings.calendar.pruning import Trees
 from standings.rankings.calendar.storing import MAX_LANES
 from standings.rankings.checking import DamagedLog, Listed, Root, Snapshot, StoredRow, StoredSteps
-from standings.rankings.rolling.reading import (
+from standings.rankings.rolling.reading import ahead_of, positions, read_with_logs
+from standings.rankings.rolling.steps import (
+    Block,
     Log,
-    ahead_of,
+    RollingRankings,
+    list_key,
+    listed_member,
     log_bytes,
     log_count,
     log_of,
     node_deltas,
-    positions,
-    read_with_logs,
+    rolling_of,
+    row_of,
 )
-from standings.rankings.rolling.steps import Block, RollingRankings, list_key, listed_member, rolling_of, row_of
 from standings.rankings.rolling.storing import MAX_LOGS
 from standings.runtime.clock import Clock
 from standings.stores import DamagedItem, Partition, StoreRefusedError

@@ -5,7 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from functools import partial
 from itertools import chain
-from typing import Final, Self, TypeVar
+from operator import attrgetter
+from typing import Any, Final, Self, TypeVar
 
 from standings.aws.dynamodb.tables import (
     MAX_KEYS,
@@ -22,14 +23,13 @@ from standings.aws.dynamodb.tables import (
 from standings.domain.boards import Ranking
 from standings.domain.tiers import Path
 from standings.rankings.calendar.reading import CalendarReads, entry_of
-from standings.rankings.rolling.reading import RollingReads
+from standings.rankings.rolling.reading import Logs, RollingReads
 from standings.rankings.rolling.steps import lists_of
 from standings.runtime.clock import RANKING_TTL_S, Clock, TtlCache
 from standings.stores import Entry, Node, Part, Partition, Span
 
 SIDE_BY_SIDE: Final = 24  # The most requests that one question sends in parallel
 T = TypeVar("T")
-V = TypeVar("V")
 
 
 class RankingReads:
@@ -45,42 +45,39 @@ class RankingReads:
         self._clock = clock
         self._pool = ThreadPoolExecutor(max_workers=SIDE_BY_SIDE, thread_name_prefix="reads")
         self._calendar = CalendarReads(partial(self._read, consistent=False), clock)
-        self._logs: TtlCache[str, int] = TtlCache(clock, RANKING_TTL_S)
-        self._of_request: RollingReads | None = None
+        self._log_counts: TtlCache[str, int] = TtlCache(clock, RANKING_TTL_S)
+        self._logs: dict[str, Logs] | None = None
 
     def for_request(self) -> Self:
         """The same rankings for one request, which keeps the logs of rolling windows that it has read."""
         reads = copy(self)
-        reads._of_request = self._rolling  # noqa: SLF001 - its own class
+        reads._logs = {}  # noqa: SLF001 - its own class
         return reads
 
     @property
     def _rolling(self) -> RollingReads:
         """The reads of rolling windows; outside a request, each call reads the logs."""
-        return self._of_request or RollingReads(self._read, self._logs)
+        return RollingReads(self._read, self._log_counts, {} if self._logs is None else self._logs)
 
     def entries(self, wanted: Sequence[tuple[Ranking, str]]) -> dict[tuple[Ranking, str], Entry]:
         """Read entries of members. A member without a place is left out."""
-        return self._of_both_kinds(wanted, self._rolling.entries, self._calendar.entries)
+        return self._of_both_kinds(wanted, attrgetter("entries"))
 
     def nodes(self, wanted: Sequence[tuple[Ranking, Path]]) -> dict[tuple[Ranking, Path], Node]:
         """Read nodes of tier trees. A node that does not exist is left out."""
-        return self._of_both_kinds(wanted, self._rolling.nodes, self._calendar.nodes)
+        return self._of_both_kinds(wanted, attrgetter("nodes"))
 
     def _of_both_kinds(
-        self,
-        wanted: Sequence[tuple[Ranking, T]],
-        read_rolling: Callable[[Sequence[tuple[Ranking, T]]], dict[tuple[Ranking, T], V]],
-        read_calendar: Callable[[Sequence[tuple[Ranking, T]]], dict[tuple[Ranking, T], V]],
-    ) -> dict[tuple[Ranking, T], V]:
+        self, wanted: Sequence[tuple[Ranking, T]], read: Callable[[CalendarReads | RollingReads], Any]
+    ) -> dict[tuple[Ranking, T], Any]:
         """Read rolling windows and the others, in parallel."""
         rolling = [one for one in wanted if one[0].window.rolling]
         calendar = [one for one in wanted if not one[0].window.rolling]
-        first = self._pool.submit(read_calendar, calendar) if rolling and calendar else None
-        found = read_rolling(rolling) if rolling else {}
-        if first is not None:
-            return found | first.result()
-        return found | read_calendar(calendar) if calendar else found
+        if not rolling:
+            return dict(read(self._calendar)(calendar)) if calendar else {}
+        first = self._pool.submit(read(self._calendar), calendar) if calendar else None
+        found = dict(read(self._rolling)(rolling))
+        return found | first.result() if first is not None else found
 
     def _read(self, keys: Collection[str], *, consistent: bool = True) -> dict[str, Item]:
         wanted = list(keys)
@@ -94,7 +91,8 @@ class RankingReads:
 
     def partitions(self, ranking: Ranking, shards: int) -> list[Partition]:
         """The partitions of the sorted index that hold a ranking's entries, for a number of shards."""
-        return [Partition(key, shard) for key in lists_of(ranking) for shard in range(shards)]
+        lists = lists_of(ranking) if ranking.window.rolling else (ranking.key,)
+        return [Partition(key, shard) for key in lists for shard in range(shards)]
 
     def spans(
         self, ranking: Ranking, spans: Sequence[Span], paths: Sequence[Path]

@@ -33,8 +33,16 @@ from standings.rankings import EXPIRY_MARGIN
 from standings.rankings.calendar.pruning import Pruning
 from standings.rankings.calendar.storing import MAX_LANES, CalendarStorage
 from standings.rankings.commits import Outcome, RunParallel, one_by_one
-from standings.rankings.rolling.reading import LogEntry, lates_ever, log_count, log_of
-from standings.rankings.rolling.steps import Shift, blocks_within, placing_shifts, shifts
+from standings.rankings.rolling.steps import (
+    LogEntry,
+    Shift,
+    blocks_within,
+    lates_ever,
+    log_count,
+    log_of,
+    placing_shifts,
+    shifts,
+)
 from standings.rankings.rolling.storing import RollingStorage, RunAll, fold_deltas, one_after_another
 from standings.runtime.clock import Clock
 from standings.stores import StoreRefusedError, StoreUnavailableError
@@ -109,7 +117,11 @@ class Rankings:
 
 def placements(boards: Boards, changes: Sequence[Change], generations: Sequence[int] = (0,)) -> list[Placement]:
     """The changes of place of one member, from its first image to its last, in each generation."""
-    return [*moves(boards, changes, generations), *shifts(boards, changes, generations)]
+    found: list[Placement] = [*moves(boards, changes, generations)]
+    family = boards.family(changes[0].new.board)
+    if family is not None and any(window.rolling for metric in family.metrics.values() for window in metric.windows):
+        found += shifts(boards, changes, generations)
+    return found
 
 
 def placements_now(

@@ -1,37 +1,41 @@
 """Reads rolling windows: members' rows, and the counts of tier nodes with the log entries that they lack."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any, Final, NamedTuple
-
-import orjson
+from typing import Final, NamedTuple
 
 from standings.aws.dynamodb.tables import Item, ReadKeys, entry_key, lane_of, log_key, node_key, shards_ever
 from standings.domain.boards import Ranking
 from standings.domain.scoring import sort_key
-from standings.domain.tiers import Path, deltas, summed
-from standings.rankings.rolling.steps import CountChange, rolling_of, row_of
+from standings.domain.tiers import Path, summed
+from standings.rankings.rolling.steps import (
+    Log,
+    NodeDeltas,
+    log_count,
+    log_of,
+    node_deltas,
+    rolling_of,
+    row_of,
+)
 from standings.runtime.clock import TtlCache
 from standings.stores import Entry, Node, StoreRefusedError
 
 TRIES: Final = 3  # How often logs and nodes are read again while folds go on
-
-NodeDeltas = dict[tuple[int, Path], dict[int, int]]
-"""Changes of counters by digit, for each node: its period and path."""
 
 
 class RollingReads:
     """The rolling windows as one request reads them. Counts are of the moment at which it read the logs last.
 
     A node may lack entries of a log. So the logs are read first, and the entries that a node lacks are added to it.
-    Where a node has taken more than was read, the logs are read again. `known` caches the number of a window's logs.
+    Where a node has taken more than was read, the logs are read again. `known` caches the number of a window's logs;
+    `logs` are those that the request has read.
     """
 
-    def __init__(self, read: ReadKeys, known: TtlCache[str, int]) -> None:
+    def __init__(self, read: ReadKeys, known: TtlCache[str, int], logs: "dict[str, Logs]") -> None:
         self._read = read
         self._known = known
-        self._logs: dict[str, Logs] = {}
+        self._logs = logs
 
     def entries(self, wanted: Iterable[tuple[Ranking, str]]) -> dict[tuple[Ranking, str], Entry]:
         """The entries of members; those without a place are left out. The logs are read with the rows."""
@@ -146,35 +150,6 @@ def read_with_logs(
     return items, counts
 
 
-class Log(NamedTuple):
-    """A log (a write-ahead log of counts) as it was read: the position of its first entry, and the entries.
-
-    A transaction appends one entry: the changes of all members that it moves. A *fold* (compaction) later adds entries
-    to the nodes, and cuts them off the log. Entries have positions, which never come again: `base` is that of the first
-    one that is left. A node stores its position in each log (a watermark): that of the first entry that it lacks. So a
-    node and the entries from its position on are the count at the end of the log.
-    """
-
-    base: int
-    entries: "Sequence[LogEntry]" = ()
-
-    @property
-    def end(self) -> int:
-        """The position behind the last entry."""
-        return self.base + len(self.entries)
-
-    def since(self, position: int) -> "Sequence[LogEntry]":
-        """The entries from a position on."""
-        return self.entries[max(0, position - self.base) :]
-
-
-class LogEntry(NamedTuple):
-    """The changes of one transaction, and when the latest of its changes was written, in milliseconds."""
-
-    written_at_ms: int
-    changes: Sequence[CountChange]
-
-
 def joined(earlier: Mapping[int, Log], later: Mapping[int, Log]) -> dict[int, Log] | None:
     """Two readings of a window's logs as one; None if nodes that were read in between may lack entries that were cut.
 
@@ -190,55 +165,6 @@ def joined(earlier: Mapping[int, Log], later: Mapping[int, Log]) -> dict[int, Lo
         if log.end > known.end:
             logs[number] = Log(known.base, (*known.entries[: log.base - known.base], *log.entries))
     return logs
-
-
-def node_deltas(entries: Iterable[LogEntry], periods: range) -> NodeDeltas:
-    """The net change of every counter that some entries change in these periods."""
-    by_range: defaultdict[tuple[int, int], list[tuple[int | None, int | None]]] = defaultdict(list)
-    for change in _changes(entries, periods):
-        by_range[change.first, change.until].append((change.old, change.new))
-    net: NodeDeltas = {}
-    for (first, until), moves in by_range.items():
-        of_range = deltas(moves)
-        for period in range(first, until):
-            for path, counters in of_range.items():
-                node = net.setdefault((period, path), {})
-                for digit, count in counters.items():
-                    node[digit] = node.get(digit, 0) + count
-    changed = {node: {digit: n for digit, n in counters.items() if n} for node, counters in net.items()}
-    return {node: counters for node, counters in changed.items() if counters}
-
-
-def _changes(entries: Iterable[LogEntry], periods: range) -> Iterator[CountChange]:
-    for entry in entries:
-        for change in entry.changes:
-            first, until = max(change.first, periods.start), min(change.until, periods.stop)
-            if first < until:
-                yield change._replace(first=first, until=until)
-
-
-def log_of(item: Item) -> Log:
-    """The log that an item holds; StoreRefusedError if it is damaged."""
-    try:
-        return Log(int(item["b"]["N"]), tuple(decode_entry(text["S"]) for text in item["l"]["L"]))
-    except (LookupError, TypeError, ValueError) as error:
-        why = f"the log {item['pk']['S']!r} is damaged ({error!r}): rebuild its board"
-        raise StoreRefusedError(why) from error
-
-
-def log_bytes(item: Item) -> int:
-    """The bytes of a log's entries."""
-    return int(item["z"]["N"])
-
-
-def log_count(first: Item) -> int:
-    """The number of logs that log 0 names."""
-    return int(first["c"]["N"]) if "c" in first else 1
-
-
-def lates_ever(first: Item) -> set[int]:
-    """How long after its end a period could be read, in milliseconds: every value that log 0 names."""
-    return {int(late) for late in first["w"]["NS"]} if "w" in first else set()
 
 
 def positions(node: Item) -> dict[int, int]:
@@ -257,39 +183,3 @@ def ahead_of(logs: Mapping[int, Log], node: Item) -> tuple[int, int] | None:
         if number not in logs or position > logs[number].end
     )
     return next(beyond, None)
-
-
-def encode_entry(entry: LogEntry) -> str:
-    """An entry as text, `[1795083300000,20776,7,null,-300]`: the time, then four numbers for each change.
-
-    The first of these counts from the end of the range before.
-    """
-    numbers: list[int | None] = [entry.written_at_ms]
-    last = 0
-    for first, until, old, new in entry.changes:
-        numbers += (first - last, until - first, old, new if old is None or new is None else new - old)
-        last = until
-    return orjson.dumps(numbers).decode()
-
-
-def decode_entry(text: str) -> LogEntry:
-    """The entry in a text. Raises ValueError for any other text."""
-    numbers = orjson.loads(text)
-    if not _is_entry(numbers):
-        raise ValueError(f"expected an entry of a log, got {text[:80]!r}")
-    written_at_ms, *numbers = numbers
-    changes: list[CountChange] = []
-    last = 0
-    for gap, length, old, new in zip(*[iter(numbers)] * 4, strict=True):
-        first = last + gap
-        last = first + length
-        changes.append(CountChange(first, last, old, new if old is None or new is None else old + new))
-    return LogEntry(written_at_ms, changes)
-
-
-def _is_entry(numbers: Any) -> bool:
-    if type(numbers) is not list or len(numbers) % 4 != 1:
-        return False
-    types = set(map(type, (numbers[0], *numbers[1::4], *numbers[2::4])))
-    value_types = set(map(type, (*numbers[3::4], *numbers[4::4])))
-    return types == {int} and value_types <= {int, type(None)} and min(numbers[2::4], default=1) > 0

@@ -7,6 +7,7 @@ made up of. A page of a period merges the lists of all blocks that contain it.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -19,8 +20,10 @@ from standings.aws.dynamodb.tables import Item, entry_key, index_key, shard_of
 from standings.domain.boards import Boards, Family, Metric, Ranking, generation_code
 from standings.domain.members import AHEAD_MARGIN, SKIP_MARGIN, Change, Image, aggregate_of, contributions
 from standings.domain.scoring import Place, place_of, sort_key
+from standings.domain.tiers import Path, deltas
 from standings.domain.windows import DAY, HOUR, SECOND, Unit, Window
 from standings.rankings import EXPIRY_MARGIN, ROW_LIFETIME
+from standings.stores import StoreRefusedError
 
 MAX_STEP: Final = 100_000  # Periods of a step: more than any that can be stored
 _LENGTH: Final[dict[Unit, int]] = {"h": HOUR, "d": DAY}
@@ -441,3 +444,121 @@ def listed_member(rankings: RollingRankings, key: str) -> tuple[Block, str] | No
 def _item_keys(rankings: RollingRankings) -> re.Pattern[str]:
     window = re.escape(f"{rankings.board}#{rankings.metric.ranking_code(rankings.window)}")
     return re.compile(rf"{window}([0-9]+)(?:x([0-9]+))?{generation_code(rankings.generation)}#(.*)", re.DOTALL)
+
+
+class Log(NamedTuple):
+    """A log (a write-ahead log of counts) as it was read: the position of its first entry, and the entries.
+
+    A transaction appends one entry: the changes of all members that it moves. A *fold* (compaction) later adds entries
+    to the nodes, and cuts them off the log. Entries have positions, which never come again: `base` is that of the first
+    one that is left. A node stores its position in each log (a watermark): that of the first entry that it lacks. So a
+    node and the entries from its position on are the count at the end of the log.
+    """
+
+    base: int
+    entries: "Sequence[LogEntry]" = ()
+
+    @property
+    def end(self) -> int:
+        """The position behind the last entry."""
+        return self.base + len(self.entries)
+
+    def since(self, position: int) -> "Sequence[LogEntry]":
+        """The entries from a position on."""
+        return self.entries[max(0, position - self.base) :]
+
+
+class LogEntry(NamedTuple):
+    """The changes of one transaction, and when the latest of its changes was written, in milliseconds."""
+
+    written_at_ms: int
+    changes: Sequence[CountChange]
+
+
+NodeDeltas = dict[tuple[int, Path], dict[int, int]]
+"""Changes of counters by digit, for each node: its period and path."""
+
+
+def node_deltas(entries: Iterable[LogEntry], periods: range) -> NodeDeltas:
+    """The net change of every counter that some entries change in these periods."""
+    by_range: defaultdict[tuple[int, int], list[tuple[int | None, int | None]]] = defaultdict(list)
+    for change in _changes(entries, periods):
+        by_range[change.first, change.until].append((change.old, change.new))
+    net: NodeDeltas = {}
+    for (first, until), moves in by_range.items():
+        of_range = deltas(moves)
+        for period in range(first, until):
+            for path, counters in of_range.items():
+                node = net.setdefault((period, path), {})
+                for digit, count in counters.items():
+                    node[digit] = node.get(digit, 0) + count
+    changed = {node: {digit: n for digit, n in counters.items() if n} for node, counters in net.items()}
+    return {node: counters for node, counters in changed.items() if counters}
+
+
+def _changes(entries: Iterable[LogEntry], periods: range) -> Iterator[CountChange]:
+    for entry in entries:
+        for change in entry.changes:
+            first, until = max(change.first, periods.start), min(change.until, periods.stop)
+            if first < until:
+                yield change._replace(first=first, until=until)
+
+
+def log_of(item: Item) -> Log:
+    """The log that an item holds; StoreRefusedError if it is damaged."""
+    try:
+        return Log(int(item["b"]["N"]), tuple(decode_entry(text["S"]) for text in item["l"]["L"]))
+    except (LookupError, TypeError, ValueError) as error:
+        why = f"the log {item['pk']['S']!r} is damaged ({error!r}): rebuild its board"
+        raise StoreRefusedError(why) from error
+
+
+def log_bytes(item: Item) -> int:
+    """The bytes of a log's entries."""
+    return int(item["z"]["N"])
+
+
+def log_count(first: Item) -> int:
+    """The number of logs that log 0 names."""
+    return int(first["c"]["N"]) if "c" in first else 1
+
+
+def lates_ever(first: Item) -> set[int]:
+    """How long after its end a period could be read, in milliseconds: every value that log 0 names."""
+    return {int(late) for late in first["w"]["NS"]} if "w" in first else set()
+
+
+def encode_entry(entry: LogEntry) -> str:
+    """An entry as text, `[1795083300000,20776,7,null,-300]`: the time, then four numbers for each change.
+
+    The first of these counts from the end of the range before.
+    """
+    numbers: list[int | None] = [entry.written_at_ms]
+    last = 0
+    for first, until, old, new in entry.changes:
+        numbers += (first - last, until - first, old, new if old is None or new is None else new - old)
+        last = until
+    return orjson.dumps(numbers).decode()
+
+
+def decode_entry(text: str) -> LogEntry:
+    """The entry in a text. Raises ValueError for any other text."""
+    numbers = orjson.loads(text)
+    if not _is_entry(numbers):
+        raise ValueError(f"expected an entry of a log, got {text[:80]!r}")
+    written_at_ms, *numbers = numbers
+    changes: list[CountChange] = []
+    last = 0
+    for gap, length, old, new in zip(*[iter(numbers)] * 4, strict=True):
+        first = last + gap
+        last = first + length
+        changes.append(CountChange(first, last, old, new if old is None or new is None else old + new))
+    return LogEntry(written_at_ms, changes)
+
+
+def _is_entry(numbers: Any) -> bool:
+    if type(numbers) is not list or len(numbers) % 4 != 1:
+        return False
+    types = set(map(type, (numbers[0], *numbers[1::4], *numbers[2::4])))
+    value_types = set(map(type, (*numbers[3::4], *numbers[4::4])))
+    return types == {int} and value_types <= {int, type(None)} and min(numbers[2::4], default=1) > 0

@@ -40,24 +40,22 @@ from standings.domain.tiers import Path
 from standings.domain.windows import MAX_ROLLING_BUCKETS, SECOND
 from standings.rankings import EXPIRY_MARGIN
 from standings.rankings.commits import Attempt, Conflict, Outcome, attempt_all
-from standings.rankings.rolling.reading import (
+from standings.rankings.rolling.reading import positions
+from standings.rankings.rolling.steps import (
     Log,
     LogEntry,
     NodeDeltas,
-    encode_entry,
-    lates_ever,
-    log_bytes,
-    log_count,
-    log_of,
-    node_deltas,
-    positions,
-)
-from standings.rankings.rolling.steps import (
     RollingRankings,
     RollingRow,
     Shift,
     Steps,
+    encode_entry,
+    lates_ever,
     list_item,
+    log_bytes,
+    log_count,
+    log_of,
+    node_deltas,
     row_item,
     row_of,
 )
