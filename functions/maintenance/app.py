@@ -16,7 +16,7 @@ import botocore
 from aws_lambda_powertools.metrics import MetricUnit
 
 from standings.domain import zones
-from standings.domain.boards import DELETE, REBUILD
+from standings.domain.board_record import DELETE, REBUILD
 from standings.maintain.failures import Selection
 from standings.maintain.rebuild import rebuild_all
 from standings.maintain.task_arguments import Task, Tasks, task_of

@@ -4,7 +4,8 @@ import re
 from datetime import UTC, datetime, timedelta
 
 from standings.aws.dynamodb.scores import encode_record
-from standings.domain.boards import BoardRecord, coverage_of
+from standings.domain.board_record import BoardRecord
+from standings.domain.coverage import coverage_of
 from tests.faults.aws import Store
 from tests.faults.instances import boards_of
 from tests.faults.judge import EPOCH, Judge

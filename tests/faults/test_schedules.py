@@ -136,7 +136,7 @@ def _forgotten(original: Any, *arguments: Any, **named: Any) -> Any:
         ("domain.scoring:tie_key_of_event", _without_ids, "to have the note"),
         ("domain.scoring:merge", _the_first_that_came, "to have the note"),
         ("domain.members:rewritten", _forgotten, "to have the note"),
-        ("domain.boards:Coverage.holds", lambda *_: False, "is not complete by"),
+        ("domain.coverage:Coverage.holds", lambda *_: False, "is not complete by"),
         ("aws.dynamodb.scores:BoardRecords.put", lambda *_: True, "has events but no board record"),
     ],
     ids=["the smallest id", "the earliest", "kept by a hide and a return", "complete rankings", "records of boards"],

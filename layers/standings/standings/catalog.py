@@ -5,7 +5,9 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from standings.aws.dynamodb.scores import BoardRecords
-from standings.domain.boards import BOARD_TTL_S, BoardRecord, Boards, Family, coverage_of, written_codes
+from standings.domain.board_record import BOARD_TTL_S, BoardRecord
+from standings.domain.boards import Boards, Family
+from standings.domain.coverage import coverage_of, written_codes
 from standings.runtime.clock import Clock, TtlCache
 from standings.stores import StoreUnavailableError
 
@@ -106,14 +108,14 @@ class BoardCatalog:
         if record.deleted:
             now = self._clock.now()
             return replace(record, deleted=False, coverage=coverage_of(family, now), begun=now)
-        return replace(record, coverage=record.coverage.counted_by(family))
+        return replace(record, coverage=record.coverage.after_event_by(family))
 
 
 def _within(family: Family, now: int, record: BoardRecord) -> BoardRecord:
     job, mine = record.job, coverage_of(family, now)
     return replace(
         record,
-        coverage=record.coverage.within(mine),
+        coverage=record.coverage.intersect(mine),
         codes=record.codes | written_codes(family),
-        job=None if job is None else job._replace(coverage=job.coverage.within(mine)),
+        job=None if job is None else job._replace(coverage=job.coverage.intersect(mine)),
     )

@@ -93,7 +93,7 @@ def _removed_with_an_old_record(pipeline: Rig) -> Stack:
 
 @Safeguard(
     "a record from before a rebuild moves its member to where it is now",
-    Change("domain.boards:BoardRecord.projected_since", always(0)),
+    Change("domain.board_record:BoardRecord.projected_since", always(0)),
 )
 def removed_before_a_rebuild(pipeline: Rig) -> None:
     """A member is removed, another's item deleted, and the board rebuilt: no new row holds back what comes again."""
@@ -204,7 +204,7 @@ Safeguard(
 
 
 @Safeguard(
-    "a period is complete only if its first bucket is complete", Change("domain.boards:Coverage._first", always(None))
+    "a period is complete only if its first bucket is complete", Change("domain.coverage:Coverage._first", always(None))
 )
 @Safeguard(
     "a ranking is no longer complete once a definition without it is in use",
@@ -218,7 +218,7 @@ def definitions_13(_: Rig) -> None:
 
 @Safeguard(
     "readers use longer limits only after a rebuild",
-    Change("domain.boards:Coverage._limited", lambda _, __, timetable: timetable),
+    Change("domain.coverage:Coverage._limited", lambda _, __, timetable: timetable),
 )
 def definitions_126(_: Rig) -> None:
     """Another such history."""
@@ -245,7 +245,7 @@ def _as_if_never_in_use(original: Any, family: Any, now: int) -> Any:
 
 @Safeguard(
     "a season counts as complete only if all definitions have had it since it began",
-    Change("domain.boards:_season_coverage", _as_if_never_in_use),
+    Change("domain.coverage:_season_coverage", _as_if_never_in_use),
 )
 def a_season_that_old_functions_do_not_know(pipeline: Rig) -> None:
     """A season is added a minute before it begins. A writer that does not know it counts its first event.

@@ -7,7 +7,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from standings.catalog import BoardCatalog
-from standings.domain.boards import DELETE, BoardRecord, Coverage, Family, Ranking
+from standings.domain.board_record import DELETE, BoardRecord
+from standings.domain.boards import Family, Ranking
+from standings.domain.coverage import Coverage
 from standings.domain.members import Image, open_rankings, readable_rankings
 from standings.domain.windows import MINUTE, SECOND
 from standings.maintain.audited_rankings import (
@@ -51,7 +53,7 @@ if TYPE_CHECKING:
 # a leaf make up for its wrong counter. The next audit finds it. An audit does not find the row of a member in a rolling
 # window if the member has neither an item nor a place in the list: nothing leads to that row.
 #
-# Rankings that can no longer be read are skipped, and those that are not complete (coverage, `domain.boards`).
+# Rankings that can no longer be read are skipped, and those that are not complete (`domain.coverage`).
 
 GRACE: Final = 15 * MINUTE  # Milliseconds after an item's last change in which the stream may bring it
 PAGE_SIZE: Final = 100  # Members that are listed and compared together

@@ -8,7 +8,8 @@ from functools import cached_property, partial
 from heapq import merge
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from standings.domain.boards import Coverage, Ranking
+from standings.domain.boards import Ranking
+from standings.domain.coverage import Coverage
 from standings.domain.members import Image, place
 from standings.domain.scoring import Place, encode_sortable, sort_key
 from standings.domain.tiers import ROOT, Path, depth, path, span

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import orjson
 
 from standings.aws.dynamodb.scores import Scores
-from standings.domain.boards import MAX_ATTEMPT_S, Boards
+from standings.domain.board_record import MAX_ATTEMPT_S
+from standings.domain.boards import Boards
 from standings.domain.members import Image, calendar_rankings
 from standings.domain.windows import DAY, MINUTE, instant
 from standings.project.projector import announced

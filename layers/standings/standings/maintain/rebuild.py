@@ -9,19 +9,17 @@ from typing import Any, Final
 from standings.aws.dynamodb.scores import Scores
 from standings.aws.sqs import LookQueue
 from standings.catalog import BoardCatalog
-from standings.domain.boards import (
+from standings.domain.board_record import (
     CLOCK_SKEW_S,
     DELETE,
     MAX_ATTEMPT_S,
     PROPAGATION_WAIT,
     REBUILD,
     BoardRecord,
-    Family,
     Job,
-    Ranking,
-    coverage_of,
-    written_codes,
 )
+from standings.domain.boards import Family, Ranking
+from standings.domain.coverage import coverage_of, written_codes
 from standings.domain.members import (
     Image,
     calendar_rankings,
@@ -96,8 +94,8 @@ def start_phase(record: BoardRecord, phase: str, family: Family, now: int) -> Bo
     elif phase == PLACING:
         # Functions with another definition have reduced the job's coverage to what they keep.
         # A deleted board has nothing that could lack anything.
-        complete = planned if job.task == DELETE else record.coverage.renewed(family, now)
-        job = job._replace(coverage=complete.within(job.coverage))
+        complete = planned if job.task == DELETE else record.coverage.after_rebuild(family, now)
+        job = job._replace(coverage=complete.intersect(job.coverage))
     elif phase == SWITCHED:
         lost = record.coverage.lost
         if job.task == DELETE:

@@ -13,7 +13,8 @@ import orjson
 
 from standings.aws.eventbridge import EventBus
 from standings.aws.s3 import ResultsBucket
-from standings.domain.boards import MAX_ANNOUNCED, BoardRecord, Family, Metric, PrizeMethod, Ranking
+from standings.domain.board_record import BoardRecord
+from standings.domain.boards import MAX_ANNOUNCED, Family, Metric, PrizeMethod, Ranking
 from standings.domain.members import Image, place
 from standings.domain.windows import final_at, instant, label_of
 from standings.maintain.audit import BoardAudit

@@ -7,7 +7,8 @@ from typing import Any, Final, Literal, NamedTuple, ParamSpec, TypeVar, cast
 import orjson
 
 from standings.domain import tiers, windows
-from standings.domain.boards import BOARD_TTL_S, BoardRecord, Boards, Family, Metric, Ranking, family_of
+from standings.domain.board_record import BOARD_TTL_S, BoardRecord
+from standings.domain.boards import Boards, Family, Metric, Ranking, family_of
 from standings.domain.errors import NotFoundError, TooFarError, bad_argument, being_deleted
 from standings.domain.events import MAX_SHOWN_LENGTH
 from standings.domain.scoring import Aggregate, decimal_text, sort_value

@@ -2,7 +2,7 @@
 
 from standings.aws.dynamodb.scores import BoardRecords, Scores
 from standings.aws.dynamodb.tables import DynamoDBClient
-from standings.domain.boards import BoardRecord
+from standings.domain.board_record import BoardRecord
 from standings.domain.members import Image
 from standings.rankings.reading import RankingReads
 from standings.runtime.clock import Clock

@@ -1,0 +1,203 @@
+"""Coverage: which rankings of a board are complete, from which bucket on, and until when they can be read.
+
+A definition may change while a board is in use. Readers refuse a ranking that may lack events, so the record of a board
+holds its coverage. What becomes of a window that is added to `boards.toml`:
+
+    board begins      window added       rebuild ends
+    ─────┬─────────────────┬──────────────────┬───────────────────► time
+         coverage_of       intersect          after_rebuild
+         old windows       old windows        old windows, and the new one from its first complete bucket on
+
+While functions of both definitions are at work, only what is in both stays complete: a function reduces the record's
+coverage before it writes to the board (`intersect`, `after_event_by`). Only a rebuild adds to it (`after_rebuild`).
+
+| change of `boards.toml` | what stays complete | what a rebuild adds |
+|---|---|---|
+| window added, of buckets that are kept already | the other windows | its periods whose buckets were all kept |
+| window added, of buckets that no window kept | the other windows | its periods that begin 10 minutes later, or after |
+| window removed | the other windows | added again, it is like any window that is added |
+| `order` or `ties` changed | the other metrics | the metric's rankings |
+| metric removed | the other metrics | added again: later periods; `all` only if no event was counted without it |
+| `aggregate`, `precision` or `timezone` changed | what does not depend on it | as after a metric or window was added |
+| `late` or `keep` made shorter | all, but read by the shorter limits | nothing |
+| `late` or `keep` made longer | all, still read by the shorter limits | the longer limits, for buckets that were kept |
+| season added before it begins | all, and the season | nothing |
+| season added when it has begun | all but the season | nothing: no event was counted for it |
+
+Seasons are added now and then, and need no rebuild before they begin. A season is complete if every definition in use
+since it began has it. So the record of a board with the window `season` also says until which day it was in use. It is
+updated once a day while the board is in use. A season that begins after that day is complete.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final, NamedTuple
+
+from standings.domain.boards import Family, Metric, Ranking
+from standings.domain.windows import MINUTE, Timetable, Unit, first_index, window_of
+
+AHEAD: Final = 10 * MINUTE
+"""Events may count in a bucket this long before it begins: `at` may be ahead, and clocks may be wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What a board's rankings are complete for.
+
+    - `rankings`: the codes of the windows that are ranked, such as `q8Qd`.
+    - `buckets`: the kinds of buckets, by code: `{"U99d": BucketCoverage(…)}`.
+    - `late` and `keep`: the limits under which periods were kept, in milliseconds.
+    - `totals`: the codes of the totals that have all events, by the code of the ranking `all` that is made of each, or
+      by their own if there is none: `{"i4qa": "h9e"}`.
+    - `lost`: the codes of totals that some definition stopped counting while the board was in use. A rebuild cannot
+      restore them.
+    """
+
+    rankings: frozenset[str]
+    buckets: "Mapping[str, BucketCoverage]"
+    late: int
+    keep: int
+    totals: Mapping[str, str] = field(default_factory=dict)
+    lost: frozenset[str] = frozenset()
+
+    def intersect(self, other: "Coverage") -> "Coverage":
+        """What stays complete when functions with another coverage are at work: only what is in both.
+
+        A total is complete until a function that does not count it counts an event (`after_event_by`), whichever window
+        ranks it. Records of 0.2 have no totals.
+        """
+        kinds = self.buckets.keys() & other.buckets.keys()
+        rankings = self.rankings & other.rankings
+        totals = {code: total for code, total in other.totals.items() if code in rankings} | dict(self.totals)
+        return Coverage(
+            rankings,
+            {code: self.buckets[code].intersect(other.buckets[code]) for code in kinds},
+            min(self.late, other.late),
+            min(self.keep, other.keep),
+            totals,
+            self.lost | other.lost,
+        )
+
+    def after_event_by(self, family: Family) -> "Coverage":
+        """What stays complete once a function with this family's definition has counted an event."""
+        counted = {metric.total() for metric in family.metrics.values()}
+        totals = {code: total for code, total in self.totals.items() if total in counted}
+        return replace(self, totals=totals, lost=self.lost | (set(self.totals.values()) - counted))
+
+    def after_rebuild(self, family: Family, since: int) -> "Coverage":
+        """What is complete after a rebuild, if this family's definition was the only one since an instant (ms)."""
+        fresh = coverage_of(family, since)
+        buckets = {
+            # A rebuild cannot restore a season for which no event was counted.
+            code: self.buckets.get(code, fresh.buckets[code]._replace(seasons=frozenset()))
+            if unit == "s"
+            else fresh.buckets[code]._replace(first=self._first(metric, unit, since))
+            for metric in family.metrics.values()
+            for unit, code in metric.bucket_codes.items()
+        }
+        return replace(fresh, buckets=buckets).without(self.lost)
+
+    def without(self, lost: Collection[str]) -> "Coverage":
+        """The same without rankings of these totals: `without({"h9e"})`."""
+        gone = {code for code, total in self.totals.items() if total in lost}
+        totals = {code: total for code, total in self.totals.items() if code not in gone}
+        return replace(self, rankings=self.rankings - gone, totals=totals, lost=frozenset(lost))
+
+    def _first(self, metric: Metric, unit: Unit, since: int) -> int:
+        """The first bucket that has all its events: none was removed, and none counted elsewhere."""
+        timetable = metric.timetable
+        bucket = timetable.index(unit, since)
+        kept = self.buckets.get(metric.bucket_codes[unit])
+        if kept is None:
+            # Kept from now on: the first bucket in which no event can have counted before.
+            while timetable.start(unit, bucket) < since + AHEAD:
+                bucket += 1
+            return bucket
+        limited = self._limited(timetable)
+        definitions = kept.windows | _bucket_coverage(metric, unit).windows
+        while bucket > 0 and min(_expires(limited, windows, bucket - 1) for windows in definitions) > since:
+            bucket -= 1
+        return bucket if kept.first is None else max(bucket, kept.first)
+
+    def ranks(self, ranking: Ranking) -> bool:
+        """Whether the ranking's window is ranked. A period of it is complete if its buckets are."""
+        return ranking.metric.ranking_code(ranking.window) in self.rankings
+
+    def holds(self, ranking: Ranking) -> bool:
+        """Whether a ranking is complete."""
+        metric, window = ranking.metric, ranking.window
+        if window.unit is None or not self.ranks(ranking):
+            return self.ranks(ranking)
+        kept = self.buckets.get(metric.bucket_codes[window.unit])
+        return kept is not None and kept.holds(window.buckets(ranking.period)[0])
+
+    def readable_until(self, ranking: Ranking) -> int | None:
+        """The instant (ms) from which a ranking can no longer be read, by any of the definitions; None for `all`."""
+        until = ranking.readable_until
+        earlier = self._limited(ranking.metric.timetable).readable_until(ranking.window, ranking.period)
+        return None if until is None or earlier is None else min(until, earlier)
+
+    def _limited(self, timetable: Timetable) -> Timetable:
+        return timetable.limited(min(self.late, timetable.late), min(self.keep, timetable.keep))
+
+
+class BucketCoverage(NamedTuple):
+    """The buckets of one kind that are complete: those from `first` on (None: all), and `seasons`.
+
+    `windows` has, for each definition in use, the codes of the windows that made it keep these buckets, such as
+    `{{"d", "7d"}, {"d"}}`.
+    """
+
+    windows: frozenset[frozenset[str]]
+    first: int | None = None
+    seasons: frozenset[int] = frozenset()
+
+    def holds(self, bucket: int) -> bool:
+        """Whether a bucket is complete. If it is, so are those after it, unless they are seasons."""
+        return self.first is None or bucket >= self.first or bucket in self.seasons
+
+    def intersect(self, other: "BucketCoverage") -> "BucketCoverage":
+        """The buckets that are complete by both, and the windows of all definitions."""
+        first = max((first for first in (self.first, other.first) if first is not None), default=None)
+        seasons = {season for season in self.seasons | other.seasons if self.holds(season) and other.holds(season)}
+        return BucketCoverage(self.windows | other.windows, first, frozenset(seasons))
+
+
+def coverage_of(family: Family, now: int) -> Coverage:
+    """The coverage of a new board at the instant `now` (ms): everything that its definition ranks."""
+    buckets = {
+        code: _season_coverage(family, now) if unit == "s" else _bucket_coverage(metric, unit)
+        for metric in family.metrics.values()
+        for unit, code in metric.bucket_codes.items()
+    }
+    totals = {
+        metric.total() if (window := metric.window("all")) is None else metric.ranking_code(window): metric.total()
+        for metric in family.metrics.values()
+    }
+    return Coverage(family.rankings(), buckets, family.timetable.late, family.timetable.keep, totals)
+
+
+def _season_coverage(family: Family, now: int) -> BucketCoverage:
+    """The seasons of a definition in use: it has all that begin later as far as events do not count in them yet."""
+    timetable = family.timetable
+    first = first_index(timetable.index("d", now + AHEAD) + 1)
+    return BucketCoverage(frozenset({frozenset({"s"})}), first, frozenset(timetable.seasons.indexes))
+
+
+def _bucket_coverage(metric: Metric, unit: Unit) -> BucketCoverage:
+    return BucketCoverage(frozenset({frozenset(window.code for window in metric.windows if window.unit == unit)}))
+
+
+def _expires(timetable: Timetable, codes: frozenset[str], bucket: int) -> int:
+    """The instant from which no period of these windows that contains a bucket can be read."""
+    windows = [window_of(code) for code in codes]
+    return max(timetable.readable_until(window, window.periods(bucket)[-1]) or 0 for window in windows)
+
+
+def written_codes(family: Family) -> frozenset[str]:
+    """The codes of all that is ranked on a board: one for each window, and instead of `season` one for each season."""
+    windows = {metric.ranking_code(window): window for metric in family.metrics.values() for window in metric.windows}
+    seasons = {code for code, window in windows.items() if window.unit == "s"}
+    return frozenset(windows.keys() - seasons) | {
+        f"{code}{index}" for code in seasons for index in family.timetable.seasons.indexes
+    }
