@@ -23,6 +23,16 @@ READ: Final = "standings/read"
 WRITE: Final = "standings/write"
 ADMIN: Final = "standings/admin"
 
+
+class Call(NamedTuple):
+    """A call of the API, with the scope that a token needs for it: `Call("GET", "/boards", READ, {…})`."""
+
+    method: str
+    path: str
+    scope: str
+    arguments: Mapping[str, "Argument"]
+
+
 _MAX_DIGITS: Final = 15
 MAX_TEXT_BYTES: Final = 2_500
 """The most bytes of a text. The longest cursor has fewer, and API Gateway takes an address with so many, encoded."""
@@ -43,7 +53,10 @@ class Argument(NamedTuple):
     missing: str = ""
 
     def check(self, name: str, text: str) -> None:
-        """Raise an error if a text is no value of the argument. The code that reads a `text` checks its content."""
+        """Raise InvalidArgumentError if a text is no value of the argument `name`.
+
+        The code that reads a `text` checks its content.
+        """
         if (size := size_of(name, text)) > MAX_TEXT_BYTES:
             raise bad_argument(name, f"expected at most {MAX_TEXT_BYTES} bytes of UTF-8, got {size}")
         got = repr(text[:MAX_SHOWN_LENGTH])
@@ -55,15 +68,6 @@ class Argument(NamedTuple):
                 raise bad_argument(name, f"expected a whole number of up to {_MAX_DIGITS} digits, got {got}")
             if not self.least <= int(text) <= self.most:
                 raise bad_argument(name, f"expected from {self.least} to {self.most}, got {int(text)}")
-
-
-class Call(NamedTuple):
-    """A call of the API, with the scope that a token needs for it: `Call("GET", "/boards", READ, {…})`."""
-
-    method: str
-    path: str
-    scope: str
-    arguments: Mapping[str, Argument]
 
 
 _PROFILE: Final = "/members"
@@ -117,7 +121,7 @@ class Arguments(dict[str, str]):
         for name, text in pairs:
             if name not in known:
                 there_are = f"there are {', '.join(known)}" if known else "there are none"
-                raise bad_argument(shown(name), f"no such argument; {there_are}")
+                raise bad_argument(shortened(name), f"no such argument; {there_are}")
             if name in self:
                 raise bad_argument(name, "is given more than once")
             known[name].check(name, text)
@@ -127,7 +131,7 @@ class Arguments(dict[str, str]):
                 self.required(name, argument.missing)
 
     def required(self, name: str, hint: str) -> str:
-        """An argument that must be present; `hint` says what to give."""
+        """An argument that must be present. If not, the error gives a `hint`, such as "say which member"."""
         if name not in self:
             raise bad_argument(name, f"is missing: {hint}")
         return self[name]
@@ -141,23 +145,13 @@ class Arguments(dict[str, str]):
         return self.get(name) == "true"
 
 
-def shown(text: str) -> str:
+def shortened(text: str) -> str:
     """A client's text, short enough for a message and with lone surrogates replaced, which JSON cannot hold."""
     return text[:MAX_SHOWN_LENGTH].encode(errors="replace").decode()
 
 
-# Problems (RFC 9457): only this part knows the status of an error.
-
-_BAD_REQUESTS: Final[Mapping[type[RequestError], tuple[str, str]]] = {
-    InvalidArgumentError: ("bad-argument", "Bad argument"),
-    InvalidBodyError: ("bad-body", "Bad body"),
-    TooFarError: ("too-far", "Too far to count"),
-}
-"""Kind and title of the errors with status 400."""
-
-
 class Problem(NamedTuple):
-    """A problem: `Problem(404, "not-ranked", "Not ranked", "'u7' is not ranked in this period")`."""
+    """A problem (RFC 9457): `Problem(404, "not-ranked", "Not ranked", "'u7' is not ranked in this period")`."""
 
     status: int
     kind: str
@@ -166,12 +160,17 @@ class Problem(NamedTuple):
 
 
 def problem_of(error: RequestError) -> Problem:
-    """The problem of a request that its sender can correct: 400, 403 or 404."""
+    """The problem of a request that its sender can correct: 400, 403 or 404. Nothing else knows an error's status."""
     if isinstance(error, NotYourMemberError):
         return Problem(403, "not-your-member", "Not your member", str(error))
     if isinstance(error, NotFoundError):
         return Problem(404, error.kind, error.title, str(error))
-    return Problem(400, *_BAD_REQUESTS[type(error)], str(error))
+    kind, title = {
+        InvalidArgumentError: ("bad-argument", "Bad argument"),
+        InvalidBodyError: ("bad-body", "Bad body"),
+        TooFarError: ("too-far", "Too far to count"),
+    }[type(error)]
+    return Problem(400, kind, title, str(error))
 
 
 RETRY_AFTER_S: Final = 5
