@@ -1,8 +1,8 @@
 """The boards' records, as a process that writes uses them."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from standings.aws.dynamodb.scores import BoardRecords
 from standings.domain.board_record import BOARD_TTL_S, BoardRecord
@@ -10,15 +10,6 @@ from standings.domain.boards import Boards, Family
 from standings.domain.coverage import coverage_of, written_codes
 from standings.runtime.clock import Clock, TtlCache
 from standings.stores import StoreUnavailableError
-
-_TRIES: Final = 8
-
-
-class Written(NamedTuple):
-    """The generations of a board's rankings that must be written, and `BoardRecord.projected_since`."""
-
-    generations: tuple[int, ...] = (0,)
-    projected_since: int = 0
 
 
 class BoardCatalog:
@@ -34,9 +25,8 @@ class BoardCatalog:
         self._clock = clock
         self._cache: TtlCache[str, BoardRecord] = TtlCache(clock, BOARD_TTL_S)
 
-    def written(self, names: Iterable[str]) -> dict[str, Written]:
-        """Return what must be written of each board's rankings."""
-        names = set(names)
+    def written(self, names: Collection[str]) -> dict[str, "Written"]:
+        """What must be written of each board's rankings: `{"berlin-2026": Written((0,), 1795256100000)}`."""
         records = self._within_definition(names, register=False)
         return {
             name: Written(record.written, record.projected_since) if (record := records.get(name)) else Written()
@@ -64,7 +54,7 @@ class BoardCatalog:
         return None
 
     def register(self, names: Iterable[str]) -> dict[str, BoardRecord]:
-        """Create the records of boards before their first event. Returns the records, read without the cache.
+        """Create the records of boards before their first event. Returns the records by name, read without the cache.
 
         So a function that starts after a deletion sees it. The deletion waits for those that started before.
         """
@@ -73,10 +63,10 @@ class BoardCatalog:
             self._cache.forget(name)
         return self._within_definition(names, register=True)
 
-    def _within_definition(self, names: set[str], *, register: bool) -> dict[str, BoardRecord]:
+    def _within_definition(self, names: Collection[str], *, register: bool) -> dict[str, BoardRecord]:
         records = {name: record for name in names if (record := self._cache.get(name)) is not None}
-        missing = names - records.keys()
-        for _ in range(_TRIES):
+        missing = set(names) - records.keys()
+        for _ in range(8):
             if not missing:
                 return records
             read_at = self._cache.instant()
@@ -93,22 +83,29 @@ class BoardCatalog:
         raise StoreUnavailableError(f"other processes keep writing the records of {len(missing)} boards")
 
     def _updated(self, name: str, stored: BoardRecord | None, *, register: bool) -> BoardRecord | None:
-        """Return the record as it must be before this process uses it; None if there is none."""
-        family = self.boards.family(name)
+        """The record as it must be before this process uses it; None if there is none.
+
+        With `register` the board has a new event: then a deleted board begins again.
+        """
+        family, now = self.boards.family(name), self._clock.now()
         if family is None:
             raise ValueError(f"no family in boards.toml matches {name!r}")
         if stored is None:
-            now = self._clock.now()
             return BoardRecord(name, 1, now, coverage_of(family, now), written_codes(family)) if register else None
-        record = _within(family, self._clock.now(), self._registered(family, stored) if register else stored)
+        record = stored
+        if register and stored.deleted:
+            record = replace(stored, deleted=False, coverage=coverage_of(family, now), begun=now)
+        elif register:
+            record = replace(stored, coverage=stored.coverage.after_event_by(family))
+        record = _within(family, now, record)
         return record if record == stored else replace(record, version=stored.version + 1)
 
-    def _registered(self, family: Family, record: BoardRecord) -> BoardRecord:
-        """Return the record of a board that has a new event. A deleted board begins again."""
-        if record.deleted:
-            now = self._clock.now()
-            return replace(record, deleted=False, coverage=coverage_of(family, now), begun=now)
-        return replace(record, coverage=record.coverage.after_event_by(family))
+
+class Written(NamedTuple):
+    """The generations of a board's rankings that must be written, and `BoardRecord.projected_since` (milliseconds)."""
+
+    generations: tuple[int, ...] = (0,)
+    projected_since: int = 0
 
 
 def _within(family: Family, now: int, record: BoardRecord) -> BoardRecord:

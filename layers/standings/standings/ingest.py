@@ -34,12 +34,6 @@ from standings.stores import Posted
 if TYPE_CHECKING:
     from standings.aws.dynamodb.scores import Scores
 
-MAX_EVENTS: Final = 100
-MAX_ID_SHOWN: Final = 1_000
-_WHITESPACE: Final = " \t\r\n"
-# A string (one that is not closed runs to the end), a bracket or a comma. Possessive, so that no text takes long.
-_MARK: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{},]', re.DOTALL)
-
 
 @dataclass(frozen=True, slots=True)
 class Posting:
@@ -56,6 +50,8 @@ class Posting:
 
     def post(self, body: bytes, own: str | None = None) -> list[dict[str, Any]]:
         """Post a body's events and return a result for each, in order. Raises RequestError for any other body.
+
+        A result is `{"id": "0197f2c4", "status": "queued", "detail": None}`, or has the status `refused` and a reason.
 
         `own` is the only member that the caller may post for: if any event names another, none is posted.
         Of events without `at`, the first counts now, and each next one a millisecond later: a list keeps its order.
@@ -82,16 +78,15 @@ class Posting:
         )
         items = {item for event in again for item in event.items}
         images = backoff.retry(lambda: scores.images(sorted(items), consistent=True, damaged=[])) if items else {}
-        status: dict[int, str] = {}
+        new: set[int] = set()
         for number, (_, event) in events.items():
             receipt = receipts.get(event.id)
             if receipt is not None and receipt.digest != event.digest:
                 refused[number] = other_content(event.id)
             elif receipt is None or counts_again(map(images.get, event.items), receipt.stamp, now):
-                status[number] = "new"
-            else:
-                status[number] = "known"
-        return [_result(value, status.get(number, ""), refused.get(number)) for number, value in enumerate(values)]
+                new.add(number)
+        status = ["new" if number in new else "known" for number in range(len(values))]
+        return [_result(value, status[number], refused.get(number)) for number, value in enumerate(values)]
 
     def _checked(
         self, body: bytes, own: str | None
@@ -116,30 +111,11 @@ class Posting:
         return [value for _, value in documents], events, refused
 
 
-def event_status(scores: "Scores", clock: Clock, event_id: str, *, with_reason: bool) -> dict[str, Any]:
-    """What became of an event: `{"id": "0197f2c4", "status": "counted", "at": "2026-11-21T10:15:01.000Z"}`.
-
-    The status is `counted`, or `refused`: then `with_reason` adds the `reason`, which may name a member. A counted one
-    is `superseded` if a total that it sets was older than one that had counted. Raises NotFoundError if neither is
-    known, StoreUnavailableError.
-    """
-    if not is_event_id(event_id):
-        raise bad_argument("id", f"expected 1 to {MAX_ID_LENGTH} characters, got {len(event_id)}")
-    status = clock.retry(scores.status, event_id)
-    if status is None:
-        detail = (
-            f"nothing is known of the event {shown(event_id)}: it is on its way, or it was never sent, or it was "
-            "counted more than 30 days ago or refused more than 14 days ago"
-        )
-        raise NotFoundError("no-such-event", "No such event", detail)
-    answer = {"id": event_id, "status": "counted" if status.reason is None else "refused"}
-    if status.reason is not None and with_reason:
-        answer["reason"] = status.reason
-    return {**answer, "at": instant(status.at), **({"superseded": True} if status.is_superseded else {})}
-
-
 def posted(text: str, value: Any, now: int, most_bytes: int) -> Posted:
-    """Prepare a text with its parsed value for the queue: `at` defaults to `now`. RefusedEvent if it is too large."""
+    """Prepare a text with its parsed value for the queue: `at` defaults to `now` (ms). RefusedEvent if it is too large.
+
+    The message names the event's first board, if the value has one.
+    """
     filled_in = isinstance(value, dict) and bool(value) and "at" not in value
     if filled_in:
         text = f'{{"at":"{instant(now)}",{text[1:]}'
@@ -147,37 +123,41 @@ def posted(text: str, value: Any, now: int, most_bytes: int) -> Posted:
     text = text.replace("\ufffe", "\\ufffe").replace("\uffff", "\\uffff")
     if (size := len(text.encode())) > most_bytes:
         raise RefusedEvent("size", f"body: expected at most {most_bytes} bytes, got {size}")
-    return Posted(text, filled_in, _first_board(value))
-
-
-def _first_board(value: Any) -> str | None:
     try:
         board = value["updates"][0]["board"] if "updates" in value else value["board"]
         first = board[0] if isinstance(board, list) else board
     except (LookupError, TypeError):
-        return None
-    return first if isinstance(first, str) and BOARD_NAME.fullmatch(first) else None
+        first = None
+    return Posted(text, filled_in, first if isinstance(first, str) and BOARD_NAME.fullmatch(first) else None)
 
 
 def _result(value: Any, status: str, refusal: str | None) -> dict[str, Any]:
     event_id = value.get("id") if isinstance(value, dict) else None
     return {
         # A longer id was refused. Cut it, or a hundred of them would make the answer too large.
-        "id": event_id[:MAX_ID_SHOWN] if isinstance(event_id, str) else None,
+        "id": event_id[:1_000] if isinstance(event_id, str) else None,
         "status": status if refusal is None else "refused",
         "detail": refusal,
     }
 
 
-def parse_documents(body: bytes) -> list[tuple[str, Any]]:
-    """Return each event of a body as its text and the parsed value (None if no parser can hold it).
+MAX_EVENTS: Final = 100
+_WHITESPACE: Final = " \t\r\n"
 
-    Raise RequestError (400) for anything but events.
+
+def parse_documents(body: bytes) -> list[tuple[str, Any]]:
+    """Each event of a body: its text and the parsed value (None if no parser can hold it).
+
+    Raises InvalidBodyError for anything but events.
     """
     try:
         return [(text, _parse(text)) for text in _split(body.decode().strip(_WHITESPACE))]
     except ValueError as error:
         raise InvalidBodyError(f"expected an event, or a list of 1 to {MAX_EVENTS} events, as JSON: {error}") from error
+
+
+# A string (one that is not closed runs to the end), a bracket or a comma. Possessive, so that no text takes long.
+_MARK: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{},]', re.DOTALL)
 
 
 def _split(text: str) -> list[str]:
@@ -214,3 +194,25 @@ def _parse(text: str) -> Any:
     except (RecursionError, TypeError):
         return None
     return value
+
+
+def event_status(scores: "Scores", clock: Clock, event_id: str, *, with_reason: bool) -> dict[str, Any]:
+    """What became of an event: `{"id": "0197f2c4", "status": "counted", "at": "2026-11-21T10:15:01.000Z"}`.
+
+    The status is `counted`, or `refused`: then `with_reason` adds the `reason`, which may name a member. A counted one
+    is `superseded` if a total that it sets was older than one that had counted. Raises NotFoundError if neither is
+    known, StoreUnavailableError.
+    """
+    if not is_event_id(event_id):
+        raise bad_argument("id", f"expected 1 to {MAX_ID_LENGTH} characters, got {len(event_id)}")
+    status = clock.retry(scores.status, event_id)
+    if status is None:
+        detail = (
+            f"nothing is known of the event {shown(event_id)}: it is on its way, or it was never sent, or it was "
+            "counted more than 30 days ago or refused more than 14 days ago"
+        )
+        raise NotFoundError("no-such-event", "No such event", detail)
+    answer = {"id": event_id, "status": "counted" if status.reason is None else "refused"}
+    if status.reason is not None and with_reason:
+        answer["reason"] = status.reason
+    return {**answer, "at": instant(status.at), **({"superseded": True} if status.is_superseded else {})}

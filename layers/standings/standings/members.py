@@ -14,32 +14,13 @@ from standings.domain.profiles import changes_of
 from standings.runtime.clock import RETRIED_FOR_S, Backoff, Clock
 from standings.stores import Rewrite, StoreUnavailableError
 
-# Changes and removes profiles. Boards and rankings hold no copy, so nothing else is written.
-
-
-class ProfileAdmin:
-    """Changes profiles; each change is one write. Raises RequestError."""
-
-    def __init__(self, profiles: Profiles, clock: Clock) -> None:
-        self._profiles = profiles
-        self._clock = clock
-
-    def put(self, member: str, document: Any) -> dict[str, Any]:
-        """Set the fields that a document has, remove those that are null there, and return the profile."""
-        check_member("id", member)
-        return self._clock.retry(self._profiles.change, member, changes_of(document)).fields()
-
-    def remove(self, member: str) -> None:
-        """Remove a member's profile, if it has one."""
-        check_member("id", member)
-        self._clock.retry(self._profiles.remove, member)
-
-
-# Registers, hides and removes members. Only their items are written; rankings follow as after an event.
-
 
 class MemberAdmin:
-    """Changes members' items, each on condition that nobody else has changed it. Raises RequestError."""
+    """Registers, hides and removes members. Only their items are written; rankings follow as after an event.
+
+    An item is written on condition that nobody else has changed it. Raises RequestError, and StoreUnavailableError once
+    the clock's retries are used up.
+    """
 
     def __init__(self, catalog: BoardCatalog, scores: Scores, clock: Clock) -> None:
         self._catalog = catalog
@@ -47,7 +28,10 @@ class MemberAdmin:
         self._clock = clock
 
     def put(self, board: str, member: str, hidden: bool | None) -> dict[str, Any]:  # noqa: FBT001 - as the body has it
-        """Register a member if it is new, and hide or show it; `hidden` None leaves that as it is."""
+        """Register a member if it is new, and hide or show it; `hidden` None leaves that as it is.
+
+        Returns `{"board": "berlin-2026", "member": "u7", "hidden": False}`.
+        """
         family = family_of(self._catalog.boards, board)
         check_member("id", member)
         backoff = self._clock.backoff_for(RETRIED_FOR_S)
@@ -95,3 +79,24 @@ class MemberAdmin:
             return after
 
         return backoff.retry(attempt)
+
+
+class ProfileAdmin:
+    """Changes profiles; each change is one write. Boards and rankings hold no copy, so nothing else is written.
+
+    Raises RequestError, and StoreUnavailableError once the clock's retries are used up.
+    """
+
+    def __init__(self, profiles: Profiles, clock: Clock) -> None:
+        self._profiles = profiles
+        self._clock = clock
+
+    def put(self, member: str, document: Any) -> dict[str, Any]:
+        """Set the fields that a document has, remove those that are null there, and return the profile."""
+        check_member("id", member)
+        return self._clock.retry(self._profiles.change, member, changes_of(document)).fields()
+
+    def remove(self, member: str) -> None:
+        """Remove a member's profile, if it has one."""
+        check_member("id", member)
+        self._clock.retry(self._profiles.remove, member)

@@ -10,11 +10,6 @@ from typing import Final, Generic, ParamSpec, TypeVar
 
 from standings.stores import StoreUnavailableError
 
-# Retries until a deadline, with jitter.
-
-FIRST_WAIT: Final = 0.02
-MAX_WAIT_S: Final = 2.0
-OUT_OF_TIME: Final = "the function ran out of time"
 RETRIED_FOR_S: Final = 5.0  # Seconds for which reads are retried: over HTTP all of a request, elsewhere each read
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -25,7 +20,7 @@ class Clock:
     """Time and chance, passed in so that tests control them.
 
     `now` returns milliseconds since 1970, `monotonic` seconds for deadlines. `random` is uniform in [0, 1). Calls of
-    `retry` end at the deadline, and none begins after it.
+    `retry` end at the deadline (seconds of the monotonic clock), and none begins after it.
     """
 
     now: Callable[[], int]
@@ -35,7 +30,7 @@ class Clock:
     deadline: float = inf
 
     def until(self, deadline: float) -> "Clock":
-        """The same clock for work that ends at a deadline."""
+        """The same clock for work that ends at a deadline of the monotonic clock."""
         return replace(self, deadline=deadline)
 
     def backoff(self, deadline: float) -> "Backoff":
@@ -43,11 +38,11 @@ class Clock:
         return Backoff(self, deadline)
 
     def backoff_for(self, seconds: float) -> "Backoff":
-        """Start a backoff that ends in so many seconds."""
+        """Start a backoff that ends in so many seconds, or at the clock's deadline."""
         return Backoff(self, min(self.deadline, self.monotonic() + seconds))
 
     def retry(self, do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call `do`, retrying while the store is unavailable, for up to `RETRIED_FOR_S`."""
+        """Call `do`, retrying while the store is unavailable, for up to `RETRIED_FOR_S`; then StoreUnavailableError."""
         backoff = self.backoff_for(RETRIED_FOR_S)
         backoff.check()
         return backoff.retry(do, *args, **kwargs)
@@ -61,6 +56,11 @@ def now() -> int:
 def real_clock(now: Callable[[], int] = now) -> Clock:
     """The real clock, with real randomness."""
     return Clock(now, time.monotonic, time.sleep, random.random)
+
+
+FIRST_WAIT: Final = 0.02
+MAX_WAIT_S: Final = 2.0
+OUT_OF_TIME: Final = "the function ran out of time"
 
 
 class Backoff:
@@ -85,7 +85,7 @@ class Backoff:
             raise StoreUnavailableError(OUT_OF_TIME)
 
     def wait(self, at_least: float = 0.0) -> bool:
-        """Wait before the next try. False, without waiting, if the wait would pass the deadline."""
+        """Wait before the next try (seconds). False, without waiting, if the wait would pass the deadline."""
         pause = at_least + self._clock.random() * self._limit
         if self._clock.monotonic() + pause >= self._deadline:
             return False
@@ -94,7 +94,7 @@ class Backoff:
         return True
 
     def retry(self, do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call `do`, retrying while the store is unavailable, until the deadline."""
+        """Call `do`, retrying while the store is unavailable, until the deadline; then StoreUnavailableError."""
         while True:
             try:
                 return do(*args, **kwargs)
@@ -103,20 +103,14 @@ class Backoff:
                     raise
 
 
-# Retries of a number of attempts, with jitter.
-
-_MAX_DOUBLINGS: Final = 30
-
-
 def backoff(attempt: int, first: float, longest: float, chance: Callable[[], float]) -> float:
-    """Return the seconds to wait after a failed attempt; attempts count from 1.
+    """The seconds to wait after a failed attempt, by number and not until a deadline; attempts count from 1.
 
-    The wait doubles from `first` up to `longest`. Half of it is random, so that many clients do not retry at once.
+    The wait doubles from `first` up to `longest` seconds. Half of it is random (`chance`), so that many clients do not
+    retry at once.
     """
-    return min(first * 2.0 ** min(attempt - 1, _MAX_DOUBLINGS), longest) * (0.5 + chance() / 2)
+    return min(first * 2.0 ** min(attempt - 1, 30), longest) * (0.5 + chance() / 2)
 
-
-# A cache whose entries expire.
 
 RANKING_TTL_S: Final = 3600  # Seconds for which the number of a ranking's shards or lanes is cached. Both only grow.
 MAX_ENTRIES: Final = 10_000
@@ -126,7 +120,7 @@ V = TypeVar("V")
 
 
 class TtlCache(Generic[K, V]):
-    """A cache whose entries expire. Threads may share it; if it is full, it drops its oldest entry.
+    """A cache whose entries expire after `ttl_s` seconds. Threads may share it; if full, it drops its oldest entry.
 
     An entry expires by whichever clock is first. The monotonic clock may stop while Lambda freezes the process, and the
     wall clock may be set back.
@@ -151,12 +145,10 @@ class TtlCache(Generic[K, V]):
     def get_or_read(self, key: K, read: Callable[[], V]) -> V:
         """Return the value of a key; read and cache it if it is missing or expired."""
         entry = self._fresh(key)
-        if entry is not None:
-            return entry[1]
-        read_at = self.instant()
-        value = read()
-        self.put(key, value, read_at)
-        return value
+        if entry is None:
+            entry = (self.instant(), read())
+            self.put(key, entry[1], entry[0])
+        return entry[1]
 
     def put(self, key: K, value: V, read_at: Instant | None = None) -> None:
         """Cache a value that was read at an instant, by default now."""

@@ -5,34 +5,24 @@ import sys
 from pathlib import Path
 from typing import Final
 
-# A function's environment variables, and the path of its `boards.toml`.
-
 BOARDS_FILE: Final = Path(__file__).parents[2] / "boards.toml"
 
 
 def given(name: str) -> str | None:
-    """Return an environment variable; None if it is missing or empty."""
+    """An environment variable, such as `RESULTS_BUCKET`; None if it is missing or empty."""
     return os.environ.get(name) or None
 
 
 def required(name: str) -> str:
-    """Return an environment variable; LookupError if it is missing or empty."""
-    value = os.environ.get(name)
-    if not value:
+    """An environment variable, such as `SCORES_TABLE`; LookupError if it is missing or empty."""
+    value = given(name)
+    if value is None:
         raise LookupError(f"environment variable {name} is not set; set it as template.yaml does")
     return value
 
 
-# What the layer was built for, which its makefile writes next to the package, and what the function runs on.
-
 MARKER: Final = Path(__file__).parents[2] / "built-for.txt"
-_LAMBDA_NAMES: Final = {"aarch64": "arm64"}
-
-
-def running() -> str:
-    """Return the runtime and the processor of this process as the parameters name them: `python3.13 arm64`."""
-    machine = os.uname().machine
-    return f"python{sys.version_info.major}.{sys.version_info.minor} {_LAMBDA_NAMES.get(machine, machine)}"
+"""What the layer was built for, such as `python3.13 arm64`: its makefile writes it next to the package."""
 
 
 def check_built_for(marker: Path = MARKER) -> None:
@@ -52,3 +42,9 @@ def check_built_for(marker: Path = MARKER) -> None:
             f"run `sam build --parameter-overrides PythonRuntime={runtime} Architecture={processor}`, then `sam "
             "deploy` with the same values"
         )
+
+
+def running() -> str:
+    """Return the runtime and the processor of this process as the parameters name them: `python3.13 arm64`."""
+    machine = os.uname().machine
+    return f"python{sys.version_info.major}.{sys.version_info.minor} {'arm64' if machine == 'aarch64' else machine}"
