@@ -16,9 +16,9 @@ from standings.domain.errors import InvalidBodyError
 from standings.domain.events import shown
 from standings.domain.profiles import changes_of
 from standings.domain.scoring import UnitsError, check_units
-from standings.domain.windows import Calendar, parse_window
+from standings.domain.windows import Timetable, parse_window
 
-_UTC: Final = Calendar("UTC", 0)
+_UTC: Final = Timetable("UTC", 0)
 _GLOB: Final = re.compile(r"(?=.*(\*|\?|\[[^]]+\]))[A-Za-z0-9._:*?\[\]!-]{1,256}")
 _SEASON: Final = re.compile(r"[a-z][a-z0-9-]{0,31}")
 _SCORE: Final = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,2})?", re.ASCII)

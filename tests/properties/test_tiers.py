@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from standings.domain import tiers
 from standings.domain.boards import MAX_UNITS
 from standings.domain.scoring import Place, decode_sort_key, sort_key, sort_value
-from standings.domain.tiers import FANOUT, Bucket, Path, depth, path, sort_value_at
+from standings.domain.tiers import FANOUT, Bin, Path, depth, path, sort_value_at
 
 scores = (
     st.integers(-5, 5)
@@ -182,7 +182,7 @@ def tree_in(listed: list[int], *, descending: bool) -> Tree:
 mosts = st.integers(1, 12) | st.sampled_from([50, 100, 127, 128, 129, 256, 1000])
 
 
-def ask(tree: Tree, most: int, *, descending: bool) -> tuple[list[Bucket], Tree, int]:
+def ask(tree: Tree, most: int, *, descending: bool) -> tuple[list[Bin], Tree, int]:
     """The histogram, the nodes that were read for it, and in how many rounds."""
     nodes, rounds = read(tree, {}, lambda nodes: tiers.unread(most, nodes, descending=descending))
     return tiers.histogram(most, nodes, descending=descending), nodes, rounds
@@ -195,26 +195,26 @@ def range_of(score: int, width: int) -> tuple[int, int]:
     return -high, min(-low, -1)
 
 
-def count_ranges(listed: list[int], width: int) -> list[Bucket]:
+def count_ranges(listed: list[int], width: int) -> list[Bin]:
     """Every range of a width from the lowest score to the highest."""
-    buckets: list[Bucket] = []
+    buckets: list[Bin] = []
     members = Counter(range_of(score, width) for score in listed)
     at, end = min(listed, default=0), max(listed, default=-1)
     while at <= end:
         low, high = range_of(at, width)
-        buckets.append(Bucket(low, high, members[low, high]))
+        buckets.append(Bin(low, high, members[low, high]))
         at = high + 1
     return buckets
 
 
-def brute_force(listed: list[int], most: int) -> list[Bucket]:
+def brute_force(listed: list[int], most: int) -> list[Bin]:
     """At the finest power of two of which there are few enough; widths of which there are clearly more are passed."""
     width = 1
     while listed and (max(listed) - min(listed)) // width > most + 2:
         width *= 2
     while len(ranges := count_ranges(listed, width)) > most:
         if most == 1 and len(ranges) == 2 and ranges[0].high == -1:
-            return [Bucket(ranges[0].low, ranges[1].high, len(listed))]
+            return [Bin(ranges[0].low, ranges[1].high, len(listed))]
         width *= 2
     return ranges
 

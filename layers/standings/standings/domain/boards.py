@@ -1,4 +1,8 @@
-"""Boards as `boards.toml` defines them: families, metrics, windows, rankings, and the names of all of them."""
+"""Boards as `boards.toml` defines them: families, metrics, windows, rankings, and the names of all of them.
+
+A member's numbers have short codes as names, because names count in an item's size. A code is made from everything that
+gives a number its meaning. So after a change of aggregate, precision or time zone, old numbers never mix with new ones.
+"""
 
 import re
 import string
@@ -19,75 +23,91 @@ from standings.domain.windows import (
     is_past_reading,
 )
 
-# What happens to the periods of a family when they are final: which windows are settled, and their prizes.
-
-SETTLED_WINDOWS: Final = ("day", "week", "month", "year", "season")
-MAX_ANNOUNCED: Final = 10_000
-"""The most winners of one prize that get an event. Further winners are only in the files."""
-
-
-PrizeMethod = Literal["competition", "ordinal"]
-
-
-class Prize(NamedTuple):
-    """A prize of a metric in each period of a window.
-
-    The ranks from `first` to `last` win, or with `percent` those up to that share of all members, rounded up. By
-    `competition` equals share a rank, and all of them win. By `ordinal` a rank is a position of the list.
-    """
-
-    name: str
-    metric: str
-    first: int
-    last: int
-    percent: int | None = None
-    method: PrizeMethod = "competition"
-
-    def last_rank(self, total: int) -> int:
-        """The last rank that wins among so many members."""
-        return self.last if self.percent is None else -(-total * self.percent // 100)
-
-
-class Endings(NamedTuple):
-    """The windows that are settled, in the order of the file, and the prizes of each window."""
-
-    settle: tuple[str, ...] = ()
-    prizes: Mapping[str, tuple[Prize, ...]] = {}
-
-    def prizes_of(self, window: str, metric: str) -> tuple[Prize, ...]:
-        """The prizes of a ranking."""
-        return tuple(prize for prize in self.prizes.get(window, ()) if prize.metric == metric)
-
-
-NO_ENDINGS: Final = Endings()
-
-
-# What a family of boards counts and ranks. `boards_toml` reads the definitions.
-#
-# A member's numbers have short codes as names, because names count in an item's size. A code is made from everything
-# that gives a number its meaning. So after a change of aggregate, precision or time zone, old numbers never mix with
-# new ones.
-
-MAX_UNITS: Final = 2**53 - 1
-"""The largest absolute score, in units of the metric's precision. JSON and Redis can hold it exactly."""
-
 AggregateFunction = Literal["sum", "max", "min", "last"]
 Order = Literal["descending", "ascending"]
 Ties = Literal["member", "first"]
 Members = Literal["open", "registered"]
-
-_ALNUM: Final = string.ascii_letters + string.digits
-_NAME: Final = re.compile(r"(l(?=[a-zA-Z]))?([a-zA-Z][0-9][a-zA-Z0-9])(?:([hdwmys])([0-9]{1,13})(?:f([0-9]{1,13}))?)?")
-"""An attribute that adds up. The second character of a code is a digit, so no code begins with the `l` of late events.
-"""
+PrizeMethod = Literal["competition", "ordinal"]
+MAX_UNITS: Final = 2**53 - 1
+"""The largest absolute score, in units of the metric's precision. JSON and Redis can hold it exactly."""
 
 
-def _code(*meaning: object) -> str:
-    """Three characters for a meaning, such as `h9e`: letter, digit, either. DynamoDB reserves no such word."""
-    number = int.from_bytes(blake2b(repr(meaning).encode(), digest_size=8).digest(), "big")
-    number, first = divmod(number, len(string.ascii_letters))
-    number, second = divmod(number, 10)
-    return f"{string.ascii_letters[first]}{second}{_ALNUM[number % len(_ALNUM)]}"
+class Boards:
+    """All families of a `boards.toml`, and the family of each board."""
+
+    def __init__(self, families: tuple["Family", ...]) -> None:
+        self.families = families
+        # The longest pattern wins, then the first in the file: sorted() keeps the file's order among equals.
+        self._by_length = sorted(families, key=lambda family: -len(family.pattern))
+        self.family = lru_cache(maxsize=65536)(self._family)
+
+    def _family(self, board: str) -> "Family | None":
+        """The family of a board; None if no pattern matches its name."""
+        return next((f for f in self._by_length if fnmatchcase(board, f.pattern)), None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Family:
+    """All boards whose names match one pattern, such as `berlin-*`.
+
+    `endings` says what happens to its periods when they are final, `announce` how long the top is in each window whose
+    top is announced. ValueError if two metrics have the same code.
+    """
+
+    pattern: str
+    timetable: Timetable
+    metrics: Mapping[str, "Metric"]
+    members: Members
+    shards: int
+    endings: "Endings"
+    announce: Mapping[str, int]
+    _codes: dict[str, "Metric"] = field(init=False, repr=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        rankings: set[str] = set()
+        for metric in self.metrics.values():
+            codes = dict.fromkeys((metric.total(), *metric.bucket_codes.values()), metric)
+            ranked = {metric.ranking_code(window) for window in metric.windows}
+            if self._codes.keys() & codes or rankings & ranked:
+                raise ValueError(f"the short code of {metric.name!r} is another metric's: rename {metric.name!r}")
+            self._codes.update(codes)
+            rankings |= ranked
+
+    def accumulator(self, attribute: str) -> "Accumulator | None":
+        """What an attribute of an item adds up; None if this definition does not know it."""
+        if (name := attribute_name(attribute)) is None:
+            return None
+        code, unit, is_late, bucket, first = name
+        if code not in self._codes or (unit == "s" and bucket not in self.timetable.seasons):
+            return None
+        return Accumulator(self._codes[code], unit, is_late, bucket, first)
+
+    def has_expired(self, attribute: str, now: int) -> bool:
+        """Whether an attribute is a bucket that no readable period contains any more.
+
+        Functions with another definition may run too. So a bucket that this definition does not know has expired once
+        no possible definition reads it. An unknown total never expires: its metric may come back.
+        """
+        accumulator = self.accumulator(attribute)
+        if accumulator is not None:
+            metric, unit, _, bucket, _ = accumulator
+            return unit is not None and now >= metric.expires(unit, bucket)
+        _, unit, _, bucket, _ = attribute_name(attribute) or ("", None, False, 0, 0)
+        return unit is not None and is_past_reading(unit, bucket, now)
+
+    @property
+    def has_buckets(self) -> bool:
+        """Whether members' items hold more than totals. If not, and every metric adds up, the writer reads no items."""
+        return any(metric.bucket_codes for metric in self.metrics.values())
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether every metric adds up."""
+        return all(metric.adds_up for metric in self.metrics.values())
+
+    def rankings(self) -> frozenset[str]:
+        """The codes of all windows that are ranked on a board of this family, such as `q8Qd`."""
+        return frozenset(metric.ranking_code(window) for metric in self.metrics.values() for window in metric.windows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +134,7 @@ class Metric:
     notes: bool = False
 
     def _code_of(self, kind: str, unit: Unit | None, *more: str) -> str:
+        """The code for a kind of the metric's numbers in buckets of a unit (None: totals)."""
         zone = () if unit is None else (unit, self.timetable.timezone)
         week_start = (self.timetable.week_start,) if unit == "w" else ()
         return _code(kind, self.name, self.aggregate, self.precision, *more, *zone, *week_start)
@@ -191,7 +212,7 @@ class Metric:
         return late_name(self.bucket(unit, bucket)) + (f"f{first}" if is_read else "")
 
     def expires(self, unit: Unit, index: int) -> int:
-        """The instant from which no period that contains a bucket is computed any more.
+        """The instant (ms) from which no period that contains a bucket is computed any more.
 
         A period is computed as long as it is kept, and one of a rolling window as long as any of its slab can be read.
         """
@@ -201,125 +222,6 @@ class Metric:
             self.timetable.kept_until(window, window.slab_of(period)[-1] if window.rolling else period) or 0
             for window, period in last.items()
         )
-
-
-class AttributeName(NamedTuple):
-    """The parts of the name of an attribute that adds up. A total has no unit, and a bucket of 0."""
-
-    code: str
-    unit: Unit | None
-    is_late: bool
-    bucket: int
-    first: int
-
-
-@lru_cache(maxsize=65536)  # The items of a board have the same names
-def attribute_name(name: str) -> AttributeName | None:
-    """The parts of a name: `b1b` (a total), `b1bd20770`, `lb1bd20770` or `lb1bd20770f20778`; None for any other."""
-    found = _NAME.fullmatch(name)
-    if found is None:
-        return None
-    late, code, unit, bucket, first = found.groups("")
-    return AttributeName(
-        code + unit, cast("Unit", unit) or None, bool(late), int(bucket or 0), int(first or bucket or 0)
-    )
-
-
-def late_name(bucket: str) -> str:
-    """The attribute for late events of a bucket: `lb1bd20770` for `b1bd20770`."""
-    return f"l{bucket}"
-
-
-class Accumulator(NamedTuple):
-    """What an attribute of a member's item adds up: a metric in one bucket, or its total (unit None).
-
-    Late events (`is_late`) count in periods of rolling windows alone, from the period `first` on.
-    """
-
-    metric: Metric
-    unit: Unit | None
-    is_late: bool
-    bucket: int
-    first: int
-
-    @property
-    def names_first(self) -> bool:
-        """Whether it counts only from the period `first` on, not in every period that contains the bucket."""
-        return self.first != self.bucket
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Family:
-    """All boards whose names match one pattern."""
-
-    pattern: str
-    timetable: Timetable
-    metrics: Mapping[str, Metric]
-    members: Members = "open"
-    shards: int = 1
-    endings: Endings = NO_ENDINGS
-    announce: Mapping[str, int] = field(default_factory=dict)  # The length of the top by window
-    _codes: dict[str, tuple[Metric, Unit | None]] = field(init=False, repr=False, default_factory=dict)
-
-    def __post_init__(self) -> None:
-        rankings: set[str] = set()
-        for metric in self.metrics.values():
-            codes: dict[str, tuple[Metric, Unit | None]] = {metric.total(): (metric, None)}
-            codes.update((code, (metric, unit)) for unit, code in metric.bucket_codes.items())
-            ranked = {metric.ranking_code(window) for window in metric.windows}
-            if self._codes.keys() & codes or rankings & ranked:
-                raise ValueError(f"the short code of {metric.name!r} is another metric's: rename {metric.name!r}")
-            self._codes.update(codes)
-            rankings |= ranked
-
-    def accumulator(self, attribute: str) -> Accumulator | None:
-        """What an attribute of an item adds up; None if this definition does not know it."""
-        name = attribute_name(attribute)
-        known = self._codes.get(name.code) if name is not None else None
-        if name is None or known is None or (name.unit == "s" and name.bucket not in self.timetable.seasons):
-            return None
-        return Accumulator(known[0], name.unit, name.is_late, name.bucket, name.first)
-
-    def has_expired(self, attribute: str, now: int) -> bool:
-        """Whether an attribute is a bucket that no readable period contains any more.
-
-        Functions with another definition may run too. So a bucket that this definition does not know has expired once
-        no possible definition reads it. An unknown total never expires: its metric may come back.
-        """
-        accumulator = self.accumulator(attribute)
-        if accumulator is not None:
-            metric, unit, _, bucket, _ = accumulator
-            return unit is not None and now >= metric.expires(unit, bucket)
-        name = attribute_name(attribute)
-        return name is not None and name.unit is not None and is_past_reading(name.unit, name.bucket, now)
-
-    @property
-    def has_buckets(self) -> bool:
-        """Whether members' items hold more than totals. If not, and every metric adds up, the writer reads no items."""
-        return any(metric.bucket_codes for metric in self.metrics.values())
-
-    @property
-    def adds_up(self) -> bool:
-        """Whether every metric adds up."""
-        return all(metric.adds_up for metric in self.metrics.values())
-
-    def rankings(self) -> frozenset[str]:
-        """The codes of all windows that are ranked on a board of this family."""
-        return frozenset(metric.ranking_code(window) for metric in self.metrics.values() for window in metric.windows)
-
-
-class Boards:
-    """All families of a `boards.toml`, and the family of each board."""
-
-    def __init__(self, families: tuple[Family, ...]) -> None:
-        self.families = families
-        # The longest pattern wins, then the first in the file: sorted() keeps the file's order among equals.
-        self._by_length = sorted(families, key=lambda family: -len(family.pattern))
-        self.family = lru_cache(maxsize=65536)(self._family)
-
-    def _family(self, board: str) -> Family | None:
-        """The family of a board; None if no pattern matches its name."""
-        return next((f for f in self._by_length if fnmatchcase(board, f.pattern)), None)
 
 
 class Ranking(NamedTuple):
@@ -347,12 +249,12 @@ class Ranking(NamedTuple):
 
     @property
     def readable_until(self) -> int | None:
-        """The instant from which the ranking can no longer be read; None for `all`."""
+        """The instant (ms) from which the ranking can no longer be read; None for `all`."""
         return self.metric.timetable.readable_until(self.window, self.period)
 
     @property
     def kept_until(self) -> int | None:
-        """The instant from which the ranking is no longer written, and may be gone; None for `all`."""
+        """The instant (ms) from which the ranking is no longer written, and may be gone; None for `all`."""
         return self.metric.timetable.kept_until(self.window, self.period)
 
 
@@ -361,20 +263,101 @@ def generation_code(generation: int) -> str:
     return f"~{generation}" if generation else ""
 
 
-# Names of boards and ids of members, and the family that a board belongs to.
+_ALNUM: Final = string.ascii_letters + string.digits
+
+
+def _code(*meaning: object) -> str:
+    """Three characters for a meaning, such as `h9e`: letter, digit, either. DynamoDB reserves no such word.
+
+    The second one is a digit, so no code begins with the `l` of late events.
+    """
+    number = int.from_bytes(blake2b(repr(meaning).encode(), digest_size=8).digest(), "big")
+    number, first = divmod(number, len(string.ascii_letters))
+    number, second = divmod(number, 10)
+    return f"{string.ascii_letters[first]}{second}{_ALNUM[number % len(_ALNUM)]}"
+
+
+class Accumulator(NamedTuple):
+    """What an attribute of a member's item adds up: a metric in one bucket, or its total (unit None).
+
+    Late events (`is_late`) count in periods of rolling windows alone, from the period `first` on.
+    """
+
+    metric: Metric
+    unit: Unit | None
+    is_late: bool
+    bucket: int
+    first: int
+
+    @property
+    def names_first(self) -> bool:
+        """Whether it counts only from the period `first` on, not in every period that contains the bucket."""
+        return self.first != self.bucket
+
+
+_NAME: Final = re.compile(r"(l(?=[a-zA-Z]))?([a-zA-Z][0-9][a-zA-Z0-9])(?:([hdwmys])([0-9]{1,13})(?:f([0-9]{1,13}))?)?")
+
+
+@lru_cache(maxsize=65536)  # The items of a board have the same names
+def attribute_name(name: str) -> tuple[str, Unit | None, bool, int, int] | None:
+    """The parts of a name: `b1b` (a total), `b1bd20770`, `lb1bd20770` or `lb1bd20770f20778`; None for any other.
+
+    They are the code, and what `Accumulator` has: `("b1bd", "d", True, 20770, 20778)`. The bucket of a total is 0.
+    """
+    found = _NAME.fullmatch(name)
+    if found is None:
+        return None
+    late, code, unit, bucket, first = found.groups("")
+    return code + unit, cast("Unit", unit) or None, bool(late), int(bucket or 0), int(first or bucket or 0)
+
+
+def late_name(bucket: str) -> str:
+    """The attribute for late events of a bucket: `lb1bd20770` for `b1bd20770`."""
+    return f"l{bucket}"
+
+
+SETTLED_WINDOWS: Final = ("day", "week", "month", "year", "season")
+MAX_ANNOUNCED: Final = 10_000
+"""The most winners of one prize that get an event. Further winners are only in the files."""
+
+
+class Endings(NamedTuple):
+    """The windows that are settled, in the order of the file, and the prizes of each window."""
+
+    settle: tuple[str, ...]
+    prizes: Mapping[str, tuple["Prize", ...]]
+
+    def prizes_of(self, window: str, metric: str) -> tuple["Prize", ...]:
+        """The prizes of a metric in a window, such as `week`."""
+        return tuple(prize for prize in self.prizes.get(window, ()) if prize.metric == metric)
+
+
+class Prize(NamedTuple):
+    """A prize of a metric in each period of a window.
+
+    The ranks from `first` to `last` win, or with `percent` those up to that share of all members, rounded up. By
+    `competition` equals share a rank, and all of them win. By `ordinal` a rank is a position of the list.
+    """
+
+    name: str
+    metric: str
+    first: int
+    last: int
+    percent: int | None = None
+    method: PrizeMethod = "competition"
+
+    def last_rank(self, total: int) -> int:
+        """The last rank that wins among so many members: 13 for 5 % of 241."""
+        return self.last if self.percent is None else -(-total * self.percent // 100)
+
 
 BOARD_NAME: Final = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 BOARD_NAME_RULE: Final = "1 to 128 of A-Z a-z 0-9 . _ : -, not . or .."
-MAX_MEMBER_BYTES: Final = 256
-
-
-def is_board_name(name: str) -> bool:
-    """Whether a board can have this name. `.` and `..` mean something else in a path."""
-    return BOARD_NAME.fullmatch(name) is not None and name not in (".", "..")
+MAX_MEMBER_BYTES: Final = 256  # In UTF-8
 
 
 def family_of(boards: Boards, board: str) -> Family:
-    """The family of a board; 404 for a name that no board can have, or that no family matches."""
+    """The family of a board; NotFoundError for a name that no board can have, or that no family matches."""
     if not is_board_name(board):
         detail = f"expected a board name of {BOARD_NAME_RULE}, got {board[:80]!r}"
         raise NotFoundError("no-such-board", "No such board", detail)
@@ -384,6 +367,18 @@ def family_of(boards: Boards, board: str) -> Family:
     return family
 
 
+def is_board_name(name: str) -> bool:
+    """Whether a board can have this name, such as `berlin-2026`. `.` and `..` mean something else in a path."""
+    return BOARD_NAME.fullmatch(name) is not None and name not in (".", "..")
+
+
+def check_member(argument: str, member: str) -> None:
+    """Raise InvalidArgumentError for a text that cannot be a member's id."""
+    size = size_of(argument, member)
+    if not 1 <= size <= MAX_MEMBER_BYTES:
+        raise bad_argument(argument, f"expected 1 to {MAX_MEMBER_BYTES} bytes of UTF-8, got {size}")
+
+
 def size_of(name: str, text: str) -> int:
     """The bytes of an argument's text in UTF-8. InvalidArgumentError for half of a surrogate pair, which has none."""
     try:
@@ -391,10 +386,3 @@ def size_of(name: str, text: str) -> int:
     except UnicodeEncodeError as error:
         half = ascii(error.object[error.start])
         raise bad_argument(name, f"expected text that UTF-8 can hold, got {half} at position {error.start}") from error
-
-
-def check_member(argument: str, member: str) -> None:
-    """400 for a text that cannot be a member's id."""
-    size = size_of(argument, member)
-    if not 1 <= size <= MAX_MEMBER_BYTES:
-        raise bad_argument(argument, f"expected 1 to {MAX_MEMBER_BYTES} bytes of UTF-8, got {size}")

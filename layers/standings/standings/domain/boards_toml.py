@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
 from decimal import Decimal
 from itertools import pairwise
@@ -40,22 +40,66 @@ from standings.domain.windows import (
 )
 from standings.domain.zones import time_zone
 
-# Mistakes in `boards.toml`, and the lines that they are in.
 
-Path = tuple[str, ...]
+def parse_boards(text: str) -> Boards:
+    """The boards that the text of a `boards.toml` defines; DefinitionError for the first mistake in it."""
+    families, mistakes = _families(text)
+    if mistakes:
+        raise mistakes[0]
+    return Boards(tuple(families))
+
+
+def mistakes_in(text: str) -> list["DefinitionError"]:
+    """The first mistake of each family, by line; empty for a file that can be deployed."""
+    return _families(text)[1]
+
+
+class DefinitionError(ValueError):
+    """A mistake in `boards.toml`: its line, counted from 1, and the reason."""
+
+    def __init__(self, line: int, reason: str) -> None:
+        super().__init__(f"line {line}: {reason}")
+        self.line = line
+        self.reason = reason
+
+
+def _families(text: str) -> tuple[list[Family], list[DefinitionError]]:
+    try:
+        document = tomllib.loads(text, parse_float=_Exact)
+    except tomllib.TOMLDecodeError as error:
+        where = re.search(r"\(at line ([0-9]+)", str(error))
+        return [], [DefinitionError(int(where[1]) if where else text.count("\n") + 1, str(error))]
+    found: list[Family] = []
+    mistakes: list[_Mistake] = []
+    boards = document.get("boards", {})
+    if unknown := [key for key in document if key != "boards"][:1]:
+        mistakes.append(_Mistake((*unknown,), 'unknown key, expected families of boards such as [boards."berlin-*"]'))
+    elif not isinstance(boards, dict) or not boards:
+        mistakes.append(_Mistake(("boards",), f'expected a family of boards such as [boards."*"], got {boards!r}'))
+    else:
+        for pattern, table in boards.items():
+            try:
+                found.append(_family(("boards", pattern), table))
+            except _Mistake as mistake:
+                mistakes.append(mistake)
+    errors = [DefinitionError(_line_of(text, mistake.path), str(mistake)) for mistake in mistakes]
+    return found, sorted(errors, key=lambda error: error.line)
+
+
+_Path = tuple[str, ...]
 """Keys from the top of the file to a value, such as `("boards", "*", "metrics", "points")`. A list's elements have
 their positions, from 0, as keys."""
 
 
-class Mistake(Exception):
+class _Mistake(Exception):
     """A value that is wrong: the path to it, and the reason."""
 
-    def __init__(self, path: Path, reason: str) -> None:
+    def __init__(self, path: _Path, reason: str) -> None:
         super().__init__(f"{path[-1]}: {reason}")
         self.path = path
 
 
-def line_of(text: str, path: Path) -> int:
+def _line_of(text: str, path: _Path) -> int:
     """The line of the statement that adds the path, or as much of it as the document has.
 
     tomllib keeps no positions. So parse longer and longer beginnings of the text until one has that much of the path.
@@ -74,7 +118,7 @@ def line_of(text: str, path: Path) -> int:
     return line
 
 
-def _depth(value: Any, path: Path) -> int:
+def _depth(value: Any, path: _Path) -> int:
     """How many steps of a path are there."""
     if not path:
         return 0
@@ -86,87 +130,32 @@ def _depth(value: Any, path: Path) -> int:
     return 1 + _depth(value[key], path[1:])
 
 
-# How large a member's item can grow: it has a number, and maybe a note, for each bucket that a period still needs.
-
-MAX_ITEM_BYTES: Final = 400_000
-"""DynamoDB takes 400 KiB, 409,600 bytes."""
-MAX_NOTED_BYTES: Final = 100_000
-"""The limit for items with notes: each write costs a unit for each KB of the item."""
-
-_NOW: Final = 1_774_000_000_000  # Any instant: another one changes the number of buckets by one at most
-_OVERHEAD: Final = 1_500  # Keys, version, clocks
-_VALUE: Final = 12
-_TIE_KEY: Final = 10 + 4 * 128  # An instant and an event's id, of characters of up to four bytes
-_NOTE: Final = 256
-
-
-def most_bytes(family: Family, *, late: bool) -> int:
-    """The most bytes of a member's item on a board of the family, if the member is active in every bucket.
-
-    With `late`, it also has events in every bucket that came when the bucket had closed.
-    """
-    return _OVERHEAD + sum(_bytes(metric, late=late) for metric in family.metrics.values())
-
-
-def _bytes(metric: Metric, *, late: bool) -> int:
-    names = [metric.total()]
-    for unit in metric.bucket_codes:
-        buckets = _buckets(metric, unit)
-        names += [metric.bucket(unit, bucket) for bucket in buckets]
-        if late and any(window.rolling and window.unit == unit for window in metric.windows):
-            names += _late_buckets(metric, unit, buckets)
-    texts = (_TIE_KEY if metric.has_tie_keys else 0) + (_NOTE if metric.notes else 0)
-    copies = 1 + metric.has_tie_keys + metric.notes  # The name stands with the value, the tie key and the note
-    return sum(copies * (len(name) + 1) + _VALUE + texts for name in names)
+def _family(path: _Path, table: Any) -> Family:
+    pattern = path[-1]
+    if not re.fullmatch(r"[A-Za-z0-9._:*?\[\]!-]{1,128}", pattern):
+        raise _Mistake(path, f"expected a pattern of letters, digits, . _ : - and * ? [ ] !, got {pattern!r}")
+    values = _table(path, table, _FAMILY)
+    late, keep = values["late"], values["keep"]
+    if keep < late:
+        key = "keep" if "keep" in table else "late"
+        raise _Mistake((*path, key), "expected keep to be at least as long as late (by default 35 and 7 days)")
+    seasons, shards = _seasons((*path, "seasons"), values["seasons"]), values["shards"]
+    timetable = Timetable(values["timezone"], WEEKDAYS.index(values["week_start"]), late, keep, seasons)
+    metrics = {
+        name: _metric((*path, "metrics", name), metric, timetable, shards) for name, metric in values["metrics"].items()
+    }
+    _check_use(path, seasons, metrics)
+    endings = _endings(path, values, metrics)
+    announced = _announced((*path, "announce"), values["announce"], metrics)
+    try:
+        family = Family(pattern, timetable, metrics, values["members"], shards, endings, announced)
+    except ValueError as error:
+        raise _Mistake((*path, "metrics"), str(error)) from error
+    _check_size(path, family)
+    return family
 
 
-def _late_buckets(metric: Metric, unit: Unit, buckets: Iterable[int]) -> Iterable[str]:
-    """The late buckets that an item may hold in addition to these buckets."""
-    timetable = metric.timetable
-    first = timetable.index(unit, _NOW - timetable.late_for(unit))
-    for bucket in buckets:
-        if bucket < first:
-            yield (name := late_name(metric.bucket(unit, bucket)))
-            if timetable.rolling_until(unit, first - 1) > _NOW:
-                yield from (f"{name}f{of}" for of in (first - 1, first))
-
-
-def _buckets(metric: Metric, unit: Unit) -> Iterable[int]:
-    """The buckets that an item may hold together."""
-    if unit == "s":
-        stored = SEASON_KEPT // DAY + 2
-        seasons = metric.timetable.seasons.all
-        together = [
-            [one.index for one in seasons if one.starts <= newest.starts <= one.ends + stored] for newest in seasons
-        ]
-        return max(together, key=len)
-    newest = metric.timetable.index(unit, _NOW) + 1
-    return range(_oldest(metric, unit, newest), newest + 1)
-
-
-def _oldest(metric: Metric, unit: Unit, newest: int) -> int:
-    """The oldest bucket that an item may still hold. The first write a day after a bucket expired removes it."""
-    bucket = newest
-    while metric.expires(unit, bucket - 1) + 2 * DAY > _NOW:
-        bucket -= 1
-    return bucket
-
-
-def _check_size(path: Path, family: Family) -> None:
-    has_notes = any(metric.notes for metric in family.metrics.values())
-    limits = [(MAX_NOTED_BYTES, " with notes", False)] if has_notes else []
-    for most, kind, late in (*limits, (MAX_ITEM_BYTES, "", True)):
-        # Late events are rare: they count for what DynamoDB takes, not for what a write usually costs.
-        if (size := most_bytes(family, late=late)) > most:
-            reason = f"expected members' items of at most {most:,} bytes, got up to {size:,}{kind}"
-            advice = f"shorten late, keep or a window, or rank fewer metrics{kind}"
-            raise Mistake((*path, "metrics"), f"{reason}: {advice}")
-
-
-# What the keys of a table may hold.
-
-
-class Key(NamedTuple):
+class _Key(NamedTuple):
     """What a value has to be, and a function that converts it; if the value is wrong, to None, or with ValueError.
 
     The text of ValueError replaces `expected`. `default` is the value of a key that is left out.
@@ -178,24 +167,24 @@ class Key(NamedTuple):
     is_optional: bool = False
 
 
-def _table(path: Path, table: Any, keys: Mapping[str, Key], expected: str = "a table") -> dict[str, Any]:
+def _table(path: _Path, table: Any, keys: Mapping[str, _Key], expected: str = "a table") -> dict[str, Any]:
     """A table's converted values by key; None for an optional one that is left out.
 
-    Mistake for the first value that is wrong.
+    `_Mistake` for the first value that is wrong.
     """
     if not isinstance(table, dict):
-        raise Mistake(path, f"expected {expected}, got {table!r}")
+        raise _Mistake(path, f"expected {expected}, got {table!r}")
     found: dict[str, Any] = {}
     for name in dict.fromkeys([*table, *keys]):
         if name not in keys:
-            raise Mistake((*path, name), f"unknown key, expected one of {', '.join(keys)}")
+            raise _Mistake((*path, name), f"unknown key, expected one of {', '.join(keys)}")
         key, value = keys[name], table.get(name, keys[name].default)
         try:
             found[name] = key.make(value)
         except ValueError as error:
-            raise Mistake((*path, name), str(error)) from error
+            raise _Mistake((*path, name), str(error)) from error
         if found[name] is None and not (value is None and key.is_optional):
-            raise Mistake((*path, name), f"expected {key.expected}, got {_shown(value)}")
+            raise _Mistake((*path, name), f"expected {key.expected}, got {_shown(value)}")
     return found
 
 
@@ -208,226 +197,27 @@ def _if(holds: Callable[[Any], object]) -> Callable[[Any], Any]:
     return lambda value: value if holds(value) else None
 
 
-def _choice(texts: tuple[str, ...]) -> Key:
+def _choice(texts: tuple[str, ...]) -> _Key:
     """One of these texts; the first one by default."""
-    return Key(f"one of {', '.join(texts)}", _if(lambda value: value in texts), texts[0])
+    return _Key(f"one of {', '.join(texts)}", _if(lambda value: value in texts), texts[0])
 
 
-def _whole_number(least: int, most: int, default: int | None = None) -> Key:
+def _whole_number(least: int, most: int, default: int | None = None) -> _Key:
     expected = f"a whole number from {least} to {most}"
-    return Key(expected, _if(lambda value: type(value) is int and least <= value <= most), default)
+    return _Key(expected, _if(lambda value: type(value) is int and least <= value <= most), default)
 
 
-def _name(expected: str) -> Key:
+def _name(expected: str) -> _Key:
     is_name = _if(lambda value: isinstance(value, str) and re.fullmatch("[a-z][a-z0-9-]{0,31}", value))
-    return Key(f"{expected}a-z, then up to 31 of a-z 0-9 -", is_name)
+    return _Key(f"{expected}a-z, then up to 31 of a-z 0-9 -", is_name)
 
 
 def _is_list(value: Any, kind: type) -> bool:
     return isinstance(value, list) and all(isinstance(each, kind) for each in value)
 
 
-# The keys of metrics.
-
-METRIC_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
-METRIC_RULE: Final = "a metric's name (a-z, then a-z, 0-9 and _, at most 64)"
 MAX_METRICS: Final = 20
-MAX_DECIMALS: Final = 9
 MAX_SHARDS: Final = 64
-
-
-class _Exact(Decimal):
-    """A number with all its decimals, shown in messages as it is written."""
-
-    __repr__ = Decimal.__str__
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | Decimal) and not isinstance(value, bool) and Decimal(value).is_finite()
-
-
-def _windows(names: Any) -> tuple[Window, ...] | None:
-    if not _is_list(names, str):
-        return None
-    if len(set(names)) < len(names):
-        raise ValueError(f"expected each window once, got {names!r}")
-    return tuple(map(parse_window, names))
-
-
-_LIMIT: Final = Key("a number", _if(_is_number), is_optional=True)
-_METRIC: Final = {
-    "aggregate": _choice(get_args(AggregateFunction))._replace(default=None),
-    "least": _LIMIT,
-    "most": _LIMIT,
-    "notes": Key("true or false", _if(lambda value: isinstance(value, bool)), default=False),
-    "order": _choice(get_args(Order)),
-    "precision": _whole_number(0, MAX_DECIMALS, 0),
-    "ties": _choice(get_args(Ties)),
-    "windows": Key('a list such as ["all", "last-7-days"]', _windows, []),
-}
-
-
-def _metric(path: Path, table: Any, timetable: Timetable, shards: int) -> Metric:
-    name = path[-1]
-    if not METRIC_NAME.fullmatch(name):
-        raise Mistake(path, f"expected a metric's name: a-z, then up to 63 of a-z 0-9 _, got {name!r}")
-    values = _table(path, table, _METRIC, 'a table such as { aggregate = "sum", windows = ["all"] }')
-    if values["notes"] and values["aggregate"] == "sum":
-        raise Mistake((*path, "notes"), "expected max, min or last: a sum comes from many events, each with a note")
-    for key in ("least", "most"):
-        values[key] = _units((*path, key), values[key], values["precision"])
-    if None not in (values["least"], values["most"]) and values["least"] > values["most"]:
-        reason = f"expected least to be no more than most, got {table['least']} and {table['most']}"
-        raise Mistake((*path, "least"), reason)
-    return Metric(name, timetable=timetable, shards=shards, **values)
-
-
-def _units(path: Path, value: int | Decimal | None, precision: int) -> int | None:
-    """A limit of amounts in units of the metric; None if there is none."""
-    if value is None:
-        return None
-    try:
-        return units_of(Decimal(value), precision)
-    except UnitsError as error:
-        raise Mistake(path, f"expected {error}, got {value!r}") from None
-
-
-# `seasons` of a family.
-
-MAX_SEASONS: Final = 100
-LAST_YEAR: Final = 2999
-
-
-def _day(value: Any) -> int | None:
-    try:
-        return parse_day(value) if int(value[:4]) <= LAST_YEAR else None
-    except (ValueError, TypeError):
-        return None
-
-
-_DAY: Final = Key(f'a day in quotes such as "2026-12-01", from 1970 to {LAST_YEAR}', _day)
-_SEASON: Final = {"ends": _DAY, "name": _name('a name such as "winter-2026": '), "starts": _DAY}
-
-
-def _seasons(path: Path, tables: Any) -> Seasons:
-    if not _is_list(tables, dict):
-        raise Mistake(path, f'expected tables such as [[boards."{path[-2]}".seasons]], got {tables!r}')
-    if len(tables) > MAX_SEASONS:
-        raise Mistake(path, f"expected at most {MAX_SEASONS} seasons, got {len(tables)}: remove the oldest")
-    seasons: list[Season] = []
-    for number, table in enumerate(tables):
-        where = (*path, str(number))
-        season = Season(**_table(where, table, _SEASON))
-        if season.starts >= season.ends:
-            expected = f"expected a day after starts ({table['starts']}), got {table['ends']}"
-            raise Mistake((*where, "ends"), f"{expected}: the season's last day is before it")
-        if any(season.name == earlier.name for earlier in seasons):
-            raise Mistake((*where, "name"), f"expected another name, there is a season {season.name!r} already")
-        seasons.append(season)
-    for before, after in pairwise(sorted(seasons, key=lambda season: season.starts)):
-        if after.starts < before.ends:
-            number = max(seasons.index(before), seasons.index(after))
-            expected = "expected each season to end by the day on which the next starts"
-            raise Mistake((*path, str(number), "starts"), f"{before.name!r} and {after.name!r} overlap: {expected}")
-    return Seasons(seasons)
-
-
-def _check_use(path: Path, seasons: Seasons, metrics: Mapping[str, Metric]) -> None:
-    """Mistake if the window `season` is used without seasons, or the other way round."""
-    used = [metric.name for metric in metrics.values() if metric.window("season") is not None]
-    if used and not seasons.all:
-        expected = f'expected seasons for the window "season": add [[boards."{path[-1]}".seasons]]'
-        raise Mistake((*path, "metrics", used[0], "windows"), f"{expected} with name, starts and ends")
-    if seasons.all and not used:
-        reason = 'expected a metric with the window "season": add it to its windows, or remove the seasons'
-        raise Mistake((*path, "seasons"), reason)
-
-
-# `announce` of a family: the windows whose top is announced, and how long the top is.
-
-MAX_TOP: Final = 100
-_TOP: Final = {"top": _whole_number(1, MAX_TOP)}
-
-
-def _announced(path: Path, tops: Mapping[str, Any], metrics: Mapping[str, Metric]) -> dict[str, int]:
-    """The length of the top by window."""
-    announced: dict[str, int] = {}
-    for name, table in tops.items():
-        where = (*path, name)
-        window = next((window for metric in metrics.values() if (window := metric.window(name)) is not None), None)
-        if window is None:
-            raise Mistake(where, "expected a window that a metric is ranked in")
-        if window.rolling:
-            reason = "expected all, a calendar window or season: in a rolling window the top changes by itself"
-            raise Mistake(where, reason)
-        announced[name] = _table(where, table, _TOP, "a length such as { top = 10 }")["top"]
-    return announced
-
-
-# `settle` and `prizes` of a family.
-
-MAX_PRIZES: Final = 20  # Prizes of one window
-TIME_TO_SETTLE: Final = 2 * DAY
-"""How much longer than `late` the periods of a family that settles are kept."""
-
-
-def _ranks(text: Any) -> tuple[int, int] | None:
-    match = re.fullmatch(r"([1-9][0-9]{0,8})(?:-([1-9][0-9]{0,8}))?", text) if isinstance(text, str) else None
-    first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
-    return (first, last) if first <= last else None
-
-
-_PRIZE: Final = {
-    "method": _choice(get_args(PrizeMethod)),
-    "metric": Key("a metric", _if(lambda _: True), is_optional=True),
-    "name": _name(""),
-    "percent": _whole_number(1, 100)._replace(is_optional=True),
-    "ranks": Key('a rank such as "1" or ranks such as "2-3"', _ranks, is_optional=True),
-}
-
-
-def _endings(path: Path, values: Mapping[str, Any], metrics: Mapping[str, Metric]) -> Endings:
-    """The windows that a family settles, and their prizes."""
-    settle: tuple[str, ...] = values["settle"]
-    ranked = {name: [metric.name for metric in metrics.values() if metric.window(name)] for name in settle}
-    for name in settle:
-        if not ranked[name]:
-            raise Mistake((*path, "settle"), f"expected a window that a metric is ranked in, got {name!r}")
-    if settle and values["keep"] < values["late"] + TIME_TO_SETTLE:
-        raise Mistake((*path, "settle"), "expected keep to be at least 2 days longer than late, to have time to settle")
-    prizes: dict[str, tuple[Prize, ...]] = {}
-    for window, listed in values["prizes"].items():
-        where = (*path, "prizes", window)
-        if window not in settle:
-            raise Mistake(where, f"expected a window that settle names ({', '.join(settle) or 'none'})")
-        if not _is_list(listed, dict) or not 1 <= len(listed) <= MAX_PRIZES:
-            example = '[{ ranks = "1", name = "gold" }]'
-            raise Mistake(where, f"expected a list of 1 to {MAX_PRIZES} prizes such as {example}, got {listed!r}")
-        prizes[window] = tuple(_prize(where, table, ranked[window]) for table in listed)
-        for prize in prizes[window]:
-            if sum((one.metric, one.name) == (prize.metric, prize.name) for one in prizes[window]) > 1:
-                raise Mistake(where, f"expected each name once for a metric, got {prize.name!r} twice")
-    return Endings(settle, prizes)
-
-
-def _prize(path: Path, table: Mapping[str, Any], metrics: list[str]) -> Prize:
-    name = table.get("name", "a prize")
-    try:
-        values = _table(path, table, _PRIZE)
-    except Mistake as mistake:
-        raise Mistake(path, f"{name}: {mistake}") from mistake
-    if (values["ranks"] is None) == (values["percent"] is None):
-        raise Mistake(path, f"{name}: expected either ranks or percent")
-    metric = table.get("metric", metrics[0] if len(metrics) == 1 else None)
-    if metric not in metrics:
-        advice = "" if metric else f': several metrics rank in this window, so add metric = "{metrics[0]}"'
-        raise Mistake(path, f"{name}: metric: expected one of {', '.join(metrics)}, got {_shown(metric)}{advice}")
-    first, last = values["ranks"] or (1, 0)
-    return Prize(name, metric, first, last, values["percent"], values["method"])
-
-
-# The keys of families.
-
 _SPAN: Final = re.compile(r"([0-9]{1,6}) (minute|hour|day)s?")
 _SPAN_UNITS: Final = {"minute": MINUTE, "hour": HOUR, "day": DAY}
 
@@ -468,97 +258,267 @@ def _settled(names: Any) -> tuple[str, ...] | None:
 _SPAN_EXPECTED: Final = 'a span such as "7 days", "36 hours" or "90 minutes"'
 _IF_TABLE: Final = _if(lambda value: isinstance(value, dict))
 _FAMILY: Final = {
-    "announce": Key("tops by window such as day = { top = 10 }", _IF_TABLE, {}),
-    "keep": Key(_SPAN_EXPECTED, _span, "35 days"),
-    "late": Key(_SPAN_EXPECTED, _span, "7 days"),
+    "announce": _Key("tops by window such as day = { top = 10 }", _IF_TABLE, {}),
+    "keep": _Key(_SPAN_EXPECTED, _span, "35 days"),
+    "late": _Key(_SPAN_EXPECTED, _span, "7 days"),
     "members": _choice(get_args(Members)),
-    "metrics": Key("metrics", _some_metrics, {}),
-    "prizes": Key('prizes by window such as week = [{ ranks = "1", name = "gold" }]', _IF_TABLE, {}),
-    "seasons": Key("seasons", _if(lambda _: True), []),
-    "settle": Key('a list such as ["week", "month"] with each window once', _settled, []),
+    "metrics": _Key("metrics", _some_metrics, {}),
+    "prizes": _Key('prizes by window such as week = [{ ranks = "1", name = "gold" }]', _IF_TABLE, {}),
+    "seasons": _Key("seasons", _if(lambda _: True), []),
+    "settle": _Key('a list such as ["week", "month"] with each window once', _settled, []),
     "shards": _whole_number(1, MAX_SHARDS, 1),
-    "timezone": Key('an IANA time zone such as "Europe/Berlin"', _timezone, "UTC"),
+    "timezone": _Key('an IANA time zone such as "Europe/Berlin"', _timezone, "UTC"),
     "week_start": _choice(WEEKDAYS),
 }
+METRIC_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
+METRIC_RULE: Final = "a metric's name (a-z, then a-z, 0-9 and _, at most 64)"
+MAX_DECIMALS: Final = 9
 
 
-# The whole file.
+def _metric(path: _Path, table: Any, timetable: Timetable, shards: int) -> Metric:
+    name = path[-1]
+    if not METRIC_NAME.fullmatch(name):
+        raise _Mistake(path, f"expected a metric's name: a-z, then up to 63 of a-z 0-9 _, got {name!r}")
+    values = _table(path, table, _METRIC, 'a table such as { aggregate = "sum", windows = ["all"] }')
+    if values["notes"] and values["aggregate"] == "sum":
+        raise _Mistake((*path, "notes"), "expected max, min or last: a sum comes from many events, each with a note")
+    for key in ("least", "most"):
+        values[key] = _units((*path, key), values[key], values["precision"])
+    if None not in (values["least"], values["most"]) and values["least"] > values["most"]:
+        reason = f"expected least to be no more than most, got {table['least']} and {table['most']}"
+        raise _Mistake((*path, "least"), reason)
+    return Metric(name, timetable=timetable, shards=shards, **values)
 
 
-class DefinitionError(ValueError):
-    """A mistake in `boards.toml`: its line, counted from 1, and the reason."""
-
-    def __init__(self, line: int, reason: str) -> None:
-        super().__init__(f"line {line}: {reason}")
-        self.line = line
-        self.reason = reason
-
-
-def parse_boards(text: str) -> Boards:
-    """The boards that a `boards.toml` defines; DefinitionError for the first mistake in it."""
-    families, mistakes = _families(text)
-    if mistakes:
-        raise mistakes[0]
-    return Boards(tuple(families))
-
-
-def mistakes_in(text: str) -> list[DefinitionError]:
-    """The first mistake of each family, by line; empty for a file that can be deployed."""
-    return _families(text)[1]
-
-
-def _families(text: str) -> tuple[list[Family], list[DefinitionError]]:
+def _units(path: _Path, value: int | Decimal | None, precision: int) -> int | None:
+    """A limit of amounts in units of the metric; None if there is none."""
+    if value is None:
+        return None
     try:
-        document = tomllib.loads(text, parse_float=_Exact)
-    except tomllib.TOMLDecodeError as error:
-        where = re.search(r"\(at line ([0-9]+)", str(error))
-        return [], [DefinitionError(int(where[1]) if where else text.count("\n") + 1, str(error))]
-    found: list[Family] = []
-    mistakes: list[Mistake] = []
+        return units_of(Decimal(value), precision)
+    except UnitsError as error:
+        raise _Mistake(path, f"expected {error}, got {value!r}") from None
+
+
+class _Exact(Decimal):
+    """A number with all its decimals, shown in messages as it is written."""
+
+    __repr__ = Decimal.__str__
+
+
+def _windows(names: Any) -> tuple[Window, ...] | None:
+    if not _is_list(names, str):
+        return None
+    if len(set(names)) < len(names):
+        raise ValueError(f"expected each window once, got {names!r}")
+    return tuple(map(parse_window, names))
+
+
+_LIMIT: Final = _Key(
+    "a number",
+    _if(lambda value: type(value) in (int, _Exact) and Decimal(value).is_finite()),
+    is_optional=True,
+)
+_METRIC: Final = {
+    "aggregate": _choice(get_args(AggregateFunction))._replace(default=None),
+    "least": _LIMIT,
+    "most": _LIMIT,
+    "notes": _Key("true or false", _if(lambda value: isinstance(value, bool)), default=False),
+    "order": _choice(get_args(Order)),
+    "precision": _whole_number(0, MAX_DECIMALS, 0),
+    "ties": _choice(get_args(Ties)),
+    "windows": _Key('a list such as ["all", "last-7-days"]', _windows, []),
+}
+MAX_SEASONS: Final = 100
+LAST_YEAR: Final = 2999
+
+
+def _seasons(path: _Path, tables: Any) -> Seasons:
+    if not _is_list(tables, dict):
+        raise _Mistake(path, f'expected tables such as [[boards."{path[-2]}".seasons]], got {tables!r}')
+    if len(tables) > MAX_SEASONS:
+        raise _Mistake(path, f"expected at most {MAX_SEASONS} seasons, got {len(tables)}: remove the oldest")
+    seasons: list[Season] = []
+    for number, table in enumerate(tables):
+        where = (*path, str(number))
+        season = Season(**_table(where, table, _SEASON))
+        if season.starts >= season.ends:
+            expected = f"expected a day after starts ({table['starts']}), got {table['ends']}"
+            raise _Mistake((*where, "ends"), f"{expected}: the season's last day is before it")
+        if any(season.name == earlier.name for earlier in seasons):
+            raise _Mistake((*where, "name"), f"expected another name, there is a season {season.name!r} already")
+        seasons.append(season)
+    for before, after in pairwise(sorted(seasons, key=lambda season: season.starts)):
+        if after.starts < before.ends:
+            number = max(seasons.index(before), seasons.index(after))
+            expected = "expected each season to end by the day on which the next starts"
+            raise _Mistake((*path, str(number), "starts"), f"{before.name!r} and {after.name!r} overlap: {expected}")
+    return Seasons(seasons)
+
+
+def _check_use(path: _Path, seasons: Seasons, metrics: Mapping[str, Metric]) -> None:
+    """`_Mistake` if the window `season` is used without seasons, or the other way round."""
+    used = [metric.name for metric in metrics.values() if metric.window("season") is not None]
+    if used and not seasons.all:
+        expected = f'expected seasons for the window "season": add [[boards."{path[-1]}".seasons]]'
+        raise _Mistake((*path, "metrics", used[0], "windows"), f"{expected} with name, starts and ends")
+    if seasons.all and not used:
+        reason = 'expected a metric with the window "season": add it to its windows, or remove the seasons'
+        raise _Mistake((*path, "seasons"), reason)
+
+
+def _day(value: Any) -> int | None:
     try:
-        for pattern, table in _patterns(document):
-            try:
-                found.append(_family(("boards", pattern), table))
-            except Mistake as mistake:
-                mistakes.append(mistake)
-    except Mistake as mistake:
-        mistakes.append(mistake)
-    errors = [DefinitionError(line_of(text, mistake.path), str(mistake)) for mistake in mistakes]
-    return found, sorted(errors, key=lambda error: error.line)
+        return parse_day(value) if int(value[:4]) <= LAST_YEAR else None
+    except (ValueError, TypeError):
+        return None
 
 
-def _patterns(document: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
-    """The families' patterns with their tables."""
-    for key in document:
-        if key != "boards":
-            raise Mistake((key,), 'unknown key, expected families of boards such as [boards."berlin-*"]')
-    boards = document.get("boards", {})
-    if not isinstance(boards, dict) or not boards:
-        raise Mistake(("boards",), f'expected a family of boards such as [boards."*"], got {boards!r}')
-    return boards.items()
+_DAY: Final = _Key(f'a day in quotes such as "2026-12-01", from 1970 to {LAST_YEAR}', _day)
+_SEASON: Final = {"ends": _DAY, "name": _name('a name such as "winter-2026": '), "starts": _DAY}
+MAX_TOP: Final = 100
+_TOP: Final = {"top": _whole_number(1, MAX_TOP)}
 
 
-def _family(path: Path, table: Any) -> Family:
-    pattern = path[-1]
-    if not re.fullmatch(r"[A-Za-z0-9._:*?\[\]!-]{1,128}", pattern):
-        raise Mistake(path, f"expected a pattern of letters, digits, . _ : - and * ? [ ] !, got {pattern!r}")
-    values = _table(path, table, _FAMILY)
-    late, keep = values["late"], values["keep"]
-    if keep < late:
-        key = "keep" if "keep" in table else "late"
-        raise Mistake((*path, key), "expected keep to be at least as long as late (by default 35 and 7 days)")
-    seasons = _seasons((*path, "seasons"), values["seasons"])
-    timetable = Timetable(values["timezone"], WEEKDAYS.index(values["week_start"]), late, keep, seasons)
-    metrics = {
-        name: _metric((*path, "metrics", name), metric, timetable, values["shards"])
-        for name, metric in values["metrics"].items()
-    }
-    _check_use(path, seasons, metrics)
-    endings = _endings(path, values, metrics)
-    announced = _announced((*path, "announce"), values["announce"], metrics)
+def _announced(path: _Path, tops: Mapping[str, Any], metrics: Mapping[str, Metric]) -> dict[str, int]:
+    """The length of the top by window whose top is announced: `{"day": 10}`."""
+    announced: dict[str, int] = {}
+    for name, table in tops.items():
+        where = (*path, name)
+        window = next((window for metric in metrics.values() if (window := metric.window(name)) is not None), None)
+        if window is None:
+            raise _Mistake(where, "expected a window that a metric is ranked in")
+        if window.rolling:
+            reason = "expected all, a calendar window or season: in a rolling window the top changes by itself"
+            raise _Mistake(where, reason)
+        announced[name] = _table(where, table, _TOP, "a length such as { top = 10 }")["top"]
+    return announced
+
+
+MAX_PRIZES: Final = 20  # Prizes of one window
+TIME_TO_SETTLE: Final = 2 * DAY
+"""How much longer than `late` the periods of a family that settles are kept."""
+
+
+def _endings(path: _Path, values: Mapping[str, Any], metrics: Mapping[str, Metric]) -> Endings:
+    """The windows that a family settles, and their prizes."""
+    settle: tuple[str, ...] = values["settle"]
+    ranked = {name: [metric.name for metric in metrics.values() if metric.window(name)] for name in settle}
+    for name in settle:
+        if not ranked[name]:
+            raise _Mistake((*path, "settle"), f"expected a window that a metric is ranked in, got {name!r}")
+    if settle and values["keep"] < values["late"] + TIME_TO_SETTLE:
+        raise _Mistake(
+            (*path, "settle"), "expected keep to be at least 2 days longer than late, to have time to settle"
+        )
+    prizes: dict[str, tuple[Prize, ...]] = {}
+    for window, listed in values["prizes"].items():
+        where = (*path, "prizes", window)
+        if window not in settle:
+            raise _Mistake(where, f"expected a window that settle names ({', '.join(settle) or 'none'})")
+        if not _is_list(listed, dict) or not 1 <= len(listed) <= MAX_PRIZES:
+            example = '[{ ranks = "1", name = "gold" }]'
+            raise _Mistake(where, f"expected a list of 1 to {MAX_PRIZES} prizes such as {example}, got {listed!r}")
+        prizes[window] = tuple(_prize(where, table, ranked[window]) for table in listed)
+        for prize in prizes[window]:
+            if sum((one.metric, one.name) == (prize.metric, prize.name) for one in prizes[window]) > 1:
+                raise _Mistake(where, f"expected each name once for a metric, got {prize.name!r} twice")
+    return Endings(settle, prizes)
+
+
+def _prize(path: _Path, table: Mapping[str, Any], metrics: list[str]) -> Prize:
+    name = table.get("name", "a prize")
     try:
-        family = Family(pattern, timetable, metrics, values["members"], values["shards"], endings, announced)
-    except ValueError as error:
-        raise Mistake((*path, "metrics"), str(error)) from error
-    _check_size(path, family)
-    return family
+        values = _table(path, table, _PRIZE)
+    except _Mistake as mistake:
+        raise _Mistake(path, f"{name}: {mistake}") from mistake
+    if (values["ranks"] is None) == (values["percent"] is None):
+        raise _Mistake(path, f"{name}: expected either ranks or percent")
+    metric = table.get("metric", metrics[0] if len(metrics) == 1 else None)
+    if metric not in metrics:
+        advice = "" if metric else f': several metrics rank in this window, so add metric = "{metrics[0]}"'
+        raise _Mistake(path, f"{name}: metric: expected one of {', '.join(metrics)}, got {_shown(metric)}{advice}")
+    first, last = values["ranks"] or (1, 0)
+    return Prize(name, metric, first, last, values["percent"], values["method"])
+
+
+def _ranks(text: Any) -> tuple[int, int] | None:
+    match = re.fullmatch(r"([1-9][0-9]{0,8})(?:-([1-9][0-9]{0,8}))?", text) if isinstance(text, str) else None
+    first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+    return (first, last) if first <= last else None
+
+
+_PRIZE: Final = {
+    "method": _choice(get_args(PrizeMethod)),
+    "metric": _Key("a metric", _if(lambda _: True), is_optional=True),
+    "name": _name(""),
+    "percent": _whole_number(1, 100)._replace(is_optional=True),
+    "ranks": _Key('a rank such as "1" or ranks such as "2-3"', _ranks, is_optional=True),
+}
+MAX_ITEM_BYTES: Final = 400_000
+"""DynamoDB takes 400 KiB, 409,600 bytes."""
+MAX_NOTED_BYTES: Final = 100_000
+"""The limit for items with notes: each write costs a unit for each KB of the item."""
+
+
+def _check_size(path: _Path, family: Family) -> None:
+    has_notes = any(metric.notes for metric in family.metrics.values())
+    limits = [(MAX_NOTED_BYTES, " with notes", False)] if has_notes else []
+    for most, kind, late in (*limits, (MAX_ITEM_BYTES, "", True)):
+        # Late events are rare: they count for what DynamoDB takes, not for what a write usually costs.
+        if (size := most_bytes(family, late=late)) > most:
+            reason = f"expected members' items of at most {most:,} bytes, got up to {size:,}{kind}"
+            advice = f"shorten late, keep or a window, or rank fewer metrics{kind}"
+            raise _Mistake((*path, "metrics"), f"{reason}: {advice}")
+
+
+_NOW: Final = 1_774_000_000_000  # Any instant: another one changes the number of buckets by one at most
+_OVERHEAD: Final = 1_500  # Keys, version, clocks
+_VALUE: Final = 12
+_TIE_KEY: Final = 10 + 4 * 128  # An instant and an event's id, of characters of up to four bytes
+_NOTE: Final = 256
+
+
+def most_bytes(family: Family, *, late: bool) -> int:
+    """The most bytes of a member's item on a board of the family, if the member is active in every bucket.
+
+    The item has a number, and maybe a note, for each bucket that a period still needs. With `late`, it also has events
+    in every bucket that came when the bucket had closed.
+    """
+    size = _OVERHEAD
+    for metric in family.metrics.values():
+        texts = (_TIE_KEY if metric.has_tie_keys else 0) + (_NOTE if metric.notes else 0)
+        copies = 1 + metric.has_tie_keys + metric.notes  # The name stands with the value, the tie key and the note
+        size += sum(copies * (len(name) + 1) + _VALUE + texts for name in _attributes(metric, late=late))
+    return size
+
+
+def _attributes(metric: Metric, *, late: bool) -> Iterator[str]:
+    """The attributes that an item may hold together for a metric."""
+    yield metric.total()
+    timetable = metric.timetable
+    for unit in metric.bucket_codes:
+        buckets = _buckets(metric, unit)
+        yield from (metric.bucket(unit, bucket) for bucket in buckets)
+        if late and any(window.rolling and window.unit == unit for window in metric.windows):
+            first = timetable.index(unit, _NOW - timetable.late_for(unit))
+            names_first = (first - 1, first) if timetable.rolling_until(unit, first - 1) > _NOW else ()
+            for name in (late_name(metric.bucket(unit, bucket)) for bucket in buckets if bucket < first):
+                yield name
+                yield from (f"{name}f{of}" for of in names_first)
+
+
+def _buckets(metric: Metric, unit: Unit) -> Iterable[int]:
+    """The buckets that an item may hold together."""
+    if unit == "s":
+        stored = SEASON_KEPT // DAY + 2
+        seasons = metric.timetable.seasons.all
+        together = [
+            [one.index for one in seasons if one.starts <= newest.starts <= one.ends + stored] for newest in seasons
+        ]
+        return max(together, key=len)
+    oldest = newest = metric.timetable.index(unit, _NOW) + 1
+    # The first write a day after a bucket expired removes it.
+    while metric.expires(unit, oldest - 1) + 2 * DAY > _NOW:
+        oldest -= 1
+    return range(oldest, newest + 1)

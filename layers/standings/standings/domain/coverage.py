@@ -54,7 +54,7 @@ class Coverage:
     """
 
     rankings: frozenset[str]
-    buckets: "Mapping[str, BucketCoverage]"
+    buckets: Mapping[str, "BucketCoverage"]
     late: int
     keep: int
     totals: Mapping[str, str] = field(default_factory=dict)

@@ -1,4 +1,7 @@
-"""Events: what a producer sends, and the rules that an event must follow to be counted."""
+"""Events: what a producer sends, and the rules that an event must follow to be counted.
+
+A body becomes an `Event`, or a `RefusedEvent` that names the field, the value and the rule.
+"""
 
 import json
 import re
@@ -7,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
 from hashlib import blake2b
-from typing import Any, Final, Literal, NoReturn, TypeGuard
+from typing import Any, Final, Literal, NamedTuple, NoReturn, TypeGuard
 
 import orjson
 
@@ -16,46 +19,69 @@ from standings.domain.boards_toml import MAX_DECIMALS, MAX_METRICS, METRIC_NAME,
 from standings.domain.scoring import NO_NOTE, Aggregate, UnitsError, check_units, decimal_text, merge, units_of
 from standings.domain.windows import EPOCH, MINUTE, SECOND, instant
 
-# An event, and the error for an event that breaks a rule.
-
-MAX_SHOWN_LENGTH: Final = 80
-Field = Literal["id", "at", "member"]  # A field whose value must be text
-
-Rule = Literal[
-    Field,
-    "age",
-    "ahead",
-    "amount",
-    "board",
-    "bounds",
-    "damaged",
-    "deleting",
-    "internal",
-    "json",
-    "limit",
-    "metrics",
-    "missing",
-    "note",
-    "set",
-    "size",
-    "store",
-    "unknown",
-    "unregistered",
-    "updates",
-]
+_OfAField = Literal["id", "at", "board", "member", "metrics", "amount", "note", "set", "updates"]
+_OfABody = Literal["json", "size", "missing", "unknown", "age", "ahead", "bounds", "limit"]
+_OfAWriter = Literal["damaged", "deleting", "internal", "store", "unregistered"]
+Rule = Literal[_OfAField, _OfABody, _OfAWriter]
 """Why an event is refused. It is a dimension of a metric, so the words are few and never come from an event."""
+MAX_ID_LENGTH: Final = 128
+MAX_BOARDS: Final = 10
+MAX_UPDATES: Final = 20
+MAX_PAIRS: Final = 50
+MAX_NOTE_BYTES: Final = 256
+MAX_DIGITS: Final = 15
 
 
-class RefusedEvent(ValueError):
-    """An event that can never be applied. `rule` is for metrics; the message is for people.
+def parse_event(body: str, boards: Boards, now: int, *, at_filled_in: bool | str = False) -> "Event":
+    """The event in a message's body; RefusedEvent if it breaks a rule.
 
-    `event_id` is the event's id; None if the body has none that can be read.
+    `now` is in milliseconds. `at_filled_in` says that the producer sent no `at`. Or it is the `at` that the producer
+    gave to many events, such as `2026-11-21T10:15:00.000Z`, which count in order, each a little later. Posted again,
+    the same event may have another `at` in its body, so that is not in its digest.
+    """
+    document = _document(body)
+    try:
+        return _event(document, boards, now, at_filled_in=at_filled_in)
+    except RefusedEvent as refusal:
+        event_id = document.get("id")
+        refusal.event_id = event_id if is_event_id(event_id) else None
+        raise
+
+
+def check_event(body: str, now: int) -> None:
+    """Check the rules that hold whatever `boards.toml` says. RefusedEvent if the event in a body breaks one.
+
+    `now` is in milliseconds.
+    """
+    document = _document(body)
+    _id_and_at(document, now)
+    for share in _shares(document):
+        for name, number in share.numbers.items():
+            if not METRIC_NAME.fullmatch(name):
+                raise RefusedEvent("metrics", f"{share.prefix}metrics: expected {METRIC_RULE}, got {shown(name)}")
+            field = f"{share.prefix}metrics.{name}"
+            try:
+                check_units(_decimal(field, number), MAX_DECIMALS, MAX_DIGITS)
+            except UnitsError as error:
+                refuse("amount", field, str(error), number)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event. All of its updates count, or none. `at` is in milliseconds since 1970.
+
+    `digest` depends neither on the order of fields nor on the notation of amounts, nor on an `at` that was filled in.
     """
 
-    def __init__(self, rule: Rule, message: str, event_id: str | None = None) -> None:
-        super().__init__(message)
-        self.rule = rule
-        self.event_id = event_id
+    id: str
+    at: int
+    updates: tuple["Update", ...]
+    digest: bytes
+
+    @property
+    def items(self) -> list[tuple[str, str]]:
+        """Board and member of each item that the event changes."""
+        return [(update.board, update.member) for update in self.updates]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,157 +98,52 @@ class Update:
     sets: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
-    """One event. All of its updates count, or none. `at` is in milliseconds since 1970.
+class RefusedEvent(ValueError):
+    """An event that can never be applied. `rule` is for metrics; the message is for people.
 
-    `digest` depends neither on the order of fields nor on the notation of amounts, nor on an `at` that was filled in.
+    `event_id` is the event's id; None if the body has none that can be read.
     """
 
-    id: str
-    at: int
-    updates: tuple[Update, ...]
-    digest: bytes
-
-    @property
-    def items(self) -> list[tuple[str, str]]:
-        """Board and member of each item that the event changes."""
-        return [(update.board, update.member) for update in self.updates]
-
-
-def other_content(event_id: str) -> str:
-    """Why an event is refused whose id another one has."""
-    return f"id: {event_id!r} was used before, for an event with other content"
-
-
-def shown(value: Any) -> str:
-    """A value for a message: short, and without characters that could break a line of a log."""
-    if isinstance(value, list):
-        return f"a list of {len(value)}"
-    if isinstance(value, dict):
-        return f"an object of {len(value)}"
-    if isinstance(value, str):
-        text = ascii(value[:MAX_SHOWN_LENGTH])
-    else:
-        text = str(value) if isinstance(value, Decimal) else json.dumps(value)
-    return text if len(text) <= MAX_SHOWN_LENGTH else f"{text[: MAX_SHOWN_LENGTH - 3]}..."
-
-
-def refuse(rule: Rule, field: str, expected: str, value: Any) -> NoReturn:
-    """Raise RefusedEvent for a value of a field."""
-    raise RefusedEvent(rule, f"{field}: expected {expected}, got {shown(value)}")
-
-
-# When an event happened: RFC 3339 text to milliseconds since 1970.
-
-MAX_AHEAD: Final = 5 * MINUTE
-_INSTANT: Final = re.compile(
-    r"([0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:)([0-9]{2})((\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-5][0-9]))"
-)
-
-
-def read_at(text: str, now: int) -> int:
-    """Read the `at` of an event, in milliseconds; RefusedEvent if it is not an instant, or too far ahead of `now`."""
-    try:
-        if not (match := _INSTANT.fullmatch(text)):
-            raise ValueError(text)
-        # Python has no leap seconds, but RFC 3339 does: second 60 becomes the first of the next minute.
-        leap = match[2] == "60"
-        plain = f"{match[1]}59{match[3]}" if leap else text
-        at = (datetime.fromisoformat(plain.upper()) - EPOCH) // timedelta(milliseconds=1) + leap * SECOND
-    except (ValueError, OverflowError) as error:
-        expected = "an RFC 3339 instant with offset such as 2026-11-21T10:15:00Z"
-        raise RefusedEvent("at", f"at: expected {expected}, got {shown(text)}") from error
-    if at > now + MAX_AHEAD:
-        refuse("ahead", "at", f"an instant at most 5 minutes ahead of the clock here, {instant(now)}", text)
-    return at
-
-
-# The rules of events: parse what a producer sends, or refuse it.
-#
-# A body becomes an `Event`, or a `RefusedEvent` that names the field, the value and the rule.
-
-MAX_ID_LENGTH: Final = 128
-MAX_BOARDS: Final = 10
-MAX_UPDATES: Final = 20
-MAX_PAIRS: Final = 50
-# A number that a float may round, or cannot hold at all: such a body is parsed again, with exact numbers.
-_INEXACT: Final = re.compile(r"[0-9][0-9.]{15}|[0-9][eE][+-]?[0-9]{3}")
-MAX_NOTE_BYTES: Final = 256
-_UPDATE_FIELDS: Final = frozenset({"board", "member", "metrics", "note", "set"})
-
-
-def parse_event(body: str, boards: Boards, now: int, *, at_filled_in: bool | str = False) -> Event:
-    """The event in a message's body; RefusedEvent if it breaks a rule. `now` is in milliseconds.
-
-    `at_filled_in` says that the producer sent no `at`. Or it is the `at` that the producer gave to many events, such as
-    `2026-11-21T10:15:00.000Z`, which count in order, each a little later. Posted again, the same event may have another
-    `at` in its body, so that is not in its digest.
-    """
-    document = _document(body)
-    try:
-        return _event(document, boards, now, at_filled_in=at_filled_in)
-    except RefusedEvent as refusal:
-        event_id = document.get("id")
-        refusal.event_id = event_id if is_event_id(event_id) else None
-        raise
-
-
-def is_event_id(value: Any) -> TypeGuard[str]:
-    """Whether a value may be an event's id: a text of 1 to 128 characters, such as `0197f2c4`."""
-    return isinstance(value, str) and 1 <= len(value) <= MAX_ID_LENGTH
+    def __init__(self, rule: Rule, message: str, event_id: str | None = None) -> None:
+        super().__init__(message)
+        self.rule = rule
+        self.event_id = event_id
 
 
 def _event(document: dict[str, Any], boards: Boards, now: int, *, at_filled_in: bool | str) -> Event:
     event_id, at = _id_and_at(document, now)
     pairs: dict[tuple[str, str], dict[str, Aggregate]] = {}
+    set_pairs: set[tuple[str, str]] = set()
     precisions: dict[tuple[str, str], int] = {}
-    sets_of: dict[tuple[str, str], bool] = {}
-    for prefix, update in _update_objects(document):
-        note, is_kept, sets = _note(f"{prefix}note", update), False, _sets(prefix, update)
-        whom_and_what = _whom_and_what(prefix, update, sets_of, sets=sets)
-        for board, member, metric, units in _amounts(prefix, whom_and_what, boards, sets=sets):
-            given = pairs.setdefault((board, member), {})
-            added = Aggregate(units, note=note if metric.notes else NO_NOTE)
+    for share in _shares(document):
+        is_kept = False
+        for board, metric, units in _amounts(share, boards):
+            given = pairs.setdefault((board, share.member), {})
+            added = Aggregate(units, note=share.note if metric.notes else NO_NOTE)
             before = given.get(metric.name)
             # If an event names a member twice, its amounts count like those of two events, the second one last.
             given[metric.name] = added if before is None else merge(metric, added, before)
             precisions[board, metric.name] = metric.precision
             is_kept = is_kept or metric.notes
-        if note and not is_kept:
-            refuse("note", f"{prefix}note", "a metric that keeps notes (notes = true in boards.toml)", update["note"])
-    _check_pairs(sets_of)
-    updates = tuple(_update(*pair, given, sets=sets_of[pair]) for pair, given in pairs.items())
+        if share.note and not is_kept:
+            expected = "a metric that keeps notes (notes = true in boards.toml)"
+            refuse("note", f"{share.prefix}note", expected, orjson.loads(share.note))
+        set_pairs.update((board, share.member) for board in share.boards if share.sets)
+    updates = tuple(
+        Update(
+            *pair,
+            {name: one.value for name, one in given.items()},
+            {name: one.note for name, one in given.items() if one.note},
+            pair in set_pairs,
+        )
+        for pair, given in pairs.items()
+    )
     content_at = read_at(at_filled_in, now) if isinstance(at_filled_in, str) else None if at_filled_in else at
     return Event(event_id, at, updates, _digest(content_at, updates, precisions))
 
 
-def check_event(body: str, now: int) -> None:
-    """Check the rules that hold whatever `boards.toml` says. RefusedEvent if the event in a body breaks one."""
-    document = _document(body)
-    _id_and_at(document, now)
-    sets_of: dict[tuple[str, str], bool] = {}
-    for prefix, update in _update_objects(document):
-        _note(f"{prefix}note", update)
-        _, _, numbers = _whom_and_what(prefix, update, sets_of, sets=_sets(prefix, update))
-        for name, number in numbers.items():
-            if not METRIC_NAME.fullmatch(name):
-                raise RefusedEvent("metrics", f"{prefix}metrics: expected {METRIC_RULE}, got {shown(name)}")
-            _check_amount(f"{prefix}metrics.{name}", number)
-    _check_pairs(sets_of)
-
-
-def _id_and_at(document: dict[str, Any], now: int) -> tuple[str, int]:
-    _check_fields(document, {"id", "at"} | ({"updates"} if "updates" in document else _UPDATE_FIELDS), "")
-    event_id = _text(document, "id", "id")
-    if not is_event_id(event_id):
-        refuse("id", "id", f"1 to {MAX_ID_LENGTH} characters (it has {len(event_id)})", event_id)
-    return event_id, read_at(_text(document, "at", "at"), now)
-
-
-def _update(board: str, member: str, given: dict[str, Aggregate], *, sets: bool) -> Update:
-    amounts = {metric: aggregate.value for metric, aggregate in given.items()}
-    return Update(board, member, amounts, {name: one.note for name, one in given.items() if one.note}, sets)
+# A number that a float may round, or cannot hold at all: such a body is parsed again, with exact numbers.
+_INEXACT: Final = re.compile(r"[0-9][0-9.]{15}|[0-9][eE][+-]?[0-9]{3}")
 
 
 def _document(body: str) -> dict[str, Any]:
@@ -246,11 +167,88 @@ def no_constant(name: str) -> NoReturn:
     raise ValueError(f"expected JSON, which has no {name}")
 
 
-def _update_objects(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+_UPDATE_FIELDS: Final = frozenset({"board", "member", "metrics", "note", "set"})
+
+
+def _id_and_at(document: dict[str, Any], now: int) -> tuple[str, int]:
+    _check_fields(document, {"id", "at"} | ({"updates"} if "updates" in document else _UPDATE_FIELDS), "")
+    event_id = _text(document, "id", "id")
+    if not is_event_id(event_id):
+        refuse("id", "id", f"1 to {MAX_ID_LENGTH} characters (it has {len(event_id)})", event_id)
+    return event_id, read_at(_text(document, "at", "at"), now)
+
+
+def is_event_id(value: Any) -> TypeGuard[str]:
+    """Whether a value may be an event's id: a text of 1 to 128 characters, such as `0197f2c4`."""
+    return isinstance(value, str) and 1 <= len(value) <= MAX_ID_LENGTH
+
+
+MAX_AHEAD: Final = 5 * MINUTE
+_INSTANT: Final = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:)([0-9]{2})((\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-5][0-9]))"
+)
+
+
+def read_at(text: str, now: int) -> int:
+    """The `at` of an event in milliseconds; RefusedEvent if it is not an instant, or too far ahead of `now` (ms)."""
+    try:
+        if not (match := _INSTANT.fullmatch(text)):
+            raise ValueError(text)
+        # Python has no leap seconds, but RFC 3339 does: second 60 becomes the first of the next minute.
+        leap = match[2] == "60"
+        plain = f"{match[1]}59{match[3]}" if leap else text
+        at = (datetime.fromisoformat(plain.upper()) - EPOCH) // timedelta(milliseconds=1) + leap * SECOND
+    except (ValueError, OverflowError) as error:
+        expected = "an RFC 3339 instant with offset such as 2026-11-21T10:15:00Z"
+        raise RefusedEvent("at", f"at: expected {expected}, got {shown(text)}") from error
+    if at > now + MAX_AHEAD:
+        refuse("ahead", "at", f"an instant at most 5 minutes ahead of the clock here, {instant(now)}", text)
+    return at
+
+
+class _Share(NamedTuple):
+    """An update as it is written: numbers by metric, and a note as JSON, for a member of some boards.
+
+    Its fields' names begin with `prefix`, such as `updates[0].`. With `sets` the numbers are new totals.
+    """
+
+    prefix: str
+    boards: list[str]
+    member: str
+    numbers: dict[str, Any]
+    note: str
+    sets: bool
+
+
+def _shares(document: dict[str, Any]) -> Iterator[_Share]:
+    """The updates of an event, checked by the rules that hold whatever `boards.toml` says."""
+    sets_of: dict[tuple[str, str], bool] = {}
+    for prefix, update in _update_objects(document):
+        note, sets = _note(f"{prefix}note", update), update.get("set", False)
+        if not isinstance(sets, bool):
+            refuse("set", f"{prefix}set", "true or false", sets)
+        names = _board_names(prefix, update)
+        member = _text(update, "member", f"{prefix}member")
+        if not 1 <= (size := len(member.encode())) <= MAX_MEMBER_BYTES:
+            refuse("member", f"{prefix}member", f"1 to {MAX_MEMBER_BYTES} bytes of UTF-8 (it has {size})", member)
+        numbers = _required(update, "metrics", f"{prefix}metrics")
+        if not isinstance(numbers, dict) or not 1 <= len(numbers) <= MAX_METRICS:
+            refuse("metrics", f"{prefix}metrics", f"an object of 1 to {MAX_METRICS} numbers", numbers)
+        for board in names:
+            if (board, member) in sets_of and (sets or sets_of[board, member]):
+                once = f"board {board!r} and member {shown(member)} once in an event that sets that member's total"
+                raise RefusedEvent("set", f"{prefix}set: expected {once}, got another update of them")
+            sets_of[board, member] = sets
+        yield _Share(prefix, names, member, numbers, note, sets)
+    if len(sets_of) > MAX_PAIRS:
+        message = f"updates: expected at most {MAX_PAIRS} different pairs of board and member, got {len(sets_of)}"
+        raise RefusedEvent("updates", message)
+
+
+def _update_objects(document: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     """The objects with board, member and metrics, each with the prefix of its fields' names."""
     if "updates" not in document:
-        yield "", document
-        return
+        return [("", document)]
     updates = document["updates"]
     if not isinstance(updates, list) or not 1 <= len(updates) <= MAX_UPDATES:
         refuse("updates", "updates", f"a list of 1 to {MAX_UPDATES} objects", updates)
@@ -258,94 +256,7 @@ def _update_objects(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, A
         if not isinstance(update, dict):
             refuse("updates", f"updates[{number}]", "an object", update)
         _check_fields(update, _UPDATE_FIELDS, f"updates[{number}].")
-    yield from ((f"updates[{number}].", update) for number, update in enumerate(updates))
-
-
-def _sets(prefix: str, update: dict[str, Any]) -> bool:
-    """Whether the numbers of an update are new totals."""
-    sets = update.get("set", False)
-    if not isinstance(sets, bool):
-        refuse("set", f"{prefix}set", "true or false", sets)
-    return sets
-
-
-def _whom_and_what(
-    prefix: str, update: dict[str, Any], sets_of: dict[tuple[str, str], bool], *, sets: bool
-) -> tuple[list[str], str, dict[str, Any]]:
-    """Boards, member, and numbers by metric, of an update.
-
-    The pairs of board and member are added to `sets_of`, which says of those that came before whether they are set.
-    """
-    names = _board_names(prefix, update)
-    member = _text(update, "member", f"{prefix}member")
-    if not 1 <= (size := len(member.encode())) <= MAX_MEMBER_BYTES:
-        refuse("member", f"{prefix}member", f"1 to {MAX_MEMBER_BYTES} bytes of UTF-8 (it has {size})", member)
-    numbers = _required(update, "metrics", f"{prefix}metrics")
-    if not isinstance(numbers, dict) or not 1 <= len(numbers) <= MAX_METRICS:
-        refuse("metrics", f"{prefix}metrics", f"an object of 1 to {MAX_METRICS} numbers", numbers)
-    for pair in ((board, member) for board in names):
-        if pair in sets_of and (sets or sets_of[pair]):
-            once = f"board {pair[0]!r} and member {shown(member)} once in an event that sets that member's total"
-            raise RefusedEvent("set", f"{prefix}set: expected {once}, got another update of them")
-        sets_of[pair] = sets
-    return names, member, numbers
-
-
-def _check_pairs(pairs: Mapping[tuple[str, str], bool]) -> None:
-    if len(pairs) > MAX_PAIRS:
-        message = f"updates: expected at most {MAX_PAIRS} different pairs of board and member, got {len(pairs)}"
-        raise RefusedEvent("updates", message)
-
-
-def _amounts(
-    prefix: str, whom_and_what: tuple[list[str], str, dict[str, Any]], boards: Boards, *, sets: bool
-) -> Iterator[tuple[str, str, Metric, int]]:
-    """Board, member, metric and units, for each board and metric of an update."""
-    names, member, numbers = whom_and_what
-    for board in names:
-        family = boards.family(board)
-        if family is None:
-            raise RefusedEvent("board", f"{prefix}board: no family in boards.toml matches {board!r}")
-        for name, number in numbers.items():
-            metric = family.metrics.get(name)
-            if metric is None:
-                there = ", ".join(sorted(family.metrics))
-                detail = f"{prefix}metrics: board {board!r} has no metric {shown(name)}; there are: {there}"
-                raise RefusedEvent("metrics", detail)
-            field = f"{prefix}metrics.{name}"
-            units = parse_amount(field, number, metric)
-            if sets:
-                if metric.aggregate != "sum":
-                    detail = f"{field}: expected a metric with aggregate sum to set, got one with {metric.aggregate}"
-                    raise RefusedEvent("set", detail)
-            elif metric.is_beyond_limits(units):
-                refuse("limit", field, f"{limits_of(metric)} on board {board!r}", number)
-            yield board, member, metric, units
-
-
-def _note(field: str, update: dict[str, Any]) -> str:
-    """The note of an update as JSON; NO_NOTE if it has none."""
-    if "note" not in update:
-        return NO_NOTE
-    if isinstance(update["note"], str):
-        raise RefusedEvent("note", f"{field}: expected an object, got text")  # which may be personal
-    if not isinstance(update["note"], dict):
-        refuse("note", field, "an object", update["note"])
-    try:
-        note = orjson.dumps(update["note"], default=_as_written)
-        # Readers and the digest parse it.
-        orjson.loads(note)
-    except (TypeError, ValueError):
-        refuse("note", field, "an object with fewer levels, and no number beyond ±1.8e308", update["note"])
-    if len(note) > MAX_NOTE_BYTES:
-        size = f"an object of at most {MAX_NOTE_BYTES} bytes of JSON (it has {len(note)})"
-        refuse("note", field, size, update["note"])
-    return note.decode()
-
-
-def _as_written(number: Any) -> orjson.Fragment:
-    """A number that a float cannot hold, with all its digits."""
-    return orjson.Fragment(str(number))
+    return [(f"updates[{number}].", update) for number, update in enumerate(updates)]
 
 
 def _board_names(prefix: str, update: dict[str, Any]) -> list[str]:
@@ -361,9 +272,80 @@ def _board_names(prefix: str, update: dict[str, Any]) -> list[str]:
     return names
 
 
+def _note(field: str, update: dict[str, Any]) -> str:
+    """The note of an update as JSON; NO_NOTE if it has none."""
+    if "note" not in update:
+        return NO_NOTE
+    if isinstance(update["note"], str):
+        raise RefusedEvent("note", f"{field}: expected an object, got text")  # which may be personal
+    if not isinstance(update["note"], dict):
+        refuse("note", field, "an object", update["note"])
+    try:
+        note = orjson.dumps(update["note"], default=lambda number: orjson.Fragment(str(number)))
+        # A number that a float cannot hold keeps all its digits. Readers and the digest parse it.
+        orjson.loads(note)
+    except (TypeError, ValueError):
+        refuse("note", field, "an object with fewer levels, and no number beyond ±1.8e308", update["note"])
+    if len(note) > MAX_NOTE_BYTES:
+        size = f"an object of at most {MAX_NOTE_BYTES} bytes of JSON (it has {len(note)})"
+        refuse("note", field, size, update["note"])
+    return note.decode()
+
+
+def _amounts(share: _Share, boards: Boards) -> Iterator[tuple[str, Metric, int]]:
+    """Board, metric and units, for each board and metric of an update."""
+    for board in share.boards:
+        family = boards.family(board)
+        if family is None:
+            raise RefusedEvent("board", f"{share.prefix}board: no family in boards.toml matches {board!r}")
+        for name, number in share.numbers.items():
+            metric = family.metrics.get(name)
+            if metric is None:
+                there = ", ".join(sorted(family.metrics))
+                detail = f"{share.prefix}metrics: board {board!r} has no metric {shown(name)}; there are: {there}"
+                raise RefusedEvent("metrics", detail)
+            field = f"{share.prefix}metrics.{name}"
+            units = _units(field, number, metric)
+            if share.sets:
+                if metric.aggregate != "sum":
+                    detail = f"{field}: expected a metric with aggregate sum to set, got one with {metric.aggregate}"
+                    raise RefusedEvent("set", detail)
+            elif metric.is_beyond_limits(units):
+                refuse("limit", field, f"{limits_of(metric)} on board {board!r}", number)
+            yield board, metric, units
+
+
+_SMALL: Final = 10**MAX_DIGITS - 1  # A whole number of at most this many units breaks no rule
+
+
+def _units(field: str, value: Any, metric: Metric) -> int:
+    """An amount in the metric's units: `12.5` is 1250 with precision 2. RefusedEvent if it breaks a rule."""
+    if type(value) is int:
+        whole: int = value * 10**metric.precision
+        if abs(whole) <= _SMALL:
+            return whole
+    try:
+        return units_of(_decimal(field, value), metric.precision, MAX_DIGITS)
+    except UnitsError as error:
+        refuse("amount", field, str(error), value)
+
+
+def _decimal(field: str, value: Any) -> Decimal:
+    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
+        refuse("amount", field, "a number", value)
+    return Decimal(repr(value) if isinstance(value, float) else value)
+
+
+def limits_of(metric: Metric) -> str:
+    """The bounds of a metric's amounts, for a message: `at least 0 and at most 500`."""
+    bounds = (("at least", metric.least), ("at most", metric.most))
+    given = ((words, units) for words, units in bounds if units is not None)
+    return " and ".join(f"{words} {decimal_text(units, metric.precision)}" for words, units in given)
+
+
 def _digest(at: int | None, updates: tuple[Update, ...], precisions: dict[tuple[str, str], int]) -> bytes:
     amounts = sorted(
-        [update.board, update.member, name, *canonical_amount(units, precisions[update.board, name])]
+        [update.board, update.member, name, *_shortest(units, precisions[update.board, name])]
         for update in updates
         for name, units in update.amounts.items()
     )
@@ -378,13 +360,26 @@ def _digest(at: int | None, updates: tuple[Update, ...], precisions: dict[tuple[
     return blake2b(orjson.dumps(content), digest_size=12).digest()
 
 
+def _shortest(units: int, precision: int) -> tuple[int, int]:
+    """A decimal in its shortest form, so that an event keeps its digest when a metric's precision changes."""
+    while precision and units % 10 == 0:
+        units //= 10
+        precision -= 1
+    return units, precision
+
+
+def other_content(event_id: str) -> str:
+    """Why an event is refused whose id another one has: `id: 'e1' was used before, for an event with other content`."""
+    return f"id: {event_id!r} was used before, for an event with other content"
+
+
 def _required(table: dict[str, Any], key: str, field: str) -> Any:
     if key not in table:
         raise RefusedEvent("missing", f"{field}: is missing")
     return table[key]
 
 
-def _text(table: dict[str, Any], key: Field, field: str) -> str:
+def _text(table: dict[str, Any], key: Rule, field: str) -> str:
     value = _required(table, key, field)
     if not isinstance(value, str):
         refuse(key, field, "text", value)
@@ -398,47 +393,22 @@ def _check_fields(table: dict[str, Any], known: frozenset[str] | set[str], prefi
             raise RefusedEvent("unknown", f"{prefix}{shown(key)[1:-1]}: no such field; there are {fields}")
 
 
-def limits_of(metric: Metric) -> str:
-    """The bounds of a metric's amounts, for a message: `at least 0 and at most 500`."""
-    bounds = (("at least", metric.least), ("at most", metric.most))
-    given = ((words, units) for words, units in bounds if units is not None)
-    return " and ".join(f"{words} {decimal_text(units, metric.precision)}" for words, units in given)
+MAX_SHOWN_LENGTH: Final = 80
 
 
-MAX_DIGITS: Final = 15
-_SMALL: Final = 10**MAX_DIGITS - 1  # A whole number of at most this many units breaks no rule
+def refuse(rule: Rule, field: str, expected: str, value: Any) -> NoReturn:
+    """Raise RefusedEvent for a value of a field."""
+    raise RefusedEvent(rule, f"{field}: expected {expected}, got {shown(value)}")
 
 
-def parse_amount(field: str, value: Any, metric: Metric) -> int:
-    """An amount in the metric's units: `12.5` is 1250 with precision 2. RefusedEvent if it breaks a rule."""
-    if type(value) is int:
-        whole: int = value * 10**metric.precision
-        if abs(whole) <= _SMALL:
-            return whole
-    try:
-        return units_of(_decimal(field, value), metric.precision, MAX_DIGITS)
-    except UnitsError as error:
-        refuse("amount", field, str(error), value)
-
-
-def _check_amount(field: str, value: Any) -> None:
-    """Raise RefusedEvent for an amount that no metric can take, whatever its precision."""
-    number = _decimal(field, value)
-    try:
-        check_units(number, MAX_DECIMALS, MAX_DIGITS)
-    except UnitsError as error:
-        refuse("amount", field, str(error), value)
-
-
-def _decimal(field: str, value: Any) -> Decimal:
-    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
-        refuse("amount", field, "a number", value)
-    return Decimal(repr(value) if isinstance(value, float) else value)
-
-
-def canonical_amount(units: int, precision: int) -> tuple[int, int]:
-    """A decimal in its shortest form, so that an event keeps its digest when a metric's precision changes."""
-    while precision and units % 10 == 0:
-        units //= 10
-        precision -= 1
-    return units, precision
+def shown(value: Any) -> str:
+    """A value for a message: short, and without characters that could break a line of a log."""
+    if isinstance(value, list):
+        return f"a list of {len(value)}"
+    if isinstance(value, dict):
+        return f"an object of {len(value)}"
+    if isinstance(value, str):
+        text = ascii(value[:MAX_SHOWN_LENGTH])
+    else:
+        text = str(value) if isinstance(value, Decimal) else json.dumps(value)
+    return text if len(text) <= MAX_SHOWN_LENGTH else f"{text[: MAX_SHOWN_LENGTH - 3]}..."

@@ -1,4 +1,8 @@
-"""A member of a board: its item in Scores, what an event changes in it, and the moves in rankings that follow."""
+"""A member of a board: its item in Scores, the moves in rankings that follow from it, and what an event changes in it.
+
+An item holds *accumulators*: the total of each metric, and buckets. A member's score in a period is the sum of its
+buckets there (or their max, min or last).
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,7 +23,161 @@ from standings.domain.scoring import (
 )
 from standings.domain.windows import DAY, HOUR, MINUTE, NAMES, Window
 
-# A member's item: its accumulators, and how they change when the member is registered, removed or rewritten.
+
+def moves(boards: Boards, changes: Iterable["Change"], generations: Sequence[int] = (0,)) -> list["Move"]:
+    """The moves of one member, from its first image to its last, in each generation.
+
+    A place that changed and changed back is a move too: its row must get the newest version, so that a late record from
+    in between is not applied.
+    """
+    ordered = sorted(changes, key=lambda change: change.new.version)
+    first, last = ordered[0].old, ordered[-1].new
+    family = boards.family(last.board)
+    if family is None:
+        return []
+    # An affected ranking may keep its place: a best may not have improved, and a hidden member has no place.
+    moved = dict.fromkeys(
+        ranking
+        for change in ordered
+        for ranking in affected_rankings(family, change.old, change.new)
+        if place(change.old, ranking) != place(change.new, ranking)
+    )
+    return [
+        Move(
+            ranking._replace(generation=generation),
+            last.member,
+            place(first, ranking),
+            place(last, ranking),
+            last.version,
+            last.written_at_ms,
+        )
+        for generation in generations
+        for ranking in moved
+    ]
+
+
+class Change(NamedTuple):
+    """One change of a member's item: the image before (None for a new item) and after."""
+
+    old: "Image | None"
+    new: "Image"
+
+
+@dataclass(slots=True)
+class Move:
+    """A member's change of place in one ranking (None: no place). If the row differs from `old`, the row is right."""
+
+    ranking: Ranking
+    member: str
+    old: Place | None
+    new: Place | None
+    version: int
+    written_at_ms: int
+
+
+def affected_rankings(family: Family, old: "Image | None", new: "Image") -> Iterator[Ranking]:
+    """The rankings in which a member's place may differ between two images, but for those of rolling windows.
+
+    Periods that are no longer kept when `new` is written are skipped.
+    """
+    before, tie_keys = (old.values, old.tie_keys) if old is not None else ({}, {})
+    # Hiding a member, or showing it again, moves it in every ranking.
+    shown_or_hidden = old is not None and old.hidden != new.hidden
+    for attribute in before.keys() | new.values.keys():
+        moved = shown_or_hidden or before.get(attribute) != new.values.get(attribute)
+        if not moved and tie_keys.get(attribute) == new.tie_keys.get(attribute):
+            continue
+        accumulator = family.accumulator(attribute)
+        if accumulator is None or accumulator.is_late or not (moved or accumulator.metric.ties_by_instant):
+            continue
+        for window in accumulator.metric.windows:
+            if window.unit == accumulator.unit and not window.rolling:
+                ranking = Ranking(new.board, accumulator.metric, window, accumulator.bucket)
+                if _is_open(ranking, new.written_at_ms):
+                    yield ranking
+
+
+SKIP_MARGIN: Final = HOUR
+"""A period is skipped if it could last be read this long before an image was written. It is less than
+`REMOVAL_MARGIN`, so that a removed accumulator never looks like a score that fell."""
+
+
+def _is_open(ranking: Ranking, now: int) -> bool:
+    until = ranking.kept_until
+    return until is None or now < until + SKIP_MARGIN
+
+
+def readable_rankings(family: Family, image: "Image", now: int) -> Iterator[Ranking]:
+    """The rankings in whose scores an image's accumulators count, and that are kept at `now` (ms) or later.
+
+    Those of rolling windows are not among them.
+    """
+    return affected_rankings(family, None, replace(image, written_at_ms=now))
+
+
+AHEAD_MARGIN: Final = HOUR  # No event counts in a bucket that begins later than this after any clock's now
+
+
+def open_rankings(family: Family, board: str, now: int) -> Iterator[Ranking]:
+    """Every ranking of a board that is kept at `now` (ms), and every later one in which events count already."""
+    for metric in family.metrics.values():
+        for window in metric.windows:
+            if window.unit is None:
+                yield Ranking(board, metric, window, 0)
+                continue
+            newest_bucket = family.timetable.index(window.unit, now + AHEAD_MARGIN)
+            period: int | None = window.periods(newest_bucket)[-1]
+            while period is not None and period >= 0:
+                ranking = Ranking(board, metric, window, period)
+                if not _is_open(ranking, now):
+                    break
+                yield ranking
+                period = family.timetable.offset(window.unit, period, -1)
+
+
+def calendar_rankings(family: Family, board: str, now: int) -> Iterator[Ranking]:
+    """Those of the open rankings that are not of rolling windows."""
+    return (ranking for ranking in open_rankings(family, board, now) if not ranking.window.rolling)
+
+
+def place(image: "Image | None", ranking: Ranking) -> Place | None:
+    """A member's place in a ranking; None if the member is hidden, gone, or has no event in the period."""
+    if image is None or image.hidden:
+        return None
+    aggregate = aggregate_in_period(image, ranking.metric, ranking.window, ranking.period)
+    return None if aggregate is None else place_of(ranking.metric, aggregate)
+
+
+def aggregate_in_period(image: "Image", metric: Metric, window: Window, period: int) -> Aggregate | None:
+    """Merge the buckets of a period, ignoring `hidden`; None if the member has no event in it."""
+    if window.unit is None:
+        return image.cell(metric.total())
+    if not window.rolling:
+        return image.cell(metric.bucket(window.unit, period))
+    return aggregate_of(image, metric, contributions(image, metric, window), period)
+
+
+def aggregate_of(image: "Image", metric: Metric, parts: Iterable["Contribution"], period: int) -> Aggregate | None:
+    """Merge the accumulators that count in a period; None if there are none."""
+    cells = (image.cell(one.name) for one in parts if one.first <= period < one.until)
+    return merge_all(metric, [cell for cell in cells if cell is not None])
+
+
+class Contribution(NamedTuple):
+    """An accumulator, and the periods of a rolling window in which it counts: those from `first` to before `until`."""
+
+    first: int
+    until: int
+    name: str
+
+
+def contributions(image: "Image", metric: Metric, window: Window) -> Iterator[Contribution]:
+    """The accumulators that count in some period of a rolling window."""
+    code = metric.bucket_codes[window.unit] if window.unit is not None else ""
+    for name in image.values:
+        of, _, _, bucket, first = attribute_name(name) or ("", None, False, 0, 0)
+        if code and of == code and first < bucket + window.size:
+            yield Contribution(first, bucket + window.size, name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +210,11 @@ class Image:
 
     def without_scores(self) -> "Image":
         """The image after the item was deleted: the next version, without scores."""
-        return replace(self._empty(), version=self.version + 1, abs_total=0, removed=True)
-
-    def _empty(self) -> "Image":
-        return replace(self, values={}, tie_keys={}, notes={}, set_keys={})
+        empty = replace(self, values={}, tie_keys={}, notes={}, set_keys={})
+        return replace(empty, version=self.version + 1, abs_total=0, removed=True)
 
     def cell(self, name: str) -> Aggregate | None:
-        """The aggregate in an accumulator; None if the item has no such accumulator."""
+        """The aggregate in an accumulator, such as `h9e`; None if the item has no such accumulator."""
         value = self.values.get(name)
         if value is None:
             return None
@@ -85,6 +241,22 @@ def new_image(board: str, member: str, written_at_ms: int) -> Image:
     return Image(board, member, written_at_ms, written_at_ms, 0, hidden=False, values={})
 
 
+def registered(family: Family, image: Image) -> Image:
+    """The image of a registered member. On a board of registered members, every sum starts at 0."""
+    sums = [metric.total() for metric in family.metrics.values() if metric.aggregate == "sum"]
+    zeros = dict.fromkeys(sums if family.members == "registered" else [], 0)
+    return replace(image, values={**zeros, **image.values}, removed=False)
+
+
+def removed(image: Image, now: int) -> Image:
+    """The image of a member that is removed at `now` (ms): the next version, without scores.
+
+    Its stamp is later than any that the item had: so it is after the receipts of all that the item counted.
+    """
+    stamp = max(now, image.written_at_ms + 1)
+    return replace(rewritten(image, stamp, image.values), hidden=False, removed=True, removed_at=stamp)
+
+
 def rewritten(image: Image, written_at_ms: int, gone: Iterable[str] = ()) -> Image:
     """The image's next version, without the accumulators that are `gone`."""
     dropped = frozenset(gone)
@@ -102,30 +274,13 @@ def rewritten(image: Image, written_at_ms: int, gone: Iterable[str] = ()) -> Ima
     )
 
 
-def registered(family: Family, image: Image) -> Image:
-    """The image of a registered member. On a board of registered members, every sum starts at 0."""
-    sums = [metric.total() for metric in family.metrics.values() if metric.aggregate == "sum"]
-    zeros = dict.fromkeys(sums if family.members == "registered" else [], 0)
-    return replace(image, values={**zeros, **image.values}, removed=False)
-
-
-def removed(image: Image, now: int) -> Image:
-    """The image of a member that is removed at `now`: the next version, without scores.
-
-    Its stamp is later than any that the item had: so it is after the receipts of all that the item counted.
-    """
-    stamp = max(now, image.written_at_ms + 1)
-    empty = rewritten(replace(image._empty(), hidden=False), stamp)  # noqa: SLF001 - of the same class
-    return replace(empty, removed=True, removed_at=stamp)
-
-
 SENT_AFTER: Final = MINUTE
 """An event counts again only if it was sent so long after the removal: longer than clocks differ. So no message that
 was on its way brings a removed member back."""
 
 
 def may_count_again(counted_at: int, sent: int | None) -> bool:
-    """Whether an event that counted at `counted_at` was sent late enough to count again after a removal."""
+    """Whether an event that counted at `counted_at` was sent late enough to count again after a removal (ms)."""
     return sent is not None and sent > counted_at + SENT_AFTER
 
 
@@ -136,123 +291,6 @@ def counts_again(images: Iterable["Image | None"], counted_at: int, sent: int | 
     """
     removals = [image.removed_at if image is not None else None for image in images]
     return sent is not None and all(at is not None and counted_at < at < sent - SENT_AFTER for at in removals)
-
-
-# The rolling sum: a member's score in a period is the sum of its buckets (or their max, min or last).
-
-
-def aggregate_in_period(image: Image, metric: Metric, window: Window, period: int) -> Aggregate | None:
-    """Merge the buckets of a period, ignoring `hidden`; None if the member has no event in it."""
-    if window.unit is None:
-        return image.cell(metric.total())
-    if not window.rolling:
-        return image.cell(metric.bucket(window.unit, period))
-    return aggregate_of(image, metric, contributions(image, metric, window), period)
-
-
-class Contribution(NamedTuple):
-    """An accumulator, and the periods of a rolling window in which it counts: those from `first` to before `until`."""
-
-    first: int
-    until: int
-    name: str
-
-
-def contributions(image: Image, metric: Metric, window: Window) -> Iterator[Contribution]:
-    """The accumulators that count in some period of a rolling window."""
-    code = metric.bucket_codes[window.unit] if window.unit is not None else ""
-    for name in image.values:
-        of = attribute_name(name)
-        if of is not None and of.code == code and of.first < of.bucket + window.size:
-            yield Contribution(of.first, of.bucket + window.size, name)
-
-
-def aggregate_of(image: Image, metric: Metric, parts: Iterable[Contribution], period: int) -> Aggregate | None:
-    """Merge the accumulators that count in a period; None if there are none."""
-    cells = (image.cell(one.name) for one in parts if one.first <= period < one.until)
-    return merge_all(metric, [cell for cell in cells if cell is not None])
-
-
-def place(image: Image | None, ranking: Ranking) -> Place | None:
-    """A member's place in a ranking; None if the member is hidden, gone, or has no event in the period."""
-    if image is None or image.hidden:
-        return None
-    aggregate = aggregate_in_period(image, ranking.metric, ranking.window, ranking.period)
-    return None if aggregate is None else place_of(ranking.metric, aggregate)
-
-
-# Which rankings a member's item affects, and which rankings of a board are open.
-
-SKIP_MARGIN: Final = HOUR
-"""A period is skipped if it could last be read this long before an image was written. It is less than
-`REMOVAL_MARGIN`, so that a removed accumulator never looks like a score that fell."""
-
-AHEAD_MARGIN: Final = HOUR  # No event counts in a bucket that begins later than this after any clock's now
-
-
-def affected_rankings(family: Family, old: Image | None, new: Image) -> Iterator[Ranking]:
-    """The rankings in which a member's place may differ between two images, but for those of rolling windows.
-
-    Periods that are no longer kept when `new` is written are skipped.
-    """
-    before: Mapping[str, int] = old.values if old is not None else {}
-    tie_keys: Mapping[str, str] = old.tie_keys if old is not None else {}
-    # Hiding a member, or showing it again, moves it in every ranking.
-    shown_or_hidden = old is not None and old.hidden != new.hidden
-    for attribute in before.keys() | new.values.keys():
-        moved = shown_or_hidden or before.get(attribute) != new.values.get(attribute)
-        if not moved and tie_keys.get(attribute) == new.tie_keys.get(attribute):
-            continue
-        accumulator = family.accumulator(attribute)
-        if accumulator is None or not (moved or accumulator.metric.ties_by_instant):
-            continue
-        metric, unit, is_late, bucket, _ = accumulator
-        for window in metric.windows:
-            if window.unit == unit and not window.rolling and not is_late:
-                ranking = Ranking(new.board, metric, window, bucket)
-                if _is_open(ranking, new.written_at_ms):
-                    yield ranking
-
-
-def _is_open(ranking: Ranking, now: int) -> bool:
-    until = ranking.kept_until
-    return until is None or now < until + SKIP_MARGIN
-
-
-def readable_rankings(family: Family, image: Image, now: int) -> Iterator[Ranking]:
-    """The rankings in whose scores an image's accumulators count, and that are kept at `now` or later.
-
-    Those of rolling windows are not among them.
-    """
-    return affected_rankings(family, None, replace(image, written_at_ms=now))
-
-
-def open_rankings(family: Family, board: str, now: int) -> Iterator[Ranking]:
-    """Every ranking of a board that is kept at `now`, and every later one in which events count already."""
-    for metric in family.metrics.values():
-        for window in metric.windows:
-            if window.unit is None:
-                yield Ranking(board, metric, window, 0)
-                continue
-            newest_bucket = family.timetable.index(window.unit, now + AHEAD_MARGIN)
-            period: int | None = window.periods(newest_bucket)[-1]
-            while period is not None and period >= 0:
-                ranking = Ranking(board, metric, window, period)
-                if not _is_open(ranking, now):
-                    break
-                yield ranking
-                period = family.timetable.offset(window.unit, period, -1)
-
-
-def calendar_rankings(family: Family, board: str, now: int) -> Iterator[Ranking]:
-    """Those of the open rankings that are not of rolling windows."""
-    return (ranking for ranking in open_rankings(family, board, now) if not ranking.window.rolling)
-
-
-# Count events in a member's item, and find the accumulators of an item that have expired.
-
-REMOVAL_MARGIN: Final = DAY
-"""An accumulator is removed this long after its last period could be read: longer than any clock is wrong."""
 
 
 class EventPart(NamedTuple):
@@ -273,17 +311,8 @@ def set_key(part: EventPart) -> str:
     return encode_sortable(part.at) + part.event_id
 
 
-def additions(family: Family, counted: Iterable[EventPart], now: int) -> dict[str, int]:
-    """What events add to an item's attributes at the instant `now`, for metrics that all add up. 0 is added too."""
-    adds: dict[str, int] = {}
-    for event in counted:
-        for metric, name in _accumulators(family, event, now):
-            adds[name] = adds.get(name, 0) + event.amounts[metric.name]
-    return adds
-
-
 def apply_event(family: Family, image: Image, event: EventPart, now: int) -> tuple[Image, list[str]]:
-    """Count one event: the new image, and the names of the accumulators that changed."""
+    """Count one event at `now` (ms): the new image, and the names of the accumulators that changed."""
     changed = []
     for metric, name in _accumulators(family, event, now):
         note = event.notes.get(metric.name, NO_NOTE)
@@ -294,6 +323,15 @@ def apply_event(family: Family, image: Image, event: EventPart, now: int) -> tup
             changed.append(name)
             image = image.with_cell(name, after)
     return image, changed
+
+
+def additions(family: Family, counted: Iterable[EventPart], now: int) -> dict[str, int]:
+    """What events add to an item's attributes at `now` (ms), for metrics that all add up: `{"h9e": 300}`, also 0."""
+    adds: dict[str, int] = {}
+    for event in counted:
+        for metric, name in _accumulators(family, event, now):
+            adds[name] = adds.get(name, 0) + event.amounts[metric.name]
+    return adds
 
 
 def _accumulators(family: Family, event: EventPart, now: int) -> Iterator[tuple[Metric, str]]:
@@ -308,16 +346,21 @@ def _accumulators(family: Family, event: EventPart, now: int) -> Iterator[tuple[
                 yield metric, name
 
 
+REMOVAL_MARGIN: Final = DAY
+"""An accumulator is removed this long after its last period could be read: longer than any clock is wrong."""
+
+
 def expired(family: Family, image: Image, now: int) -> list[str]:
-    """The accumulators of an item whose last period could be read until `REMOVAL_MARGIN` ago."""
+    """The accumulators of an item whose last period could be read until `REMOVAL_MARGIN` before `now` (ms)."""
     return [attribute for attribute in image.values if family.has_expired(attribute, now - REMOVAL_MARGIN)]
 
 
 def late_merged(family: Family, image: Image, now: int, most: int | None = None) -> tuple[Image, list[str]]:
     """Merge late buckets that no longer need to name their first period: the new image, and the names that are gone.
 
-    That is so an hour after the last earlier period could be read. Such a bucket is added to the one without a first
-    period. So an item has at most three late buckets for each bucket. With `most`, only so many are merged.
+    That is so an hour after the last earlier period could be read (`now` is in ms). Such a bucket is added to the one
+    without a first period. So an item has at most three late buckets for each bucket. With `most`, only so many are
+    merged.
     """
     gone: list[str] = []
     for name in image.values:
@@ -353,57 +396,3 @@ def beyond_bounds(family: Family, image: Image, changed: Iterable[str]) -> str |
                 if aggregate is not None and abs(aggregate.value) > MAX_UNITS:
                     return f"{metric.name} in {window.name}"
     return None
-
-
-# Moves: how changes of a member's item move the member in rankings.
-
-
-class Change(NamedTuple):
-    """One change of a member's item: the image before (None for a new item) and after."""
-
-    old: Image | None
-    new: Image
-
-
-@dataclass(slots=True)
-class Move:
-    """A member's change of place in one ranking (None: no place). If the row differs from `old`, the row is right."""
-
-    ranking: Ranking
-    member: str
-    old: Place | None
-    new: Place | None
-    version: int
-    written_at_ms: int
-
-
-def moves(boards: Boards, changes: Iterable[Change], generations: Sequence[int] = (0,)) -> list[Move]:
-    """The moves of one member, from its first image to its last, in each generation.
-
-    A place that changed and changed back is a move too: its row must get the newest version, so that a late record from
-    in between is not applied.
-    """
-    ordered = sorted(changes, key=lambda change: change.new.version)
-    first, last = ordered[0].old, ordered[-1].new
-    family = boards.family(last.board)
-    if family is None:
-        return []
-    # An affected ranking may keep its place: a best may not have improved, and a hidden member has no place.
-    moved = {
-        ranking: None
-        for change in ordered
-        for ranking in affected_rankings(family, change.old, change.new)
-        if place(change.old, ranking) != place(change.new, ranking)
-    }
-    return [
-        Move(
-            ranking._replace(generation=generation),
-            last.member,
-            place(first, ranking),
-            place(last, ranking),
-            last.version,
-            last.written_at_ms,
-        )
-        for generation in generations
-        for ranking in moved
-    ]

@@ -1,4 +1,7 @@
-"""Profiles of members (name, picture, …), and how names are searched."""
+"""Profiles of members (name, picture, …), and how names are searched.
+
+Names, pictures and data are personal. So no error here shows a value, only what was expected and its size or type.
+"""
 
 import re
 import unicodedata
@@ -9,34 +12,9 @@ import orjson
 
 from standings.domain.errors import InvalidBodyError
 
-# A profile, and the rules of what a client may write into one.
-#
-# Names, pictures and data are personal. So no error here shows a value, only what was expected and its size or type.
-
 Field = Literal["name", "picture", "country", "data"]
 Changes = Mapping[Field, str | None]
 """The fields to set, and those to remove (None): `{"name": "Ada", "picture": None}`. `data` is JSON text."""
-
-MAX_NAME_LENGTH: Final = 64
-MAX_PICTURE_LENGTH: Final = 512
-MAX_DATA_BYTES: Final = 1024
-_MAX_SHOWN_FIELD: Final = 40
-# Control characters, line separators, and overrides and isolates of direction. So a name is one line, and cannot change
-# how a page shows the text around it. The marks U+200E, U+200F and U+061C are allowed: real names have them.
-_REFUSED: Final = re.compile("[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-# RFC 3986: a scheme, a host that is a name or an IPv4 address, perhaps a port, and the rest. No user, no password.
-_PICTURE: Final = re.compile(
-    r"https://[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?([/?#][A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]*)?"
-)
-_COUNTRY: Final = re.compile("[A-Z]{2}")
-_TYPES: Final = {
-    str: "text",
-    bool: "true or false",
-    int: "a number",
-    float: "a number",
-    list: "a list",
-    dict: "an object",
-}
 
 
 class Profile(NamedTuple):
@@ -58,12 +36,16 @@ def changes_of(document: Any) -> Changes:
         raise InvalidBodyError(f'expected an object such as {{"name": "Ada"}}, got {_type(document)}')
     for field in document:
         if field not in _RULES:
-            raise InvalidBodyError(
-                f"{ascii(field[:_MAX_SHOWN_FIELD])[1:-1]}: no such field; there are {', '.join(_RULES)}"
-            )
+            raise InvalidBodyError(f"{ascii(field[:40])[1:-1]}: no such field; there are {', '.join(_RULES)}")
     if not document:
         raise InvalidBodyError(f"expected at least one of {', '.join(_RULES)}")
     return {field: None if value is None else _RULES[field](value) for field, value in document.items()}
+
+
+MAX_NAME_LENGTH: Final = 64
+# Control characters, line separators, and overrides and isolates of direction. So a name is one line, and cannot change
+# how a page shows the text around it. The marks U+200E, U+200F and U+061C are allowed: real names have them.
+_REFUSED: Final = re.compile("[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
 def _name(value: Any) -> str:
@@ -83,6 +65,13 @@ def _name(value: Any) -> str:
     return text
 
 
+MAX_PICTURE_LENGTH: Final = 512
+# RFC 3986: a scheme, a host that is a name or an IPv4 address, perhaps a port, and the rest. No user, no password.
+_PICTURE: Final = re.compile(
+    r"https://[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?([/?#][A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]*)?"
+)
+
+
 def _picture(value: Any) -> str:
     text = _text("picture", value)
     if len(text) > MAX_PICTURE_LENGTH:
@@ -96,9 +85,12 @@ def _picture(value: Any) -> str:
 
 def _country(value: Any) -> str:
     text = _text("country", value)
-    if not _COUNTRY.fullmatch(text):
+    if not re.fullmatch("[A-Z]{2}", text):
         raise InvalidBodyError("country: expected two capital letters such as DE")
     return text
+
+
+MAX_DATA_BYTES: Final = 1024
 
 
 def _data(value: Any) -> str:
@@ -119,6 +111,10 @@ def _text(field: Field, value: Any) -> str:
     return value
 
 
+_NUMBER: Final = "a number"
+_TYPES: Final = {str: "text", bool: "true or false", int: _NUMBER, float: _NUMBER, list: "a list", dict: "an object"}
+
+
 def _type(value: Any) -> str:
     return _TYPES.get(type(value), "null")
 
@@ -129,13 +125,14 @@ _RULES: Final[Mapping[Field, Callable[[Any], str]]] = {
     "country": _country,
     "data": _data,
 }
-
-
-# How names are compared in a search by their beginning.
-
 MIN_SEARCH_LENGTH: Final = 2
 INDEXED_LENGTH: Final = 64  # Characters of a name's search form that the index holds
 MAX_LOOKED_AT: Final = 200  # Profiles that a search on a board looks at
+
+
+def begins_with(name: str, beginning: str) -> bool:
+    """Whether a name's search form begins with a search form: `begins_with("Ádám", "ad")`."""
+    return search_form(name).startswith(beginning)
 
 
 def search_form(text: str) -> str:
@@ -145,11 +142,6 @@ def search_form(text: str) -> str:
     may compose a letter, so it is decomposed again.
     """
     return _unmarked(_unmarked(text).casefold()).strip()
-
-
-def begins_with(name: str, beginning: str) -> bool:
-    """Whether a name's search form begins with a search form: `begins_with("Ádám", "ad")`."""
-    return search_form(name).startswith(beginning)
 
 
 def _unmarked(text: str) -> str:

@@ -1,17 +1,172 @@
-"""Scores: how decimals become units, how amounts are aggregated, how scores are ordered, and how ties are broken."""
+"""Scores: how amounts are aggregated, how equals are ordered, how scores are sorted, and how decimals become units.
+
+**Aggregates.** One event is an aggregate too. So counting an event and adding up the buckets of a period are the same
+operation, `merge`. It is associative and commutative: the order in which events arrive changes neither scores nor ties.
+
+**Ties**, members with equal scores, are ordered by the metric's `ties`:
+
+- `member`: by member id.
+- `first`: by the event with which they reached the score, then by member id. For `sum` it is the latest event that
+  changed the sum, for `max` and `min` the first one with that amount, for `last` the one with the latest `at` and
+  greatest id. An amount of 0 changes no sum: if there are no others, it is the earliest event.
+
+An aggregate keeps the *tie key* of that event: text that sorts as the events do, by `at`, and for `last` and metrics
+with notes also by id. A sum of 0 says whether any amount changed it: 5 and -5 have another time than 0.
+
+**Order.** A ranking is sorted by *sort value*, ascending: the score if the lowest leads, the negated score if the
+highest leads. It is encoded as a head, which gives the sign and the number of digits, and the digits, mirrored if
+negative. So text of any length sorts numerically, small numbers are short, and no range is configured.
+
+**Units.** A score is a whole number of them: 12.5 is 1250 units of a metric with precision 2.
+"""
 
 from collections.abc import Iterable
 from decimal import Decimal
-from functools import reduce
 from typing import Final, NamedTuple
 
 from standings.domain.boards import MAX_UNITS, Metric
 
-# Units: a score is a whole number of them. 12.5 is 1250 units of a metric with precision 2.
+NO_TIE_KEY: Final = ""  # The tie key of events that were counted before tie keys were kept. It sorts before all others.
+NO_NOTE: Final = ""
 
 
-class UnitsError(ValueError):
-    """A number that is no whole number of units. The text is the rule that it breaks, such as `at most 2 decimals`."""
+class Aggregate(NamedTuple):
+    """The value of some events in units of the metric, with tie key and note (JSON) of the one that decides ties.
+
+    For example `Aggregate(1250, "VP6xaXHV", '{"course":"North"}')`.
+    """
+
+    value: int
+    tie_key: str = NO_TIE_KEY
+    note: str = NO_NOTE
+
+
+def merge(metric: Metric, one: Aggregate, other: Aggregate) -> Aggregate:
+    """Merge two aggregates of a metric. `ties` says which event's tie key is kept."""
+    if metric.aggregate == "sum":
+        # A metric without tie keys adds amounts that have none: an older key would give the sum a wrong instant.
+        tie_key = _tie_key_of_sum(one, other) if metric.has_tie_keys else NO_TIE_KEY
+        return Aggregate(one.value + other.value, tie_key)
+    if metric.aggregate == "last":
+        return max(one, other, key=lambda aggregate: aggregate.tie_key)
+    if one.value == other.value:
+        return min(one, other, key=lambda aggregate: aggregate.tie_key)
+    return max(one, other) if metric.aggregate == "max" else min(one, other)
+
+
+_UNCHANGED: Final = "="  # Ends the tie key of a sum of nothing but amounts of 0
+
+
+def _tie_key_of_sum(one: Aggregate, other: Aggregate) -> str:
+    """The latest tie key of those that an amount changed; the earliest of both if none did."""
+    # Version 0.3 knows no tie keys of unchanged sums, so it may have left one beside another sum than 0.
+    changed = [
+        each.tie_key.removesuffix(_UNCHANGED)
+        for each in (one, other)
+        if each.value or not each.tie_key.endswith(_UNCHANGED)
+    ]
+    return max(changed) if changed else min(one.tie_key, other.tie_key)
+
+
+def merge_all(metric: Metric, aggregates: Iterable[Aggregate]) -> Aggregate | None:
+    """Merge any number of aggregates; None for none."""
+    merged: Aggregate | None = None
+    for one in aggregates:
+        merged = one if merged is None else merge(metric, merged, one)
+    return merged
+
+
+def aggregate_of_event(metric: Metric, units: int, at: int, event_id: str, note: str = NO_NOTE) -> Aggregate:
+    """The aggregate of one event; `at` is in milliseconds."""
+    tie_key = tie_key_of_event(metric, at, event_id)
+    if tie_key and metric.aggregate == "sum" and not units:
+        tie_key += _UNCHANGED
+    return Aggregate(units, tie_key, note)
+
+
+def tie_key_of_event(metric: Metric, at: int, event_id: str) -> str:
+    """The tie key of an event (`at` in ms), such as `VP6xaXHV`; NO_TIE_KEY if the metric needs none."""
+    if not metric.has_tie_keys:
+        return NO_TIE_KEY
+    by_id = metric.aggregate == "last" or metric.notes
+    return encode_sortable(at) + event_id if by_id else encode_sortable(at)
+
+
+LONG_AGO: Final = -MAX_UNITS  # The instant that stands for NO_TIE_KEY
+
+
+def place_of(metric: Metric, aggregate: Aggregate) -> "Place":
+    """The place in the metric's rankings of a member with this aggregate."""
+    since = None
+    if metric.ties_by_instant:
+        since = decode_sortable(aggregate.tie_key)[0] if aggregate.tie_key else LONG_AGO
+    return Place(sort_value(aggregate.value, descending=metric.descending), since)
+
+
+class Place(NamedTuple):
+    """Where a member is in a ranking: by sort value, then by an instant in milliseconds (None: by member id alone)."""
+
+    sort_value: int
+    since: int | None = None
+
+
+def sort_value(score: int, *, descending: bool) -> int:
+    """The sort value of a score, and also the score of a sort value."""
+    return -score if descending else score
+
+
+def sort_key(place: Place, member: str) -> str:
+    """The text that sorts a ranking: by sort value, by `since` if there is one, by member. Such as `MvIu123`."""
+    since = "" if place.since is None else encode_sortable(place.since)
+    return encode_sortable(place.sort_value) + since + member
+
+
+def decode_sort_key(text: str, *, ties_by_instant: bool) -> tuple[Place, str]:
+    """The place and the member of a sort key. `ties_by_instant` says that the key contains a `since`."""
+    number, rest = decode_sortable(text)
+    if not ties_by_instant:
+        return Place(number), rest
+    since, member = decode_sortable(rest)
+    return Place(number, since), member
+
+
+# Printable characters in the order of their bytes, which is how DynamoDB sorts text.
+_DIGITS: Final = "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz"
+_VALUE: Final = {digit: value for value, digit in enumerate(_DIGITS)}
+_ZERO_HEAD: Final = ord("O")
+
+
+def encode_sortable(number: int) -> str:
+    """Encode an integer as text that sorts numerically, such as -300 as `MvI`. No encoded number begins another one."""
+    digits = digits_of(number, len(_DIGITS))
+    head = chr(_ZERO_HEAD + len(digits) if number >= 0 else _ZERO_HEAD - len(digits))
+    return head + "".join([_DIGITS[digit] for digit in digits])
+
+
+def decode_sortable(text: str) -> tuple[int, str]:
+    """The integer that a text begins with, and the rest of the text: the inverse of `encode_sortable`."""
+    length = ord(text[0]) - _ZERO_HEAD
+    end = 1 + abs(length)
+    return number_of([_VALUE[digit] for digit in text[1:end]], len(_DIGITS), negative=length < 0), text[end:]
+
+
+def digits_of(number: int, base: int) -> list[int]:
+    """The digits of a number, the most significant first; those of a negative number are mirrored."""
+    digits: list[int] = []
+    rest = abs(number)
+    while rest:
+        rest, digit = divmod(rest, base)
+        digits.append(digit)
+    digits = digits[::-1] or [0]
+    return digits if number >= 0 else [base - 1 - digit for digit in digits]
+
+
+def number_of(digits: Iterable[int], base: int, *, negative: bool) -> int:
+    """The number with these digits: the inverse of `digits_of`."""
+    number = 0
+    for digit in digits:
+        number = number * base + (base - 1 - digit if negative else digit)
+    return -number if negative else number
 
 
 def units_of(number: Decimal, precision: int, most_digits: int | None = None) -> int:
@@ -51,163 +206,5 @@ def decimal_text(units: int, precision: int) -> str:
     return f"{Decimal(units).scaleb(-precision).normalize():f}"
 
 
-# The order of a ranking: sort values, and sort keys that are text.
-#
-# A ranking is sorted by *sort value*, ascending: the score if the lowest leads, the negated score if the highest
-# leads. It is encoded as a head, which gives the sign and the number of digits, and the digits, mirrored if negative.
-# So text of any length sorts numerically, small numbers are short, and no range is configured.
-
-# Printable characters in the order of their bytes, which is how DynamoDB sorts text.
-_DIGITS: Final = "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz"
-_VALUE: Final = {digit: value for value, digit in enumerate(_DIGITS)}
-_ZERO_HEAD: Final = ord("O")
-
-
-class Place(NamedTuple):
-    """Where a member is in a ranking: by sort value, then by an instant in milliseconds (None: by member id alone)."""
-
-    sort_value: int
-    since: int | None = None
-
-
-def sort_value(score: int, *, descending: bool) -> int:
-    """The sort value of a score, and also the score of a sort value."""
-    return -score if descending else score
-
-
-def digits_of(number: int, base: int) -> list[int]:
-    """The digits of a number, the most significant first; those of a negative number are mirrored."""
-    digits: list[int] = []
-    rest = abs(number)
-    while rest:
-        rest, digit = divmod(rest, base)
-        digits.append(digit)
-    digits = digits[::-1] or [0]
-    return digits if number >= 0 else [base - 1 - digit for digit in digits]
-
-
-def number_of(digits: Iterable[int], base: int, *, negative: bool) -> int:
-    """The number with these digits: the inverse of `digits_of`."""
-    number = 0
-    for digit in digits:
-        number = number * base + (base - 1 - digit if negative else digit)
-    return -number if negative else number
-
-
-def encode_sortable(number: int) -> str:
-    """Encode an integer as text that sorts numerically, such as -300 as `MvI`. No encoded number begins another one."""
-    digits = digits_of(number, len(_DIGITS))
-    head = chr(_ZERO_HEAD + len(digits) if number >= 0 else _ZERO_HEAD - len(digits))
-    return head + "".join([_DIGITS[digit] for digit in digits])
-
-
-def decode_sortable(text: str) -> tuple[int, str]:
-    """The integer that a text begins with, and the rest of the text: the inverse of `encode_sortable`."""
-    length = ord(text[0]) - _ZERO_HEAD
-    end = 1 + abs(length)
-    return number_of([_VALUE[digit] for digit in text[1:end]], len(_DIGITS), negative=length < 0), text[end:]
-
-
-def sort_key(place: Place, member: str) -> str:
-    """The text that sorts a ranking: by sort value, by `since` if there is one, by member. Such as `MvIu123`."""
-    since = "" if place.since is None else encode_sortable(place.since)
-    return encode_sortable(place.sort_value) + since + member
-
-
-def decode_sort_key(text: str, *, ties_by_instant: bool) -> tuple[Place, str]:
-    """The place and the member of a sort key. `ties_by_instant` says that the key contains a `since`."""
-    number, rest = decode_sortable(text)
-    if not ties_by_instant:
-        return Place(number), rest
-    since, member = decode_sortable(rest)
-    return Place(number, since), member
-
-
-# Ties: how members with equal scores are ordered.
-#
-# - `ties = "member"`: by member id.
-# - `ties = "first"`: by the event with which they reached the score, then by member id. For `sum` it is the latest
-#   event that changed the sum, for `max` and `min` the first one with that amount, for `last` the one with the latest
-#   `at` and greatest id. An amount of 0 changes no sum: if there are no others, it is the earliest event.
-#
-# An aggregate keeps the *tie key* of that event: text that sorts as the events do, by `at`, and for `last` and
-# metrics with notes also by id. A sum of 0 says whether any amount changed it: 5 and -5 have another time than 0.
-
-NO_TIE_KEY: Final = ""  # The tie key of events that were counted before tie keys were kept. It sorts before all others.
-_UNCHANGED: Final = "="  # Ends the tie key of a sum of nothing but amounts of 0
-LONG_AGO: Final = -MAX_UNITS  # The instant that stands for NO_TIE_KEY
-
-
-def tie_key_of_event(metric: Metric, at: int, event_id: str) -> str:
-    """The tie key of an event; NO_TIE_KEY if the metric needs none."""
-    if not metric.has_tie_keys:
-        return NO_TIE_KEY
-    by_id = metric.aggregate == "last" or metric.notes
-    return encode_sortable(at) + event_id if by_id else encode_sortable(at)
-
-
-def tie_instant(metric: Metric, tie_key: str) -> int | None:
-    """The instant, in milliseconds, that orders equals; None if the member id does."""
-    if not metric.ties_by_instant:
-        return None
-    return decode_sortable(tie_key)[0] if tie_key else LONG_AGO
-
-
-# Aggregates: combine events into one number, by sum, max, min or last.
-#
-# One event is an aggregate too. So counting an event and adding up the buckets of a period are the same operation,
-# `merge`. It is associative and commutative: the order in which events arrive changes neither scores nor ties.
-
-NO_NOTE: Final = ""
-
-
-class Aggregate(NamedTuple):
-    """The value of some events in units of the metric, with tie key and note (JSON) of the one that decides ties."""
-
-    value: int
-    tie_key: str = NO_TIE_KEY
-    note: str = NO_NOTE
-
-
-def aggregate_of_event(metric: Metric, units: int, at: int, event_id: str, note: str = NO_NOTE) -> Aggregate:
-    """The aggregate of one event."""
-    tie_key = tie_key_of_event(metric, at, event_id)
-    if tie_key and metric.aggregate == "sum" and not units:
-        tie_key += _UNCHANGED
-    return Aggregate(units, tie_key, note)
-
-
-def merge(metric: Metric, one: Aggregate, other: Aggregate) -> Aggregate:
-    """Merge two aggregates of a metric. `ties` says which event's tie key is kept."""
-    if metric.aggregate == "sum":
-        # A metric without tie keys adds amounts that have none: an older key would give the sum a wrong instant.
-        tie_key = _tie_key_of_sum(one, other) if metric.has_tie_keys else NO_TIE_KEY
-        return Aggregate(one.value + other.value, tie_key)
-    if metric.aggregate == "last":
-        return max(one, other, key=lambda aggregate: aggregate.tie_key)
-    if one.value == other.value:
-        return min(one, other, key=lambda aggregate: aggregate.tie_key)
-    return max(one, other) if metric.aggregate == "max" else min(one, other)
-
-
-def _tie_key_of_sum(one: Aggregate, other: Aggregate) -> str:
-    """The latest tie key of those that an amount changed; the earliest of both if none did."""
-    changed = [each.tie_key.removesuffix(_UNCHANGED) for each in (one, other) if not _is_unchanged(each)]
-    return max(changed) if changed else min(one.tie_key, other.tie_key)
-
-
-def _is_unchanged(aggregate: Aggregate) -> bool:
-    # Version 0.3 knows no such tie keys, so it may have left one beside another sum.
-    return not aggregate.value and aggregate.tie_key.endswith(_UNCHANGED)
-
-
-def merge_all(metric: Metric, aggregates: Iterable[Aggregate]) -> Aggregate | None:
-    """Merge any number of aggregates; None for none."""
-    listed = list(aggregates)
-    return reduce(lambda one, other: merge(metric, one, other), listed) if listed else None
-
-
-def place_of(metric: Metric, aggregate: Aggregate) -> Place:
-    """The place in the metric's rankings of a member with this aggregate."""
-    since = tie_instant(metric, aggregate.tie_key)
-    return Place(sort_value(aggregate.value, descending=metric.descending), since)
+class UnitsError(ValueError):
+    """A number that is no whole number of units. The text is the rule that it breaks, such as `at most 2 decimals`."""

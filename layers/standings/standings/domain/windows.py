@@ -1,4 +1,9 @@
-"""Windows of time (all, calendar periods, rolling windows, seasons), their periods, and instants as text."""
+"""Windows of time (all, calendar periods, rolling windows, seasons), their periods, and instants as text.
+
+Instants are milliseconds since 1970-01-01T00:00:00Z. Buckets have indexes: hours, days and weeks since 1970 in the
+board's time zone, months as year * 12 + month - 1, years. Those of seasons are made from their names, starts and ends.
+A rolling period has the index of its last bucket.
+"""
 
 import re
 from bisect import bisect_right
@@ -11,20 +16,9 @@ from typing import Final, Literal, NamedTuple, TypeVar
 
 from standings.domain.zones import time_zone
 
-# Windows: `all`, calendar windows such as `week`, `season`, and rolling windows such as `last-7-days`.
-
 A = TypeVar("A")
 B = TypeVar("B")
 Unit = Literal["h", "d", "w", "m", "y", "s"]  # An hour, a day, a week, a month or a year of the calendar, a season
-WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-MAX_ROLLING_BUCKETS: Final = 90
-MAX_SLAB: Final = 16
-"""The most periods of a rolling window that are computed together (`Window.slab_of`)."""
-_SHORT: Final = 10  # Buckets of a rolling window that has short slabs and blocks
-
-_UNITS: Final[dict[str, Unit]] = {"hour": "h", "day": "d", "week": "w", "month": "m", "year": "y", "season": "s"}
-NAMES: Final[dict[str, str]] = {"a": "all", **{unit: name for name, unit in _UNITS.items()}}  # By unit: "d" is "day"
-_ROLLING: Final = re.compile(r"last-([1-9][0-9]?)-(hours|days)")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,6 +71,15 @@ class Window:
         return rolling if self.rolling else calendar
 
 
+MAX_SLAB: Final = 16
+"""The most periods of a rolling window that are computed together (`Window.slab_of`)."""
+_SHORT: Final = 10  # Buckets of a rolling window that has short slabs and blocks
+_UNITS: Final[dict[str, Unit]] = {"hour": "h", "day": "d", "week": "w", "month": "m", "year": "y", "season": "s"}
+NAMES: Final[dict[str, str]] = {"a": "all", **{unit: name for name, unit in _UNITS.items()}}  # By unit: "d" is "day"
+MAX_ROLLING_BUCKETS: Final = 90
+_ROLLING: Final = re.compile(r"last-([1-9][0-9]?)-(hours|days)")
+
+
 def parse_window(name: str) -> Window:
     """The window of that name; ValueError for an unknown name."""
     if name == "all":
@@ -96,119 +99,55 @@ def window_of(code: str) -> Window:
     return parse_window(NAMES.get(code, rolling))
 
 
-# Seasons: periods of the window `season`, which a family names. They never overlap, and there may be gaps between.
-
-NO_SEASON: Final = -1
-"""The index of the time before the first season."""
-_PER_DAY: Final = 10**6
-
-
-@dataclass(frozen=True)
-class Season:
-    """A span of days with a name. Days are counted since 1970; `ends` is the first day that no longer belongs to it."""
-
-    name: str
-    starts: int
-    ends: int
-
-    @cached_property
-    def index(self) -> int:
-        """A number made from the name, the start and the end. A season that starts later has a greater one."""
-        meaning = repr((self.name, self.ends)).encode()
-        digest = int.from_bytes(blake2b(meaning, digest_size=8).digest(), "big")
-        return first_index(self.starts) + digest % _PER_DAY
-
-
-def first_index(day: int) -> int:
-    """The least index of seasons that start on this day or later."""
-    return day * _PER_DAY
-
-
-class Seasons:
-    """The seasons of a family, by start. `longest` is the length of the longest, in days."""
-
-    def __init__(self, seasons: Iterable[Season] = ()) -> None:
-        self.all = tuple(sorted(seasons, key=lambda season: season.starts))
-        self.indexes = tuple(season.index for season in self.all)
-        self.longest = max((season.ends - season.starts for season in self.all), default=0)
-        self._by_index = {season.index: season for season in self.all}
-
-    def __contains__(self, index: int) -> bool:
-        return index in self._by_index
-
-    def __getitem__(self, index: int) -> Season:
-        return self._by_index[index]
-
-    def begun(self, day: int) -> int:
-        """The index of the latest season that has begun on a day, though it may have ended; or NO_SEASON."""
-        position = bisect_right(self.all, day, key=lambda season: season.starts)
-        return self.indexes[position - 1] if position else NO_SEASON
-
-    def offset(self, index: int, step: int) -> int | None:
-        """The index of the season `step` seasons later; None if there is none."""
-        position = self.indexes.index(index) + step
-        return self.indexes[position] if 0 <= position < len(self.indexes) else None
-
-    def find(self, name: str, day: int | None) -> int | None:
-        """The index of the season with this name, or that contains this day; None if there is none."""
-        for season in self.all:
-            if season.name == name or (day is not None and season.starts <= day < season.ends):
-                return season.index
-        return None
-
-
-NO_SEASONS: Final = Seasons()
-
-
-# The calendar of a board: which bucket an instant is in, and when a bucket or period begins and ends.
-#
-# Instants are milliseconds since 1970-01-01T00:00:00Z. Buckets have indexes: hours, days and weeks since 1970 in the
-# board's time zone, months as year * 12 + month - 1, years. Those of seasons are made from their names, starts and
-# ends (`seasons`). A rolling period has the index of its last bucket.
-
 SECOND: Final = 1_000
 MINUTE: Final = 60 * SECOND
 HOUR: Final = 60 * MINUTE
 DAY: Final = 24 * HOUR
 
-EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_EPOCH_ORDINAL: Final = EPOCH.toordinal()
-_EPOCH_WEEKDAY: Final = 3  # 1970-01-01 was a Thursday; Monday is 0
-_DAY_TEXT: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})")
-# A `+` that nobody has encoded comes out of a query as a space.
-_HOUR_TEXT: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})T([0-9]{2})(Z|[ +-][0-9]{2}:[0-9]{2})?")
+MAX_LATE_AND_KEEP: Final = 400 * DAY  # `late` and `keep` are at most this long
+SEASON_KEPT: Final = 800 * DAY
+"""How long after its end a season's scores and rankings are stored. Whether it can be read depends on the next season,
+which may be added at any time."""
+_MAX_BUCKET_LENGTH: Final = 367 * DAY
 
 
-class Span(NamedTuple):
-    """A period as clients are told it: its name in `?period=`, when it starts and ends; None for `all`.
+class Timetable:
+    """The calendar of a board, with its rules of late events and of reading time.
 
-    For example `("2026-11-21", "2026-11-21T00:00:00+01:00", "2026-11-22T00:00:00+01:00")`.
-    """
-
-    name: str | None = None
-    starts: str | None = None
-    ends: str | None = None
-
-
-class Calendar:
-    """Hours, days, weeks, months, years and seasons in one time zone. Weeks begin on `week_start` (Monday is 0).
-
+    Hours, days, weeks, months, years and seasons are those of one time zone. Weeks begin on `week_start` (Monday is 0).
     Every hour has 3,600 seconds and begins where the zone's clocks showed a full hour in January 2025. So a day of 25
     hours has 25 of them, and hours of a half-hour zone begin at half past in UTC.
+
+    `late` and `keep` are in milliseconds:
+
+    - Late events: a bucket accepts an event until `late` after the bucket has ended, and so does a period of a rolling
+      window. For hours, at most one day.
+    - Reading time of a calendar period: `keep` after its end (for hours at most `late` and one hour), and until the
+      next period accepts no late events. A season at most `SEASON_KEPT` after its end.
+    - Reading time of a rolling period: `late` after its end, and at least as long as its last bucket.
     """
 
-    def __init__(self, timezone: str, week_start: int, seasons: Seasons = NO_SEASONS) -> None:
+    def __init__(
+        self, timezone: str, week_start: int, late: int = 0, keep: int = 0, seasons: "Seasons | None" = None
+    ) -> None:
         self.timezone = timezone
         self.week_start = week_start
-        self.seasons = seasons
+        self.late = late
+        self.keep = keep
+        self.seasons = seasons or Seasons()
         self._zone = None if timezone == "UTC" else time_zone(timezone)
         offset = datetime(2025, 1, 15, tzinfo=self._zone or UTC).utcoffset() or timedelta()
         self._hour_shift = int(offset.total_seconds()) * SECOND % HOUR
         self.start = lru_cache(maxsize=4096)(self._start)
         self.span = lru_cache(maxsize=4096)(self._span)
+        self.limited = lru_cache(maxsize=16)(self._limited)
+        self.readable_until = lru_cache(maxsize=4096)(self._readable_until)
 
     def index(self, unit: Unit, at: int) -> int:
-        """The index of the bucket that contains an instant. For seasons: the latest that has begun, or NO_SEASON."""
+        """The index of the bucket that contains an instant (ms), such as 20778 for a day.
+
+        For seasons: the latest that has begun, or NO_SEASON.
+        """
         if unit == "h":
             return (at + self._hour_shift) // HOUR
         day = at // DAY if self._zone is None else self.local(at).toordinal() - _EPOCH_ORDINAL
@@ -235,7 +174,7 @@ class Calendar:
         return date(year, month + 1, 1).toordinal() - _EPOCH_ORDINAL
 
     def _start(self, unit: Unit, index: int) -> int:
-        """The instant at which a bucket begins. A day whose midnight the clocks skip begins right after the gap."""
+        """The instant (ms) at which a bucket begins. A day whose midnight is skipped begins right after the gap."""
         if unit == "h":
             return index * HOUR - self._hour_shift
         day = self._first_day(unit, index)
@@ -245,7 +184,7 @@ class Calendar:
         return (midnight - EPOCH) // timedelta(milliseconds=1)
 
     def end(self, unit: Unit, index: int) -> int:
-        """The instant at which a bucket ends. Unless it is a season, the next one begins then."""
+        """The instant (ms) at which a bucket ends. Unless it is a season, the next one begins then."""
         return self.start("d", self.seasons[index].ends) if unit == "s" else self.start(unit, index + 1)
 
     def offset(self, unit: Unit, index: int, step: int) -> int | None:
@@ -257,7 +196,7 @@ class Calendar:
         return index in self.seasons if unit == "s" else index >= self.index(unit, 0)
 
     def local(self, at: int) -> datetime:
-        """An instant as the board's clocks show it."""
+        """An instant (ms) as the board's clocks show it."""
         return (EPOCH + timedelta(milliseconds=at)).astimezone(self._zone or UTC)
 
     def current(self, window: Window, now: int) -> int:
@@ -285,7 +224,7 @@ class Calendar:
             beside = self.offset(unit, beside, step)
         return None
 
-    def _span(self, window: Window, period: int) -> Span:
+    def _span(self, window: Window, period: int) -> "Span":
         """The name, the start and the end of a period by the zone's clocks; none for `all` and before all seasons."""
         bounds = self.bounds(window, period)
         if bounds is None or window.unit is None:
@@ -320,7 +259,11 @@ class Calendar:
         if unit is None:
             raise ValueError(f"the window {window.name!r} has no periods")
         if unit == "s":
-            return self._parse_season(text)
+            index = self.seasons.find(text, parse_day(text) if text[:1].isdigit() else None)
+            if index is None:
+                names = ", ".join(season.name for season in self.seasons.all)
+                raise ValueError(f"expected a season or a day in one, got {text[:80]!r}; seasons: {names}")
+            return index
         try:
             return self._hour(text) if unit == "h" else self._index_of_day(unit, parse_day(text))
         except ValueError as error:
@@ -336,71 +279,8 @@ class Calendar:
         on = on if on.tzinfo else on.replace(tzinfo=self._zone or UTC)
         return self.index("h", (on - EPOCH) // timedelta(milliseconds=1))
 
-    def _parse_season(self, text: str) -> int:
-        day = parse_day(text) if text[:1].isdigit() else None
-        index = self.seasons.find(text, day)
-        if index is None:
-            names = ", ".join(season.name for season in self.seasons.all)
-            raise ValueError(f"expected a season or a day in one, got {text[:80]!r}; seasons: {names}")
-        return index
-
-
-def parse_day(text: str) -> int:
-    """The number of a day such as `2026-11-20`: days since 1970. ValueError for any other text."""
-    match = _DAY_TEXT.fullmatch(text)
-    day = date.fromisoformat(match[1]) if match else date.min
-    if not EPOCH.year <= day.year < date.max.year:
-        raise ValueError(f"expected a day such as 2026-11-20, got {text[:80]!r}")
-    return day.toordinal() - _EPOCH_ORDINAL
-
-
-def day_text(day: int) -> str:
-    """A day as text, the inverse of `parse_day`: 20778 is `2026-11-21`."""
-    return date.fromordinal(day + _EPOCH_ORDINAL).isoformat()
-
-
-def instant(at: int | None) -> str | None:
-    """An instant as text in UTC, such as `2026-11-21T10:15:00.000Z`; None for None."""
-    if at is None:
-        return None
-    when = EPOCH + timedelta(milliseconds=at)
-    return when.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-# Late events and reading time: how long after its end a period accepts events (`late`) and can be read (`keep`).
-
-MAX_LATE_AND_KEEP: Final = 400 * DAY  # `late` and `keep` are at most this long
-SEASON_KEPT: Final = 800 * DAY
-"""How long after its end a season's scores and rankings are stored. Whether it can be read depends on the next season,
-which may be added at any time."""
-_MAX_BUCKET_LENGTH: Final = 367 * DAY
-
-
-class Timetable(Calendar):
-    """A calendar with the rules of late events and of reading time. `late` and `keep` are in milliseconds.
-
-    - Late events: a bucket accepts an event until `late` after the bucket has ended, and so does a period of a rolling
-      window. For hours, at most one day.
-    - Reading time of a calendar period: `keep` after its end (for hours at most `late` and one hour), and until the
-      next period accepts no late events. A season at most `SEASON_KEPT` after its end.
-    - Reading time of a rolling period: `late` after its end, and at least as long as its last bucket.
-    """
-
-    def __init__(self, timezone: str, week_start: int, late: int, keep: int, seasons: Seasons = NO_SEASONS) -> None:
-        super().__init__(timezone, week_start, seasons)
-        self.late = late
-        self.keep = keep
-        self.limited = lru_cache(maxsize=16)(self._limited)
-        self.readable_until = lru_cache(maxsize=4096)(self._readable_until)
-
-    def _limited(self, late: int, keep: int) -> "Timetable":
-        """The same calendar with another `late` and `keep`."""
-        if (late, keep) == (self.late, self.keep):
-            return self
-        return Timetable(self.timezone, self.week_start, late, keep, self.seasons)
-
     def late_for(self, unit: Unit) -> int:
-        """How long after its end a bucket accepts events."""
+        """How long after its end a bucket accepts events, in milliseconds."""
         return min(self.late, DAY) if unit == "h" else self.late
 
     def bucket_for(self, unit: Unit, at: int, now: int) -> int | None:
@@ -434,34 +314,116 @@ class Timetable(Calendar):
         """The instant from which a period's scores and ranking may be gone; None for `all`."""
         return self.end("s", period) + SEASON_KEPT if window.unit == "s" else self.readable_until(window, period)
 
-
-# How long after the end of a bucket some definition may still need it. A bucket stays part of the longest rolling
-# window and of the slab in which that ends, or is kept until the next calendar period has ended; then come `late` and
-# `keep`.
-_MAX_READ_LENGTH: Final[dict[Unit, int]] = {
-    "h": (MAX_ROLLING_BUCKETS + MAX_SLAB - 1) * HOUR + DAY,
-    "d": (MAX_ROLLING_BUCKETS + MAX_SLAB - 1) * DAY + MAX_LATE_AND_KEEP,
-    "w": 7 * DAY + MAX_LATE_AND_KEEP,
-    "m": 31 * DAY + MAX_LATE_AND_KEEP,
-    "y": 366 * DAY + MAX_LATE_AND_KEEP,
-    "s": 366 * DAY + SEASON_KEPT,
-}
-_UTC: Final = Calendar("UTC", 0)
+    def _limited(self, late: int, keep: int) -> "Timetable":
+        """The same calendar with another `late` and `keep`."""
+        if (late, keep) == (self.late, self.keep):
+            return self
+        return Timetable(self.timezone, self.week_start, late, keep, self.seasons)
 
 
-def is_past_reading(unit: Unit, index: int, now: int) -> bool:
-    """Whether no possible definition reads a bucket any more, or counts an event in it."""
-    long_ago = now - _MAX_READ_LENGTH[unit]
-    # Another time zone or week start moves a bucket by less than its length: hence one bucket more.
-    if unit == "s":  # A definition that does not know a season makes it unreadable, so that it may have been longer.
-        return index < first_index(_UTC.index("d", long_ago) - 1)
-    return index < _UTC.index(unit, long_ago) - 1
+NO_SEASON: Final = -1
+"""The index of the time before the first season."""
 
 
-# When a period's scores can no longer change by events: `open`, then `closing`, then `final`.
+class Seasons:
+    """The seasons of a family, by start. They never overlap, and there may be gaps between them.
+
+    `longest` is the length of the longest, in days.
+    """
+
+    def __init__(self, seasons: Iterable["Season"] = ()) -> None:
+        self.all = tuple(sorted(seasons, key=lambda season: season.starts))
+        self.indexes = tuple(season.index for season in self.all)
+        self.longest = max((season.ends - season.starts for season in self.all), default=0)
+        self._by_index = {season.index: season for season in self.all}
+
+    def __contains__(self, index: int) -> bool:
+        return index in self._by_index
+
+    def __getitem__(self, index: int) -> "Season":
+        return self._by_index[index]
+
+    def begun(self, day: int) -> int:
+        """The index of the latest season that has begun on a day, though it may have ended; or NO_SEASON."""
+        position = bisect_right(self.all, day, key=lambda season: season.starts)
+        return self.indexes[position - 1] if position else NO_SEASON
+
+    def offset(self, index: int, step: int) -> int | None:
+        """The index of the season `step` seasons later; None if there is none."""
+        position = self.indexes.index(index) + step
+        return self.indexes[position] if 0 <= position < len(self.indexes) else None
+
+    def find(self, name: str, day: int | None) -> int | None:
+        """The index of the season with this name, or that contains this day; None if there is none."""
+        for season in self.all:
+            if season.name == name or (day is not None and season.starts <= day < season.ends):
+                return season.index
+        return None
+
+
+@dataclass(frozen=True)
+class Season:
+    """A span of days with a name. Days are counted since 1970; `ends` is the first day that no longer belongs to it."""
+
+    name: str
+    starts: int
+    ends: int
+
+    @cached_property
+    def index(self) -> int:
+        """A number made from the name, the start and the end. A season that starts later has a greater one."""
+        digest = blake2b(repr((self.name, self.ends)).encode(), digest_size=8).digest()
+        return first_index(self.starts) + int.from_bytes(digest, "big") % first_index(1)
+
+
+def first_index(day: int) -> int:
+    """The least index of seasons that start on this day or later."""
+    return day * 10**6
+
+
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH_ORDINAL: Final = EPOCH.toordinal()
+_EPOCH_WEEKDAY: Final = 3  # 1970-01-01 was a Thursday; Monday is 0
+_DAY_TEXT: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})")
+# A `+` that nobody has encoded comes out of a query as a space.
+_HOUR_TEXT: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})T([0-9]{2})(Z|[ +-][0-9]{2}:[0-9]{2})?")
+WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+
+
+class Span(NamedTuple):
+    """A period as clients are told it: its name in `?period=`, when it starts and ends; None for `all`.
+
+    For example `("2026-11-21", "2026-11-21T00:00:00+01:00", "2026-11-22T00:00:00+01:00")`.
+    """
+
+    name: str | None = None
+    starts: str | None = None
+    ends: str | None = None
+
+
+def parse_day(text: str) -> int:
+    """The number of a day such as `2026-11-20`: days since 1970. ValueError for any other text."""
+    match = _DAY_TEXT.fullmatch(text)
+    day = date.fromisoformat(match[1]) if match else date.min
+    if not EPOCH.year <= day.year < date.max.year:
+        raise ValueError(f"expected a day such as 2026-11-20, got {text[:80]!r}")
+    return day.toordinal() - _EPOCH_ORDINAL
+
+
+def day_text(day: int) -> str:
+    """A day as text, the inverse of `parse_day`: 20778 is `2026-11-21`."""
+    return date.fromordinal(day + _EPOCH_ORDINAL).isoformat()
+
+
+def instant(at: int | None) -> str | None:
+    """An instant as text in UTC, such as `2026-11-21T10:15:00.000Z`; None for None."""
+    if at is None:
+        return None
+    when = EPOCH + timedelta(milliseconds=at)
+    return when.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
 
 State = Literal["open", "closing", "final"]
-
 CLOCKS_DIFFER: Final = 5 * MINUTE
 """A period is final this much later than by the calendar. A writer decides by its own clock what is late, and then
 needs some seconds to write it. So this is the most by which a writer's clock may be behind a reader's."""
@@ -479,7 +441,7 @@ def final_at(timetable: Timetable, window: Window, period: int) -> int | None:
 
 
 def state_of(timetable: Timetable, window: Window, period: int, now: int) -> State:
-    """Whether a period is running, has ended and takes late events, or is final."""
+    """Whether a period is `open`, has ended and takes late events (`closing`), or is `final`: nothing changes it."""
     final, bounds = final_at(timetable, window, period), timetable.bounds(window, period)
     if final is None or bounds is None or now < bounds[1]:
         return "open"
@@ -492,3 +454,26 @@ def label_of(timetable: Timetable, window: Window, period: int) -> str:
     if name is None:
         raise ValueError(f"the window {window.name!r} has no periods")
     return name
+
+
+_UTC: Final = Timetable("UTC", 0)
+_MAX_READ_LENGTH: Final[dict[Unit, int]] = {
+    "h": (MAX_ROLLING_BUCKETS + MAX_SLAB - 1) * HOUR + DAY,
+    "d": (MAX_ROLLING_BUCKETS + MAX_SLAB - 1) * DAY + MAX_LATE_AND_KEEP,
+    "w": 7 * DAY + MAX_LATE_AND_KEEP,
+    "m": 31 * DAY + MAX_LATE_AND_KEEP,
+    "y": 366 * DAY + MAX_LATE_AND_KEEP,
+    "s": 366 * DAY + SEASON_KEPT,
+}
+"""How long after the end of a bucket some definition may still need it. A bucket stays part of the longest rolling
+window and of the slab in which that ends, or is kept until the next calendar period has ended; then come `late` and
+`keep`."""
+
+
+def is_past_reading(unit: Unit, index: int, now: int) -> bool:
+    """Whether no possible definition reads a bucket any more, or counts an event in it."""
+    long_ago = now - _MAX_READ_LENGTH[unit]
+    # Another time zone or week start moves a bucket by less than its length: hence one bucket more.
+    if unit == "s":  # A definition that does not know a season makes it unreadable, so that it may have been longer.
+        return index < first_index(_UTC.index("d", long_ago) - 1)
+    return index < _UTC.index(unit, long_ago) - 1

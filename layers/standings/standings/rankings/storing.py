@@ -28,7 +28,7 @@ from standings.aws.dynamodb.tables import (
 from standings.domain.boards import Boards, Family, Ranking, generation_code
 from standings.domain.members import Change, Image, Move, moves, place
 from standings.domain.tiers import ROOT, Path, depth
-from standings.domain.windows import DAY, Calendar, Window, window_of
+from standings.domain.windows import DAY, Timetable, Window, window_of
 from standings.rankings import EXPIRY_MARGIN
 from standings.rankings.calendar.pruning import Pruning
 from standings.rankings.calendar.storing import MAX_LANES, CalendarStorage
@@ -162,7 +162,7 @@ REACH: Final = 1_200 * DAY
 HOURS_REACH: Final = 30 * DAY
 _SLACK: Final = 7 * DAY  # DynamoDB deletes an item some days after it has expired
 ALL_PERIODS: Final = range(10**9)
-_UTC: Final = Calendar("UTC", 0)
+_UTC: Final = Timetable("UTC", 0)
 
 
 class Purging:
