@@ -193,7 +193,8 @@ class _Reading(NamedTuple):
             proof = Proof.CONTRADICTED
         elif len(keys) < length:
             counters = self.clock.retry(self.reads.counters, self.ranking, [ROOT])
-            proof = _proof(is_right=tiers.total(counters.get(ROOT, {})) == len(keys))
+            is_whole = tiers.total(counters.get(ROOT, {})) == len(keys)
+            proof = Proof.PROVEN if is_whole else Proof.CONTRADICTED
         else:
             proof = self._proof_of_last(keys, standings)
         return Top(standings, proof)
@@ -213,7 +214,7 @@ class _Reading(NamedTuple):
         # Of those who share the last score, one may be missing who belongs on the list, and another shown who left.
         sharing = self._indexed(encode_sortable(last), encode_sortable(last + 1), equals + 1)
         is_whole = len(sharing) == equals and sharing[: len(listed)] == list(listed)
-        return _proof(is_right=is_whole and self._are_rows(sharing[len(listed) :]))
+        return Proof.PROVEN if is_whole and self._are_rows(sharing[len(listed) :]) else Proof.CONTRADICTED
 
     def _are_rows(self, keys: Sequence[str]) -> bool:
         """Whether each member's row has the key that the index shows, and no member is shown twice."""
@@ -229,10 +230,6 @@ class _Reading(NamedTuple):
     def _standing(self, key: str) -> Standing:
         place, member = decode_sort_key(key, ties_by_instant=self.ranking.metric.ties_by_instant)
         return Standing(member, place.sort_value)
-
-
-def _proof(*, is_right: bool) -> Proof:
-    return Proof.PROVEN if is_right else Proof.CONTRADICTED
 
 
 MAX_DETAIL: Final = 240_000

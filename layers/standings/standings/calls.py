@@ -121,7 +121,7 @@ class Arguments(dict[str, str]):
         for name, text in pairs:
             if name not in known:
                 there_are = f"there are {', '.join(known)}" if known else "there are none"
-                raise bad_argument(shortened(name), f"no such argument; {there_are}")
+                raise bad_argument(short(name), f"no such argument; {there_are}")
             if name in self:
                 raise bad_argument(name, "is given more than once")
             known[name].check(name, text)
@@ -145,7 +145,7 @@ class Arguments(dict[str, str]):
         return self.get(name) == "true"
 
 
-def shortened(text: str) -> str:
+def short(text: str) -> str:
     """A client's text, short enough for a message and with lone surrogates replaced, which JSON cannot hold."""
     return text[:MAX_SHOWN_LENGTH].encode(errors="replace").decode()
 

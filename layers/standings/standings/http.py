@@ -13,17 +13,7 @@ import orjson
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler import exceptions as powertools
 
-from standings.calls import (
-    CALLS,
-    RANKING,
-    RETRY_AFTER_S,
-    UNAVAILABLE,
-    Argument,
-    Arguments,
-    Problem,
-    problem_of,
-    shortened,
-)
+from standings import calls
 from standings.domain import zones
 from standings.domain.errors import InvalidBodyError, NotFoundError, RequestError, bad_argument
 from standings.runtime.logs import logger, stack_of
@@ -42,7 +32,7 @@ class Api:
     request. `arguments` are those of the request that is being answered.
     """
 
-    arguments: Arguments
+    arguments: calls.Arguments
 
     def __init__(self, rankings_max_age: int = 0) -> None:
         self._rankings_max_age = rankings_max_age
@@ -60,8 +50,8 @@ class Api:
         are checked. An internal error is raised without its text: Powertools and Lambda log it, and it may quote what a
         client sent.
         """
-        call = CALLS[name]
-        is_kept = call.method == "GET" and call.path.startswith(RANKING) and self._rankings_max_age > 0
+        call = calls.CALLS[name]
+        is_kept = call.method == "GET" and call.path.startswith(calls.RANKING) and self._rankings_max_age > 0
 
         def add(function: _Answer) -> _Answer:
             @wraps(function)
@@ -140,12 +130,12 @@ class Api:
             return answer
         return _with_etag(answer, (event.get("headers") or {}).get("if-none-match", ""))
 
-    def _given(self, known: Mapping[str, Argument]) -> Arguments:
+    def _given(self, known: Mapping[str, calls.Argument]) -> calls.Arguments:
         """The arguments of the query string. InvalidArgumentError names one that is wrong, missing or unknown."""
         # Not `queryStringParameters`: it joins repeated values with a comma, which a member's id may contain.
         query_string = self.event.get("rawQueryString", "")
         try:
-            return Arguments(known, parse_qsl(query_string, keep_blank_values=True, errors="strict"))
+            return calls.Arguments(known, parse_qsl(query_string, keep_blank_values=True, errors="strict"))
         except UnicodeDecodeError as error:
             raise bad_argument("query", f"expected UTF-8, got {error}") from error
 
@@ -178,45 +168,43 @@ class Api:
         path, method = self._app.current_event.path, self._app.current_event.http_method
         allowed = {
             call.method
-            for call in CALLS.values()
+            for call in calls.CALLS.values()
             if re.fullmatch(re.sub("<[a-z]+>", "[^/]+", re.escape(call.path)), path)
         }
         if "GET" in allowed:
             allowed.add("HEAD")
         if not allowed or method in allowed:
             return _request_error(
-                NotFoundError("no-such-path", "No such path", f"there is nothing at {shortened(path)}")
+                NotFoundError("no-such-path", "No such path", f"there is nothing at {calls.short(path)}")
             )
         names = ", ".join(sorted(allowed))
-        detail = f"{shortened(path)} takes {names}, not {shortened(method)}"
-        return _problem(Problem(405, "method-not-allowed", "Method not allowed", detail), {"Allow": names})
+        detail = f"{calls.short(path)} takes {names}, not {calls.short(method)}"
+        return _problem(calls.Problem(405, "method-not-allowed", "Method not allowed", detail), {"Allow": names})
 
 
-_REQUIRED: Final = {
+_FIELDS: Final = {
     "rawPath": str,
     "requestContext": dict,
     "requestContext.stage": str,
     "requestContext.http": dict,
     "requestContext.http.method": str,
-}
-_OPTIONAL: Final = {
-    "rawQueryString": str,
-    "headers": dict,
-    "body": str,
-    "isBase64Encoded": bool,
-    "requestContext.authorizer": dict,
-    "requestContext.authorizer.jwt": dict,
-    "requestContext.authorizer.jwt.claims": dict,
+    "rawQueryString": str | None,
+    "headers": dict | None,
+    "body": str | None,
+    "isBase64Encoded": bool | None,
+    "requestContext.authorizer": dict | None,
+    "requestContext.authorizer.jwt": dict | None,
+    "requestContext.authorizer.jwt.claims": dict | None,
 }
 
 
 def _wrong_field(event: Any) -> str | None:
     """The first field for which an event is no request, such as `requestContext.http`; None if it is one."""
-    for path, kind in {**_REQUIRED, **_OPTIONAL}.items():
+    for path, kind in _FIELDS.items():
         value = event
         for name in path.split("."):
             value = value.get(name) if isinstance(value, dict) else None
-        if not (isinstance(value, kind) or (value is None and path in _OPTIONAL)):
+        if not isinstance(value, kind):
             return path
     headers = (event.get("headers") or {}).values()
     return None if all(isinstance(text, str) for text in headers) else "headers"
@@ -240,16 +228,16 @@ def _with_etag(answer: dict[str, Any], known: str) -> dict[str, Any]:
 
 
 def _request_error(error: RequestError) -> Response[str]:
-    return _problem(problem_of(error))
+    return _problem(calls.problem_of(error))
 
 
 def _store_unavailable(error: StoreUnavailableError) -> Response[str]:
     """503 with `Retry-After`, for a store that is throttled or down. The log has the reason."""
     logger.error("the store did not answer", extra={"reason": str(error)})
-    return _problem(UNAVAILABLE, {"Retry-After": str(RETRY_AFTER_S)})
+    return _problem(calls.UNAVAILABLE, {"Retry-After": str(calls.RETRY_AFTER_S)})
 
 
-def _problem(problem: Problem, headers: Mapping[str, str] = {}) -> Response[str]:
+def _problem(problem: calls.Problem, headers: Mapping[str, str] = {}) -> Response[str]:
     """A problem document (RFC 9457)."""
     status, kind, title, detail = problem
     document = {"type": f"urn:standings:{kind}", "title": title, "status": status, "detail": detail}

@@ -56,19 +56,20 @@ class Posting:
         `own` is the only member that the caller may post for: if any event names another, none is posted.
         Of events without `at`, the first counts now, and each next one a millisecond later: a list keeps its order.
         """
-        values, events, refused = self._checked(body, own)
+        results, events = self._checked(body, own, "queued")
         numbers = list(events)
         for position, reason in self.send([message for message, _ in events.values()]).items():
             # If only the answer was lost, the event is on the queue: with the same id it still counts once.
-            refused[numbers[position]] = f"the queue did not take it, post it again with the same id: {reason}"
-        return [_result(value, "queued", refused.get(number)) for number, value in enumerate(values)]
+            detail = f"the queue did not take it, post it again with the same id: {reason}"
+            results[numbers[position]].update(status="refused", detail=detail)
+        return results
 
     def dry_run(self, body: bytes, scores: "Scores", own: str | None = None) -> list[dict[str, Any]]:
         """Check a body's events as `post` does, and queue none. Their status is `new`, `known` or `refused`.
 
         A known event has counted, and would not count again if it were posted now.
         """
-        values, events, refused = self._checked(body, own)
+        results, events = self._checked(body, own, "known")
         now, backoff = self.clock.now(), self.clock.backoff_for(RETRIED_FOR_S)
         receipts = backoff.retry(scores.receipts, sorted({event.id for _, event in events.values()}))
         again = (
@@ -78,37 +79,39 @@ class Posting:
         )
         items = {item for event in again for item in event.items}
         images = backoff.retry(lambda: scores.images(sorted(items), consistent=True, damaged=[])) if items else {}
-        new: set[int] = set()
         for number, (_, event) in events.items():
             receipt = receipts.get(event.id)
             if receipt is not None and receipt.digest != event.digest:
-                refused[number] = other_content(event.id)
+                results[number].update(status="refused", detail=other_content(event.id))
             elif receipt is None or counts_again(map(images.get, event.items), receipt.stamp, now):
-                new.add(number)
-        status = ["new" if number in new else "known" for number in range(len(values))]
-        return [_result(value, status[number], refused.get(number)) for number, value in enumerate(values)]
+                results[number]["status"] = "new"
+        return results
 
     def _checked(
-        self, body: bytes, own: str | None
-    ) -> tuple[list[Any], dict[int, tuple[Posted, Event]], dict[int, str]]:
-        """The parsed events of a body; by number, those that may be posted; and why the others are refused."""
+        self, body: bytes, own: str | None, status: str
+    ) -> tuple[list[dict[str, Any]], dict[int, tuple[Posted, Event]]]:
+        """A result for each event of a body, with this status unless it is refused; by number those that are not."""
         documents = parse_documents(body)
         if own is not None:
             check_posts([value for _, value in documents], own)
         now = self.clock.now()
-        refused: dict[int, str] = {}
+        results: list[dict[str, Any]] = []
         events: dict[int, tuple[Posted, Event]] = {}
         for number, (text, value) in enumerate(documents):
+            event_id = value.get("id") if isinstance(value, dict) else None
+            # A longer id is refused. Cut it, or a hundred of them would make the answer too large.
+            shown_id = event_id[:1_000] if isinstance(event_id, str) else None
+            results.append({"id": shown_id, "status": status, "detail": None})
             try:
                 message = posted(text, value, now + number, self.most_bytes)
                 parsed = parse_event(message.body, self.boards, now, at_filled_in=message.at_filled_in)
                 events[number] = message, parsed
             except RefusedEvent as refusal:
-                refused[number] = str(refusal)
+                results[number].update(status="refused", detail=str(refusal))
             except Exception as error:  # noqa: BLE001 - a body that breaks the parser must not stop the others
-                refused[number] = f"body: cannot be read: {error!r}"
+                results[number].update(status="refused", detail=f"body: cannot be read: {error!r}")
                 self.report(error)
-        return [value for _, value in documents], events, refused
+        return results, events
 
 
 def posted(text: str, value: Any, now: int, most_bytes: int) -> Posted:
@@ -129,16 +132,6 @@ def posted(text: str, value: Any, now: int, most_bytes: int) -> Posted:
     except (LookupError, TypeError):
         first = None
     return Posted(text, filled_in, first if isinstance(first, str) and BOARD_NAME.fullmatch(first) else None)
-
-
-def _result(value: Any, status: str, refusal: str | None) -> dict[str, Any]:
-    event_id = value.get("id") if isinstance(value, dict) else None
-    return {
-        # A longer id was refused. Cut it, or a hundred of them would make the answer too large.
-        "id": event_id[:1_000] if isinstance(event_id, str) else None,
-        "status": status if refusal is None else "refused",
-        "detail": refusal,
-    }
 
 
 MAX_EVENTS: Final = 100

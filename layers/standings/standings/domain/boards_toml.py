@@ -120,14 +120,13 @@ def _line_of(text: str, path: _Path) -> int:
 
 def _depth(value: Any, path: _Path) -> int:
     """How many steps of a path are there."""
-    if not path:
-        return 0
-    key = path[0]
-    if isinstance(value, list):
-        value = {str(position): element for position, element in enumerate(value)}
-    if not isinstance(value, dict) or key not in value:
-        return 0
-    return 1 + _depth(value[key], path[1:])
+    for step, key in enumerate(path):
+        if isinstance(value, list):
+            value = {str(position): element for position, element in enumerate(value)}
+        if not isinstance(value, dict) or key not in value:
+            return step
+        value = value[key]
+    return len(path)
 
 
 def _family(path: _Path, table: Any) -> Family:
@@ -218,14 +217,12 @@ def _is_list(value: Any, kind: type) -> bool:
 
 MAX_METRICS: Final = 20
 MAX_SHARDS: Final = 64
-_SPAN: Final = re.compile(r"([0-9]{1,6}) (minute|hour|day)s?")
-_SPAN_UNITS: Final = {"minute": MINUTE, "hour": HOUR, "day": DAY}
 
 
 def _span(text: Any) -> int | None:
-    """The milliseconds of a span."""
-    match = _SPAN.fullmatch(text) if isinstance(text, str) else None
-    span = int(match[1]) * _SPAN_UNITS[match[2]] if match else None
+    """The milliseconds of a span such as `36 hours`."""
+    match = re.fullmatch(r"([0-9]{1,6}) (minute|hour|day)s?", text) if isinstance(text, str) else None
+    span = int(match[1]) * {"minute": MINUTE, "hour": HOUR, "day": DAY}[match[2]] if match else None
     if span is not None and span > MAX_LATE_AND_KEEP:
         raise ValueError(f"expected at most 400 days, got {text!r}")
     return span
@@ -282,22 +279,15 @@ def _metric(path: _Path, table: Any, timetable: Timetable, shards: int) -> Metri
     values = _table(path, table, _METRIC, 'a table such as { aggregate = "sum", windows = ["all"] }')
     if values["notes"] and values["aggregate"] == "sum":
         raise _Mistake((*path, "notes"), "expected max, min or last: a sum comes from many events, each with a note")
-    for key in ("least", "most"):
-        values[key] = _units((*path, key), values[key], values["precision"])
+    for key, given in (("least", values["least"]), ("most", values["most"])):
+        try:
+            values[key] = None if given is None else units_of(Decimal(given), values["precision"])
+        except UnitsError as error:
+            raise _Mistake((*path, key), f"expected {error}, got {given!r}") from None
     if None not in (values["least"], values["most"]) and values["least"] > values["most"]:
         reason = f"expected least to be no more than most, got {table['least']} and {table['most']}"
         raise _Mistake((*path, "least"), reason)
     return Metric(name, timetable=timetable, shards=shards, **values)
-
-
-def _units(path: _Path, value: int | Decimal | None, precision: int) -> int | None:
-    """A limit of amounts in units of the metric; None if there is none."""
-    if value is None:
-        return None
-    try:
-        return units_of(Decimal(value), precision)
-    except UnitsError as error:
-        raise _Mistake(path, f"expected {error}, got {value!r}") from None
 
 
 class _Exact(Decimal):
@@ -376,8 +366,6 @@ def _day(value: Any) -> int | None:
 
 _DAY: Final = _Key(f'a day in quotes such as "2026-12-01", from 1970 to {LAST_YEAR}', _day)
 _SEASON: Final = {"ends": _DAY, "name": _name('a name such as "winter-2026": '), "starts": _DAY}
-MAX_TOP: Final = 100
-_TOP: Final = {"top": _whole_number(1, MAX_TOP)}
 
 
 def _announced(path: _Path, tops: Mapping[str, Any], metrics: Mapping[str, Metric]) -> dict[str, int]:
@@ -391,13 +379,11 @@ def _announced(path: _Path, tops: Mapping[str, Any], metrics: Mapping[str, Metri
         if window.rolling:
             reason = "expected all, a calendar window or season: in a rolling window the top changes by itself"
             raise _Mistake(where, reason)
-        announced[name] = _table(where, table, _TOP, "a length such as { top = 10 }")["top"]
+        announced[name] = _table(where, table, {"top": _whole_number(1, 100)}, "a length such as { top = 10 }")["top"]
     return announced
 
 
 MAX_PRIZES: Final = 20  # Prizes of one window
-TIME_TO_SETTLE: Final = 2 * DAY
-"""How much longer than `late` the periods of a family that settles are kept."""
 
 
 def _endings(path: _Path, values: Mapping[str, Any], metrics: Mapping[str, Metric]) -> Endings:
@@ -407,10 +393,9 @@ def _endings(path: _Path, values: Mapping[str, Any], metrics: Mapping[str, Metri
     for name in settle:
         if not ranked[name]:
             raise _Mistake((*path, "settle"), f"expected a window that a metric is ranked in, got {name!r}")
-    if settle and values["keep"] < values["late"] + TIME_TO_SETTLE:
-        raise _Mistake(
-            (*path, "settle"), "expected keep to be at least 2 days longer than late, to have time to settle"
-        )
+    if settle and values["keep"] < values["late"] + 2 * DAY:
+        reason = "expected keep to be at least 2 days longer than late, to have time to settle"
+        raise _Mistake((*path, "settle"), reason)
     prizes: dict[str, tuple[Prize, ...]] = {}
     for window, listed in values["prizes"].items():
         where = (*path, "prizes", window)

@@ -66,17 +66,11 @@ class Coverage:
         A total is complete until a function that does not count it counts an event (`after_event_by`), whichever window
         ranks it. Records of 0.2 have no totals.
         """
-        kinds = self.buckets.keys() & other.buckets.keys()
-        rankings = self.rankings & other.rankings
+        rankings, kinds = self.rankings & other.rankings, self.buckets.keys() & other.buckets.keys()
+        buckets = {code: self.buckets[code].intersect(other.buckets[code]) for code in kinds}
         totals = {code: total for code, total in other.totals.items() if code in rankings} | dict(self.totals)
-        return Coverage(
-            rankings,
-            {code: self.buckets[code].intersect(other.buckets[code]) for code in kinds},
-            min(self.late, other.late),
-            min(self.keep, other.keep),
-            totals,
-            self.lost | other.lost,
-        )
+        late, keep = min(self.late, other.late), min(self.keep, other.keep)
+        return Coverage(rankings, buckets, late, keep, totals, self.lost | other.lost)
 
     def after_event_by(self, family: Family) -> "Coverage":
         """What stays complete once a function with this family's definition has counted an event."""
@@ -88,7 +82,7 @@ class Coverage:
         """What is complete after a rebuild, if this family's definition was the only one since an instant (ms)."""
         fresh = coverage_of(family, since)
         buckets = {
-            # A rebuild cannot restore a season for which no event was counted.
+            # If no function counted an event for a season, a rebuild cannot restore it.
             code: self.buckets.get(code, fresh.buckets[code]._replace(seasons=frozenset()))
             if unit == "s"
             else fresh.buckets[code]._replace(first=self._first(metric, unit, since))

@@ -42,15 +42,9 @@ def moves(boards: Boards, changes: Iterable["Change"], generations: Sequence[int
         for ranking in affected_rankings(family, change.old, change.new)
         if place(change.old, ranking) != place(change.new, ranking)
     )
+    member, version, at = last.member, last.version, last.written_at_ms
     return [
-        Move(
-            ranking._replace(generation=generation),
-            last.member,
-            place(first, ranking),
-            place(last, ranking),
-            last.version,
-            last.written_at_ms,
-        )
+        Move(ranking._replace(generation=generation), member, place(first, ranking), place(last, ranking), version, at)
         for generation in generations
         for ranking in moved
     ]

@@ -55,13 +55,11 @@ def _name(value: Any) -> str:
     if not 1 <= len(text) <= MAX_NAME_LENGTH:
         raise InvalidBodyError(f"name: expected 1 to {MAX_NAME_LENGTH} characters, got {len(text)}")
     if found := _REFUSED.search(text):
-        raise InvalidBodyError(
-            f"name: expected no control or bidirectional-override characters, got U+{ord(found[0]):04X}"
-        )
+        expected = "no control or bidirectional-override characters"
+        raise InvalidBodyError(f"name: expected {expected}, got U+{ord(found[0]):04X}")
     if unicodedata.category(text[0]).startswith("M"):
-        raise InvalidBodyError(
-            f"name: expected a letter before the mark U+{ord(text[0]):04X}, which changes the letter before it"
-        )
+        expected = f"a letter before the mark U+{ord(text[0]):04X}, which changes the letter before it"
+        raise InvalidBodyError(f"name: expected {expected}")
     return text
 
 
@@ -77,9 +75,8 @@ def _picture(value: Any) -> str:
     if len(text) > MAX_PICTURE_LENGTH:
         raise InvalidBodyError(f"picture: expected at most {MAX_PICTURE_LENGTH} characters, got {len(text)}")
     if not _PICTURE.fullmatch(text):
-        raise InvalidBodyError(
-            "picture: expected an address such as https://pictures.example/ada.png, without user or spaces"
-        )
+        expected = "an address such as https://pictures.example/ada.png, without user or spaces"
+        raise InvalidBodyError(f"picture: expected {expected}")
     return text
 
 

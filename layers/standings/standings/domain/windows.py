@@ -108,7 +108,6 @@ MAX_LATE_AND_KEEP: Final = 400 * DAY  # `late` and `keep` are at most this long
 SEASON_KEPT: Final = 800 * DAY
 """How long after its end a season's scores and rankings are stored. Whether it can be read depends on the next season,
 which may be added at any time."""
-_MAX_BUCKET_LENGTH: Final = 367 * DAY
 
 
 class Timetable:
@@ -217,11 +216,10 @@ class Timetable:
         unit = window.unit
         if unit is None or (unit == "s" and period == NO_SEASON):
             return None
-        beside = self.offset(unit, period, step)
-        while beside is not None and self.has(unit, beside):
+        while (beside := self.offset(unit, period, step)) is not None and self.has(unit, beside):
             if self.start(unit, beside) < self.end(unit, beside):
                 return beside
-            beside = self.offset(unit, beside, step)
+            period = beside
         return None
 
     def _span(self, window: Window, period: int) -> "Span":
@@ -285,8 +283,8 @@ class Timetable:
 
     def bucket_for(self, unit: Unit, at: int, now: int) -> int | None:
         """The index of the bucket in which an event of the instant `at` counts now; None if the event is too late."""
-        if now - at > max(_MAX_BUCKET_LENGTH, (self.seasons.longest + 1) * DAY) + self.late:
-            return None  # `at` may be in a year for which Python has no calendar.
+        if now - at > (max(366, self.seasons.longest) + 1) * DAY + self.late:
+            return None  # Longer than any bucket: `at` may be in a year for which Python has no calendar.
         index = self.index(unit, at)
         if unit == "s" and (index == NO_SEASON or at >= self.end(unit, index)):
             return None  # It is in a gap between seasons.
@@ -297,9 +295,9 @@ class Timetable:
         unit = window.unit
         if unit is None:
             return None
-        end, late = self.end(unit, period), self.late_for(unit)
         if window.rolling:
             return self.rolling_until(unit, period)
+        end, late = self.end(unit, period), self.late_for(unit)
         keep = min(self.keep, late + HOUR) if unit == "h" else self.keep
         following = self.offset(unit, period, 1)
         until = end + keep if following is None else max(end + keep, self.end(unit, following) + late)
