@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import blake2b
@@ -9,16 +10,37 @@ from typing import Any, Final
 
 from aws_lambda_powertools.metrics import MetricUnit
 
-from standings.aws.dynamodb.scores import decode_change
-from standings.project.commits import PruneResult
-from standings.project.projector import ProjectResult, Record
-from standings.runtime.logs import logger, metrics, stack_of
-from standings.stores import RankingName, StoreUnavailableError
-from standings.wiring import building_blocks, projector
+from standings.aws.dynamodb.ranking_reads import Trees
+from standings.aws.dynamodb.scores import Scores, decode_change
+from standings.domain.members import Image
+from standings.project.commits import PruneResult, Pruning
+from standings.project.projector import Projector, Record
+from standings.runtime.environment import required
+from standings.runtime.logs import emit_counts, logger, metrics, stack_of
+from standings.stores import DamagedItem, MemberKey, RankingName, StoreUnavailableError
+from standings.wiring import building_blocks, rankings
+
+
+def _read_images(keys: Sequence[MemberKey]) -> Mapping[MemberKey, Image | None]:
+    """Read members' images, strongly consistently. Those that cannot be read are left out."""
+    damaged: list[DamagedItem] = []
+    images = _scores.images(keys, consistent=True, damaged=damaged)
+    unread = {(item.board, item.member) for item in damaged}
+    return {key: images.get(key) for key in keys if key not in unread}
+
 
 _clock = building_blocks.real_clock()
-_projector = projector.create(_clock)
-_looks = projector.looks()
+_dynamodb = building_blocks.client("dynamodb")
+_scores = Scores(_dynamodb, required("SCORES_TABLE"), "", _clock)  # It reads members alone, and no receipts
+_projector = Projector(
+    building_blocks.board_catalog(_dynamodb, _clock),
+    rankings.store(_dynamodb, _clock),
+    _clock,
+    _read_images,
+    rankings.run_parallel(),
+    Pruning(Trees(_dynamodb, required("RANKINGS_TABLE"), _clock), _clock),
+)
+_looks = rankings.looks()
 _bucket = building_blocks.failure_bucket()
 
 _SEQUENCE: Final = re.compile("[0-9]{1,64}")
@@ -33,7 +55,14 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
         [_record(sequence, record) for sequence, record in records.items()], partial(_park, records), deadline
     )
     unrequested = _request_looks(projected.moved, deadline)
-    _emit(projected)
+    metrics.add_metric("Moves", MetricUnit.Count, projected.moves)  # so that no run is without a metric
+    emit_counts(
+        MovesKnown=projected.stale_moves,
+        GapsHealed=projected.gaps,
+        ProjectorConflicts=projected.conflicts,
+        TiersRemoved=_removed(projected.prunes),
+        RecordsParked=projected.parked,
+    )
     if projected.problem:
         logger.error("log not folded", extra={"reason": projected.problem})
     if unrequested:
@@ -47,21 +76,6 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
         lag = max(0, _clock.now() - min(projected.stamps))
         metrics.add_metric("WriteToRank", MetricUnit.Milliseconds, lag)
     return {"batchItemFailures": []}
-
-
-def _emit(projected: ProjectResult) -> None:
-    """Emit what the batch did, without counts of 0: a metric costs in each hour in which it has data."""
-    metrics.add_metric("Moves", MetricUnit.Count, projected.moves)  # so that no run is without a metric
-    if projected.stale_moves:
-        metrics.add_metric("MovesKnown", MetricUnit.Count, projected.stale_moves)
-    if projected.gaps:
-        metrics.add_metric("GapsHealed", MetricUnit.Count, projected.gaps)
-    if projected.conflicts:
-        metrics.add_metric("ProjectorConflicts", MetricUnit.Count, projected.conflicts)
-    if removed := _removed(projected.prunes):
-        metrics.add_metric("TiersRemoved", MetricUnit.Count, removed)
-    if projected.parked:
-        metrics.add_metric("RecordsParked", MetricUnit.Count, projected.parked)
 
 
 def _again(sequence: str) -> dict[str, list[dict[str, str]]]:

@@ -6,14 +6,19 @@ from typing import Any
 from aws_lambda_powertools import single_metric
 from aws_lambda_powertools.metrics import MetricUnit
 
-from standings.aws.sqs import at_filled_in, refused_since, sent_at
-from standings.runtime.logs import logger, metrics, stack_of
-from standings.wiring import building_blocks, writer
-from standings.write.writer import QueueMessage, WriteResult
+from standings.aws.dynamodb.scores import Scores
+from standings.aws.sqs import DeadLetters, Sender, at_filled_in, refused_since, sent_at
+from standings.runtime.environment import required
+from standings.runtime.logs import emit_counts, logger, metrics, stack_of
+from standings.wiring import building_blocks
+from standings.write.writer import QueueMessage, Writer
 
 _clock = building_blocks.real_clock()
-_writer = writer.writer(_clock)
-_dead_letters = writer.dead_letters()
+_dynamodb = building_blocks.client("dynamodb")
+_scores = Scores(_dynamodb, required("SCORES_TABLE"), required("RECEIPTS_TABLE"), _clock)
+_writer = Writer(building_blocks.board_catalog(_dynamodb, _clock), _scores, _clock)
+_letters = Sender(lambda: building_blocks.client("sqs"), required("DEAD_LETTER_QUEUE_URL"))
+_dead_letters = DeadLetters(_letters, building_blocks.failure_bucket())
 
 
 @metrics.log_metrics
@@ -43,20 +48,13 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
     for rule, count in Counter(refusal.rule for _, refusal in written.refused).items():
         with single_metric(name="EventsRefused", unit=MetricUnit.Count, value=count) as metric:
             metric.add_dimension(name="rule", value=rule)
-    _emit(written, len(failed))
-    return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}
-
-
-def _emit(written: WriteResult, failed: int) -> None:
-    """Emit what became of the events, without counts of 0: a metric costs in each hour in which it has data."""
     metrics.add_metric("EventsApplied", MetricUnit.Count, written.applied)  # so that no run is without a metric
-    if written.refused:
-        metrics.add_metric("EventsRefused", MetricUnit.Count, len(written.refused))
-    if written.duplicates:
-        metrics.add_metric("EventsDuplicate", MetricUnit.Count, written.duplicates)
-    if failed:
-        metrics.add_metric("EventsFailed", MetricUnit.Count, failed)
-    if written.conflicts:
-        metrics.add_metric("WriterConflicts", MetricUnit.Count, written.conflicts)
+    emit_counts(
+        EventsRefused=len(written.refused),
+        EventsDuplicate=written.duplicates,
+        EventsFailed=len(failed),
+        WriterConflicts=written.conflicts,
+    )
     if written.waited is not None:
         metrics.add_metric("QueueToScore", MetricUnit.Milliseconds, written.waited)
+    return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}

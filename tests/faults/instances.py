@@ -22,7 +22,7 @@ from standings.project import commits
 from standings.project.commits import Pruning
 from standings.runtime import clock as runtime_clock
 from standings.runtime import logs
-from standings.wiring import building_blocks, projector
+from standings.wiring import building_blocks, rankings
 from standings.write import writer
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.stack import FUNCTIONS
@@ -169,7 +169,7 @@ def patched(world: World) -> Iterator[None]:
         (building_blocks, "time", timing),
         (runtime_clock, "time", timing),
         (runtime_clock, "random", SimpleNamespace(random=world.rng.random)),
-        (projector, "ThreadPoolExecutor", pool),
+        (rankings, "ThreadPoolExecutor", pool),
         (ranking_reads, "ThreadPoolExecutor", pool),
         # The boards here live for days only, so a purge need not look through years of periods.
         (purge, "REACH", 20 * DAY),
@@ -181,7 +181,7 @@ def patched(world: World) -> Iterator[None]:
     ]
     if world.busy:
         # Prune often, even where little would be gained.
-        replaced.append((projector, "Pruning", partial(Pruning, chance=0.12, worth=0)))
+        replaced.append((commits, "Pruning", partial(Pruning, chance=0.12, worth=0)))
     with ExitStack() as patches:
         patches.enter_context(mock.patch.dict(os.environ, ENVIRONMENT))
         for owner, name, value in replaced:

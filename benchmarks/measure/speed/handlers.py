@@ -16,11 +16,12 @@ from botocore.awsrequest import AWSResponse
 from benchmarks.harness import population
 from benchmarks.harness.pipeline import event
 from benchmarks.harness.results_file import REPOSITORY
+from standings.aws.dynamodb import ranking_reads, scores
 from standings.aws.dynamodb.scores import encode_image
 from standings.domain.boards_toml import parse_boards
 from standings.domain.members import EventPart, Image, additions
 from standings.runtime import clock
-from standings.wiring import building_blocks, projector, writer
+from standings.wiring import building_blocks, rankings
 from tests.support.awslambda.context import Context
 from tests.support.awslambda.pollers import Message, record_of
 from tests.support.dynamodb.engine import Engine
@@ -42,7 +43,12 @@ ENVIRONMENT: Final = {
 }
 """The environment variables of all functions."""
 
-_STORES: Final = ((building_blocks, "BoardRecords"), (writer, "Scores"), (projector, "Rankings"), (projector, "Trees"))
+_STORES: Final = (
+    (building_blocks, "BoardRecords"),
+    (scores, "Scores"),
+    (rankings, "Rankings"),
+    (ranking_reads, "Trees"),
+)
 
 
 class Accepting:
