@@ -10,10 +10,10 @@ from standings.aws.dynamodb.audit_reads import TopReads
 from standings.aws.dynamodb.scores import BoardRecords
 from standings.aws.dynamodb.versioned_items import AnnouncedTops
 from standings.aws.eventbridge import EventBus
-from standings.aws.sqs import LookQueue, decode_look
+from standings.aws.sqs import Look, LookQueue, decode_look
 from standings.runtime.environment import required
 from standings.runtime.logs import logger, metrics, stack_of
-from standings.stores import Look, RankingName, StoreUnavailableError
+from standings.stores import RankingName, StoreUnavailableError
 from standings.wiring import building_blocks
 
 _clock = building_blocks.real_clock()

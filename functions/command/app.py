@@ -16,11 +16,10 @@ from standings.aws.dynamodb.profiles import Profiles
 from standings.aws.dynamodb.scores import Scores
 from standings.aws.sqs import MAX_BODY_BYTES, Sender, message_of
 from standings.domain.errors import InvalidBodyError
-from standings.ingest import Posting, event_status
+from standings.ingest import Posted, Posting, event_status
 from standings.members import MemberAdmin, ProfileAdmin
 from standings.runtime.environment import required
 from standings.runtime.logs import logger, stack_of
-from standings.stores import Posted
 from standings.wiring import building_blocks
 
 _clock = building_blocks.real_clock()
@@ -38,7 +37,7 @@ def _posting() -> Posting:
     queue = Sender(lambda: building_blocks.client("sqs"), required("ACTIVITY_QUEUE_URL"))
 
     def send(events: Sequence[Posted]) -> dict[int, str]:
-        return queue.send([message_of(event) for event in events])
+        return queue.send([message_of(*event) for event in events])
 
     def report(bug: Exception) -> None:
         logger.error("event refused", extra={"rule": "internal"}, exc_info=stack_of(bug))

@@ -11,13 +11,13 @@ from typing import Any, Final
 from aws_lambda_powertools.metrics import MetricUnit
 
 from standings.aws.dynamodb.ranking_reads import Trees
-from standings.aws.dynamodb.scores import Scores, decode_change
+from standings.aws.dynamodb.scores import DamagedItem, Scores, decode_change
 from standings.domain.members import Image
 from standings.project.commits import PruneResult, Pruning
 from standings.project.projector import Projector, Record
 from standings.runtime.environment import required
 from standings.runtime.logs import emit_counts, logger, metrics, stack_of
-from standings.stores import DamagedItem, MemberKey, RankingName, StoreUnavailableError
+from standings.stores import MemberKey, RankingName, StoreUnavailableError
 from standings.wiring import building_blocks, rankings
 
 

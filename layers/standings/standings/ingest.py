@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 
@@ -29,7 +29,6 @@ from standings.domain.events import (
 from standings.domain.members import counts_again, may_count_again
 from standings.domain.windows import instant
 from standings.runtime.clock import RETRIED_FOR_S, Clock
-from standings.stores import Posted
 
 if TYPE_CHECKING:
     from standings.aws.dynamodb.scores import Scores
@@ -39,6 +38,17 @@ MAX_ID_SHOWN: Final = 1_000
 _WHITESPACE: Final = " \t\r\n"
 # A string (one that is not closed runs to the end), a bracket or a comma. Possessive, so that no text takes long.
 _MARK: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{},]', re.DOTALL)
+
+
+class Posted(NamedTuple):
+    """An event for the queue. `board`: the first board it names, if valid.
+
+    `at_filled_in`: it was sent without `at`, or it is one of many that were given this one (as for `parse_event`).
+    """
+
+    body: str
+    at_filled_in: bool | str
+    board: str | None
 
 
 @dataclass(frozen=True, slots=True)

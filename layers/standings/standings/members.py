@@ -5,14 +5,14 @@ from dataclasses import replace
 from typing import Any
 
 from standings.aws.dynamodb.profiles import Profiles
-from standings.aws.dynamodb.scores import Scores
+from standings.aws.dynamodb.scores import Rewrite, Scores
 from standings.catalog import BoardCatalog
 from standings.domain.boards import check_member, family_of
 from standings.domain.errors import being_deleted, no_such_member
 from standings.domain.members import Image, new_image, registered, removed, rewritten
 from standings.domain.profiles import changes_of
 from standings.runtime.clock import RETRIED_FOR_S, Backoff, Clock
-from standings.stores import Rewrite, StoreUnavailableError
+from standings.stores import StoreUnavailableError
 
 # Changes and removes profiles. Boards and rankings hold no copy, so nothing else is written.
 

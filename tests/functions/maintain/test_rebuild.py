@@ -10,11 +10,11 @@ from typing import Any, Final
 import orjson
 import pytest
 
-from standings.aws.dynamodb.scores import Scores, encode_image
+from standings.aws.dynamodb.scores import Rewrite, Scores, encode_image
 from standings.domain.boards import PROPAGATION_WAIT
 from standings.domain.members import Image, new_image, rewritten
 from standings.domain.windows import DAY
-from standings.stores import Rewrite, StoreUnavailableError
+from standings.stores import StoreUnavailableError
 from tests.support.aws.stack import ManualClock, Stack, apply, count, deliver, event, project, running, write
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries, rows
 from tests.support.builders.maintenance import before, call, calls, clock_of, finish, throttle

@@ -8,14 +8,13 @@ from typing import Any
 import orjson
 import pytest
 
-from standings.aws.dynamodb.scores import Scores, decode_image, encode_image
+from standings.aws.dynamodb.scores import Patch, Rewrite, Scores, decode_image, encode_image
 from standings.aws.dynamodb.tables import member_item_key
 from standings.domain.boards import MAX_UNITS, Family
 from standings.domain.boards_toml import most_bytes, parse_boards
 from standings.domain.members import Image, new_image, rewritten
 from standings.domain.scoring import NO_NOTE, aggregate_of_event
 from standings.domain.windows import instant
-from standings.stores import Patch, Rewrite
 from standings.write import writer
 from tests.support.aws.stack import ManualClock, Stack, deliver, project, running
 from tests.support.builders.checks import rows

@@ -13,10 +13,10 @@ from botocore.session import get_session
 from benchmarks.harness import population
 from standings.aws.dynamodb.as_built import send_as_built
 from standings.aws.dynamodb.rankings import Rankings
-from standings.aws.dynamodb.scores import Scores
+from standings.aws.dynamodb.scores import Addition, NewReceipt, Receipt, Rewrite, Scores
 from standings.domain.members import Image, Move
 from standings.domain.scoring import Place
-from standings.stores import Addition, NewReceipt, Receipt, Rewrite, StoreRefusedError
+from standings.stores import StoreRefusedError
 from tests.support.aws.stack import ManualClock
 from tests.support.builders.maintenance import clock_of
 

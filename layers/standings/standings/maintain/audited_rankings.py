@@ -8,23 +8,14 @@ from functools import cached_property, partial
 from heapq import merge
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
+from standings.aws.dynamodb.scores import DamagedItem
 from standings.domain.boards import Coverage, Ranking
 from standings.domain.members import Image, place
 from standings.domain.rolling import Block, RollingRankings, Steps, list_key, lists_of, steps_of
 from standings.domain.scoring import Place, encode_sortable, sort_key
 from standings.domain.tiers import ROOT, Path, depth, path, span
 from standings.runtime.clock import RETRIED_FOR_S, Clock
-from standings.stores import (
-    SLOTS,
-    DamagedItem,
-    DamagedItemError,
-    Listed,
-    Partition,
-    Snapshot,
-    StoredRow,
-    StoredSteps,
-    StoreUnavailableError,
-)
+from standings.stores import SLOTS, Listed, Partition, Snapshot, StoredRow, StoredSteps, StoreUnavailableError
 
 if TYPE_CHECKING:
     from standings.aws.dynamodb.audit_reads import AuditReads
@@ -96,7 +87,7 @@ class AuditCall:
         """
         try:
             found = self.consistent(read)
-        except DamagedItemError:
+        except DamagedItem:
             return None
         if found is None:
             self.add(Kind.UNSETTLED)

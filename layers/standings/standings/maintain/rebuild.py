@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any, Final
 
-from standings.aws.dynamodb.scores import Scores
+from standings.aws.dynamodb.scores import Conflict, Fence, FencedError, Rewrite, Scores
 from standings.aws.sqs import LookQueue
 from standings.catalog import BoardCatalog
 from standings.domain.boards import (
@@ -42,12 +42,7 @@ from standings.stores import (
     MAX_TRANSACTION_BYTES,
     SLOTS,
     CancelReason,
-    Fence,
-    FencedError,
-    ItemConflict,
     RankingName,
-    ReceiptConflict,
-    Rewrite,
     StoredRow,
     StoreRefusedError,
     StoreUnavailableError,
@@ -191,7 +186,7 @@ class RewriteMembers:
             return []
         return self._split(before, conflicts)
 
-    def _split(self, chunk: Chunk, conflicts: Sequence[ReceiptConflict | ItemConflict]) -> list[Chunk]:
+    def _split(self, chunk: Chunk, conflicts: Sequence[Conflict]) -> list[Chunk]:
         """The members that met a conflict, each alone, and the others together.
 
         If all of them did, as they do when the table is throttled, the chunk is halved.
@@ -204,8 +199,8 @@ class RewriteMembers:
             image = others.pop(conflict.position)
             if conflict.reason is CancelReason.BUSY:
                 met.append(image)
-            elif isinstance(conflict.found, Image):
-                met.append(conflict.found)
+            elif conflict.image is not None:
+                met.append(conflict.image)
             else:
                 self.done.append(image)  # its item is gone
         if others:

@@ -1,4 +1,8 @@
-"""Applies batches of events: each event exactly once, in as few transactions as they fit into."""
+"""Applies batches of events to members' items: each event exactly once, in as few transactions as they fit into.
+
+`Writer.write` parses a batch and groups its events (`transactions`). For each group a `_Transaction` reads items, plans
+their changes (`plan_changes`), and writes these with the receipts of the events.
+"""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -6,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Final, NamedTuple
 
-from standings.aws.dynamodb.scores import Scores
+from standings.aws.dynamodb.scores import Addition, DamagedItem, ItemChange, NewReceipt, Patch, Receipt, Rewrite, Scores
 from standings.catalog import BoardCatalog
 from standings.domain.boards import MAX_UNITS, Boards, Family, family_of
 from standings.domain.events import Event, RefusedEvent, Rule, limits_of, other_content, parse_event
@@ -31,22 +35,335 @@ from standings.stores import (
     MAX_ACTIONS,
     MAX_TRANSACTION_BYTES,
     REPLAYABLE_DAYS,
-    Addition,
     CancelReason,
-    DamagedItem,
-    DamagedItemError,
-    ItemChange,
     MemberKey,
-    NewReceipt,
-    Patch,
-    Receipt,
-    ReceiptConflict,
-    Rewrite,
     StoreRefusedError,
     StoreUnavailableError,
 )
 
-# Groups a batch of events into transactions. Events on the same item go together, so that it is written once.
+MAX_EXPRESSION: Final = 4_096
+"""The most bytes of an expression in DynamoDB. An addition removes as many accumulators as fit. If not even its amounts
+fit, the item is rewritten. https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html"""
+_FIXED: Final = 100  # Bytes that every expression has, at most
+_VALUE: Final = len(", :10000 ")  # Bytes that a name needs in addition to its own, at most
+_SET: Final = len(",#00=:00")  # Bytes of an attribute that a patch sets
+_REMOVED: Final = len(",#00")  # Bytes of one that it removes
+_MOST_ATTRIBUTES: Final = 4  # Of an accumulator: its number, its tie key, its note and its set key
+MOST_WHOLE_BYTES: Final = MAX_TRANSACTION_BYTES
+"""Up to here, items are written whole: that takes the writer less time."""
+Images = Mapping[MemberKey, Image | None]
+
+
+class QueueMessage(NamedTuple):
+    """A message from the queue. `at_filled_in` says that the producer sent no `at` (as for `parse_event`).
+
+    In milliseconds since 1970: `sent` is when the queue got it, `refused_since` when the writer got it before refusing
+    it.
+    """
+
+    id: str
+    body: str
+    at_filled_in: bool | str = False
+    refused_since: int | None = None
+    sent: int | None = None
+
+    @property
+    def first_sent(self) -> int | None:
+        """When the message was first sent, as far as is known: a replay gets to the queue again."""
+        return min((at for at in (self.sent, self.refused_since) if at is not None), default=None)
+
+
+@dataclass(slots=True)
+class WriteResult:
+    """The result of a batch. `failed` holds the ids of messages to deliver again, each with the reason.
+
+    `refused` are messages that no retry can help: the caller sends them to the dead-letter queue. The store has their
+    reasons by the events' ids. A refusal by the rule "internal" has the internal error as its `__cause__`. `waited` is
+    the longest time from sending to applying, in milliseconds.
+    """
+
+    applied: int = 0
+    duplicates: int = 0
+    conflicts: int = 0
+    waited: int | None = None
+    refused: list[tuple[QueueMessage, RefusedEvent]] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+
+
+class Writer:
+    """Applies batches of messages: one transaction holds the receipts of some events and the changes of their items.
+
+    An event that already has a receipt was applied before: it is dropped, and the others are applied. It counts again
+    only if all its members were removed since (`counts_again`). Items are read first (half a read unit each), unless
+    their board keeps no buckets and all its metrics add up.
+    """
+
+    def __init__(self, catalog: BoardCatalog, scores: Scores, clock: Clock) -> None:
+        self.catalog = catalog
+        self.scores = scores
+        self.clock = clock
+
+    def write(self, messages: Sequence[QueueMessage], deadline: float) -> WriteResult:
+        """Apply a batch until the deadline, in seconds of the monotonic clock. Report the rest as failed."""
+        result = WriteResult()
+        events: dict[str, Event] = {}
+        message_of: dict[str, QueueMessage] = {}
+        for message in messages:
+            try:
+                now = self.clock.now()
+                event = parse_event(message.body, self.catalog.boards, now, at_filled_in=message.at_filled_in)
+                _check_age(message, event, now)
+                first = events.setdefault(event.id, event)
+                if first is event:
+                    message_of[event.id] = message
+                else:
+                    _check_content(event, first.digest)
+                    result.duplicates += 1
+                    # If the event counts again, the copy that was sent last decides.
+                    message_of[event.id] = max(message_of[event.id], message, key=lambda one: one.first_sent or 0)
+            except RefusedEvent as refusal:
+                result.refused.append((message, refusal))
+            except Exception as error:  # noqa: BLE001 - a body that breaks the parser must not stop the others
+                internal = RefusedEvent("internal", f"body: cannot be read: {error!r}")
+                internal.__cause__ = error
+                result.refused.append((message, internal))
+        for group in transactions(events.values()):
+            by_id = {event.id: event for event in group}
+            _Transaction(self, by_id, message_of, result).run(self.clock.backoff(deadline))
+        self._remember_refusals(result, self.clock.backoff(deadline))
+        return result
+
+    def _remember_refusals(self, result: WriteResult, backoff: Backoff) -> None:
+        """Store why each event is refused, for `GET /events`: one write each.
+
+        An event that uses the id of another one is left out: the id stands for that other event. If a refusal cannot be
+        stored now, its message is delivered again.
+        """
+        messages, result.refused = result.refused, []
+        for message, refusal in messages:
+            event_id = refusal.event_id
+            try:
+                if event_id is not None and refusal.rule != "id":
+                    backoff.check()
+                    backoff.retry(self.scores.refuse, event_id, str(refusal))
+                result.refused.append((message, refusal))
+            except StoreUnavailableError as error:
+                result.failed[message.id] = str(error)
+
+
+@dataclass(slots=True)
+class _Transaction:
+    """Applies some events, by id, in one transaction; drops those that it cannot hold, and retries with the rest."""
+
+    writer: Writer
+    events: dict[str, Event]
+    message_of: Mapping[str, QueueMessage]
+    result: WriteResult
+    images: dict[MemberKey, Image | None] = field(default_factory=dict)
+    # Items whose image was read consistently, or came back with a condition that failed. Other images may be old: no
+    # event is refused because of them.
+    certain: set[MemberKey] = field(default_factory=set)
+    # Items for whose events the receipts were read after the certain image: duplicates are gone.
+    checked: set[MemberKey] = field(default_factory=set)
+    # Events that count again, because their members were removed, and the receipts that they replace.
+    again: dict[str, Receipt] = field(default_factory=dict)
+    started: bool = False
+    # Whether the items are too large together to be written whole.
+    patches: bool = False
+
+    def run(self, backoff: Backoff) -> None:
+        try:
+            while self.events:
+                backoff.check()
+                try:
+                    backoff.retry(self._attempt, backoff)
+                except DamagedItem as damage:
+                    self._refuse_all_of(damage)
+        except StoreUnavailableError as error:
+            self.result.failed.update((self.message_of[event_id].id, str(error)) for event_id in self.events)
+        except StoreRefusedError as error:
+            self._refused_by_store(error, backoff)
+
+    def _refuse_all_of(self, damage: DamagedItem) -> None:
+        """Refuse the events of a member whose item cannot be read. Others must not wait for its repair."""
+        for event in list(self.events.values()):
+            if (damage.board, damage.member) in event.items:
+                self._refuse(event, RefusedEvent("damaged", f"member: {damage}", event.id))
+
+    def _refuse_leaving(self, leaving: set[str]) -> None:
+        """Refuse the events of boards that are being deleted: what they count would be removed with the board."""
+        for event in list(self.events.values()):
+            if (board := next((update.board for update in event.updates if update.board in leaving), None)) is not None:
+                detail = f"board: {board!r} is being deleted: replay the event once that has ended"
+                self._refuse(event, RefusedEvent("deleting", detail, event.id))
+
+    def _read_items(self) -> None:
+        """Register the boards, and read the items that cannot be added to without reading them."""
+        keys = {item for event in self.events.values() for item in event.items}
+        records = self.writer.catalog.register(board for board, _ in keys)
+        if leaving := {board for board, record in records.items() if record.is_being_deleted}:
+            self._refuse_leaving(leaving)
+            keys = {item for event in self.events.values() for item in event.items}
+        families = {board: family_of(self.writer.catalog.boards, board) for board, _ in keys}
+        set_items = {(one.board, one.member) for event in self.events.values() for one in event.updates if one.sets}
+        to_read = [
+            key
+            for key in sorted(keys)
+            if key in set_items or families[key[0]].has_buckets or not families[key[0]].adds_up
+        ]
+        if to_read:
+            images = self.writer.scores.images(to_read)
+            self.images.update((key, images.get(key)) for key in to_read)
+        self.started = True
+
+    def _attempt(self, backoff: Backoff) -> None:
+        """Try to apply the events; drop those that do not fit. StoreUnavailableError if the next try has to wait."""
+        if not self.started:
+            self._read_items()
+        now = self.writer.clock.now()
+        plan, receipts = self._planned(now, backoff)
+        events, changes = list(self.events.values()), list(plan.changes.values())
+        conflicts = self.writer.scores.apply(receipts, changes, now) if events else []
+        if not conflicts:
+            self._applied()
+        invalid = next((each.message for each in conflicts if each.reason is CancelReason.INVALID), None)
+        if invalid is not None:
+            raise StoreRefusedError(invalid)
+        self.result.conflicts += any(each.reason is CancelReason.BUSY for each in conflicts)
+        must_wait = False
+        known: list[tuple[Event, Receipt | None]] = []
+        for conflict in conflicts:
+            if conflict.reason is CancelReason.BUSY:
+                must_wait = True
+            elif conflict.position < len(receipts):
+                known.append((events[conflict.position], conflict.receipt))
+            else:
+                item = list(plan.changes)[conflict.position - len(receipts)]
+                self.images[item] = conflict.image
+                self.certain.add(item)
+                self.checked.discard(item)
+                must_wait = True
+        self._know(known)
+        if must_wait:
+            raise StoreUnavailableError(conflicts[0].message)
+
+    def _planned(self, now: int, backoff: Backoff) -> "tuple[Plan, list[NewReceipt]]":
+        """Plan changes and receipts that one transaction can hold. Raises StoreRefusedError if there are none."""
+        plan = self._plan(now, backoff)
+        receipts = [
+            NewReceipt(event.id, event.digest, plan.stamp, event.id in plan.superseded, self.again.get(event.id))
+            for event in self.events.values()
+        ]
+        size = self.writer.scores.bytes_of(receipts, plan.changes.values())
+        if not self.patches and size > MOST_WHOLE_BYTES:
+            self.patches = True
+            return self._planned(now, backoff)
+        if self.patches and size > MAX_TRANSACTION_BYTES:
+            raise StoreRefusedError(f"expected at most {MAX_TRANSACTION_BYTES} bytes in a transaction, got {size}")
+        return plan, receipts
+
+    def _plan(self, now: int, backoff: Backoff) -> "Plan":
+        """Plan the change of every item. Refuse each event that an item cannot take, and plan again without it.
+
+        Makes at most two requests for each item: one for its image, one for the receipts of its events.
+        """
+        while not backoff.expired:
+            for event_id, receipt in list(self.again.items()):
+                # A member may have changed since the last attempt.
+                if not self._counts_again(self.events[event_id], receipt):
+                    self._drop(self.events[event_id])
+            as_read = {item for event_id in self.again for item in self.events[event_id].items}
+            try:
+                events, boards = self.events.values(), self.writer.catalog.boards
+                return plan_changes(boards, events, self.images, now, as_read, patches=self.patches)
+            except UnfitEventError as unfit:
+                if unfit.item not in self.certain:
+                    self.images[unfit.item] = self.writer.scores.image(unfit.item)
+                    self.certain.add(unfit.item)
+                elif unfit.item not in self.checked:
+                    self._drop_duplicates(unfit.item)
+                    self.checked.add(unfit.item)
+                else:
+                    self._refuse(self.events[str(unfit.event_id)], unfit)
+        raise StoreUnavailableError(OUT_OF_TIME)
+
+    def _drop_duplicates(self, item: MemberKey) -> None:
+        """Drop the events on an item that have receipts: near the bounds a duplicate does not fit, but is no error."""
+        events = [event for event in self.events.values() if item in event.items]
+        receipts = self.writer.scores.receipts(event.id for event in events)
+        self._know([(event, receipts[event.id]) for event in events if event.id in receipts])
+
+    def _know(self, known: Iterable[tuple[Event, Receipt | None]]) -> None:
+        """Drop events that have a receipt, but for those that count again. Refuse those with another digest."""
+        same: list[tuple[Event, Receipt]] = []
+        for event, receipt in known:
+            try:
+                if receipt is None:
+                    self.again.pop(event.id, None)  # its old receipt has expired meanwhile
+                else:
+                    _check_content(event, receipt.digest)
+                    same.append((event, receipt))
+            except RefusedEvent as refusal:
+                self._refuse(event, refusal)
+        # Most duplicates were sent before the event counted, or soon after. Only for the others are items read.
+        again = (event for event, receipt in same if may_count_again(receipt.stamp, self._first_sent(event)))
+        unread = {item for event in again for item in event.items} - self.certain
+        if unread:
+            images = self.writer.scores.images(sorted(unread), consistent=True)
+            self.images.update((item, images.get(item)) for item in unread)
+            self.certain |= unread
+        for event, receipt in same:
+            if self._counts_again(event, receipt):
+                self.again[event.id] = receipt
+            else:
+                self._drop(event)
+
+    def _first_sent(self, event: Event) -> int | None:
+        return self.message_of[event.id].first_sent
+
+    def _counts_again(self, event: Event, receipt: Receipt) -> bool:
+        images = [self.images.get(item) for item in event.items]
+        return counts_again(images, receipt.stamp, self._first_sent(event))
+
+    def _drop(self, event: Event) -> None:
+        """Drop a duplicate."""
+        del self.events[event.id]
+        self.again.pop(event.id, None)
+        self.result.duplicates += 1
+
+    def _refused_by_store(self, error: StoreRefusedError, backoff: Backoff) -> None:
+        """Halve the transaction until the event that the store refuses is alone."""
+        events = list(self.events.items())
+        if not (middle := len(events) // 2):
+            (event_id, event), *_ = events
+            self._refuse(event, RefusedEvent("store", f"body: the store refuses it: {error}", event_id))
+            return
+        for half in (events[:middle], events[middle:]):
+            _Transaction(self.writer, dict(half), self.message_of, self.result).run(backoff)
+
+    def _applied(self) -> None:
+        sent = [at for event_id in self.events if (at := self.message_of[event_id].sent) is not None]
+        if sent:
+            self.result.waited = max(self.result.waited or 0, self.writer.clock.now() - min(sent))
+        self.result.applied += len(self.events)
+        self.events.clear()
+
+    def _refuse(self, event: Event, refusal: RefusedEvent) -> None:
+        del self.events[event.id]
+        self.again.pop(event.id, None)
+        self.result.refused.append((self.message_of[event.id], refusal))
+
+
+def _check_age(message: QueueMessage, event: Event, now: int) -> None:
+    """Refuse a message whose receipt may have expired, however it came back to the queue."""
+    if message.refused_since is not None and now - message.refused_since > REPLAYABLE_DAYS * DAY:
+        reason = f"first received more than {REPLAYABLE_DAYS} days ago: it might count twice"
+        raise RefusedEvent("age", reason, event.id)
+
+
+def _check_content(event: Event, digest: bytes | None) -> None:
+    if digest != event.digest:
+        raise RefusedEvent("id", other_content(event.id), event.id)
 
 
 def transactions(events: Iterable[Event], most: int = MAX_ACTIONS) -> list[list[Event]]:
@@ -75,21 +392,6 @@ def transactions(events: Iterable[Event], most: int = MAX_ACTIONS) -> list[list[
 
 def _size(events: Sequence[Event], items: set[MemberKey], more: Sequence[Event]) -> int:
     return len(events) + len(more) + len(items.union(*(event.items for event in more)))
-
-
-# Plans how events change members' items, given the images that were read of them.
-
-MAX_EXPRESSION: Final = 4_096
-"""The most bytes of an expression in DynamoDB. An addition removes as many accumulators as fit. If not even its amounts
-fit, the item is rewritten. https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html"""
-_FIXED: Final = 100  # Bytes that every expression has, at most
-_VALUE: Final = len(", :10000 ")  # Bytes that a name needs in addition to its own, at most
-_SET: Final = len(",#00=:00")  # Bytes of an attribute that a patch sets
-_REMOVED: Final = len(",#00")  # Bytes of one that it removes
-_MOST_ATTRIBUTES: Final = 4  # Of an accumulator: its number, its tie key, its note and its set key
-MOST_WHOLE_BYTES: Final = MAX_TRANSACTION_BYTES
-"""Up to here, items are written whole: that takes the writer less time."""
-Images = Mapping[MemberKey, Image | None]
 
 
 class UnfitEventError(RefusedEvent):
@@ -277,318 +579,3 @@ def _stamp(images: Iterable[Image | None], now: int) -> int:
     It is one for all items and receipts, so a later removal of any of them has a later stamp than the receipts.
     """
     return max([now, *(image.written_at_ms for image in images if image is not None)])
-
-
-# Applies events to members' items, each exactly once.
-
-
-class QueueMessage(NamedTuple):
-    """A message from the queue. `at_filled_in` says that the producer sent no `at` (as for `parse_event`).
-
-    In milliseconds since 1970: `sent` is when the queue got it, `refused_since` when the writer got it before refusing
-    it.
-    """
-
-    id: str
-    body: str
-    at_filled_in: bool | str = False
-    refused_since: int | None = None
-    sent: int | None = None
-
-    @property
-    def first_sent(self) -> int | None:
-        """When the message was first sent, as far as is known: a replay gets to the queue again."""
-        return min((at for at in (self.sent, self.refused_since) if at is not None), default=None)
-
-
-@dataclass(slots=True)
-class WriteResult:
-    """The result of a batch. `failed` holds the ids of messages to deliver again, each with the reason.
-
-    `refused` are messages that no retry can help: the caller sends them to the dead-letter queue. The store has their
-    reasons by the events' ids. A refusal by the rule "internal" has the internal error as its `__cause__`. `waited` is
-    the longest time from sending to applying, in milliseconds.
-    """
-
-    applied: int = 0
-    duplicates: int = 0
-    conflicts: int = 0
-    waited: int | None = None
-    refused: list[tuple[QueueMessage, RefusedEvent]] = field(default_factory=list)
-    failed: dict[str, str] = field(default_factory=dict)
-
-
-class Writer:
-    """Applies batches of messages: one transaction holds the receipts of some events and the changes of their items.
-
-    An event that already has a receipt was applied before: it is dropped, and the others are applied. It counts again
-    only if all its members were removed since (`counts_again`). Items are read first (half a read unit each), unless
-    their board keeps no buckets and all its metrics add up.
-    """
-
-    def __init__(self, catalog: BoardCatalog, scores: Scores, clock: Clock) -> None:
-        self.catalog = catalog
-        self.scores = scores
-        self.clock = clock
-
-    def write(self, messages: Sequence[QueueMessage], deadline: float) -> WriteResult:
-        """Apply a batch until the deadline, in seconds of the monotonic clock. Report the rest as failed."""
-        result = WriteResult()
-        events: dict[str, Event] = {}
-        message_of: dict[str, QueueMessage] = {}
-        for message in messages:
-            try:
-                now = self.clock.now()
-                event = parse_event(message.body, self.catalog.boards, now, at_filled_in=message.at_filled_in)
-                _check_age(message, event, now)
-                first = events.setdefault(event.id, event)
-                if first is event:
-                    message_of[event.id] = message
-                else:
-                    _check_content(event, first.digest)
-                    result.duplicates += 1
-                    # If the event counts again, the copy that was sent last decides.
-                    message_of[event.id] = max(message_of[event.id], message, key=lambda one: one.first_sent or 0)
-            except RefusedEvent as refusal:
-                result.refused.append((message, refusal))
-            except Exception as error:  # noqa: BLE001 - a body that breaks the parser must not stop the others
-                internal = RefusedEvent("internal", f"body: cannot be read: {error!r}")
-                internal.__cause__ = error
-                result.refused.append((message, internal))
-        for group in transactions(events.values()):
-            by_id = {event.id: event for event in group}
-            _Transaction(self, by_id, message_of, result).run(self.clock.backoff(deadline))
-        self._remember_refusals(result, self.clock.backoff(deadline))
-        return result
-
-    def _remember_refusals(self, result: WriteResult, backoff: Backoff) -> None:
-        """Store why each event is refused, for `GET /events`: one write each.
-
-        An event that uses the id of another one is left out: the id stands for that other event. If a refusal cannot be
-        stored now, its message is delivered again.
-        """
-        messages, result.refused = result.refused, []
-        for message, refusal in messages:
-            event_id = refusal.event_id
-            try:
-                if event_id is not None and refusal.rule != "id":
-                    backoff.check()
-                    backoff.retry(self.scores.refuse, event_id, str(refusal))
-                result.refused.append((message, refusal))
-            except StoreUnavailableError as error:
-                result.failed[message.id] = str(error)
-
-
-@dataclass(slots=True)
-class _Transaction:
-    """Applies some events, by id, in one transaction; drops those that it cannot hold, and retries with the rest."""
-
-    writer: Writer
-    events: dict[str, Event]
-    message_of: Mapping[str, QueueMessage]
-    result: WriteResult
-    images: dict[MemberKey, Image | None] = field(default_factory=dict)
-    # Items whose image was read consistently, or came back with a condition that failed. Other images may be old: no
-    # event is refused because of them.
-    certain: set[MemberKey] = field(default_factory=set)
-    # Items for whose events the receipts were read after the certain image: duplicates are gone.
-    checked: set[MemberKey] = field(default_factory=set)
-    # Events that count again, because their members were removed, and the receipts that they replace.
-    again: dict[str, Receipt] = field(default_factory=dict)
-    started: bool = False
-    # Whether the items are too large together to be written whole.
-    patches: bool = False
-
-    def run(self, backoff: Backoff) -> None:
-        try:
-            while self.events:
-                backoff.check()
-                try:
-                    backoff.retry(self._attempt, backoff)
-                except DamagedItemError as damage:
-                    self._refuse_all_of(damage.item)
-        except StoreUnavailableError as error:
-            self.result.failed.update((self.message_of[event_id].id, str(error)) for event_id in self.events)
-        except StoreRefusedError as error:
-            self._refused_by_store(error, backoff)
-
-    def _refuse_all_of(self, damage: DamagedItem) -> None:
-        """Refuse the events of a member whose item cannot be read. Others must not wait for its repair."""
-        for event in list(self.events.values()):
-            if (damage.board, damage.member) in event.items:
-                self._refuse(event, RefusedEvent("damaged", f"member: {damage}", event.id))
-
-    def _refuse_leaving(self, leaving: set[str]) -> None:
-        """Refuse the events of boards that are being deleted: what they count would be removed with the board."""
-        for event in list(self.events.values()):
-            if (board := next((update.board for update in event.updates if update.board in leaving), None)) is not None:
-                detail = f"board: {board!r} is being deleted: replay the event once that has ended"
-                self._refuse(event, RefusedEvent("deleting", detail, event.id))
-
-    def _read_items(self) -> None:
-        """Register the boards, and read the items that cannot be added to without reading them."""
-        keys = {item for event in self.events.values() for item in event.items}
-        records = self.writer.catalog.register(board for board, _ in keys)
-        if leaving := {board for board, record in records.items() if record.is_being_deleted}:
-            self._refuse_leaving(leaving)
-            keys = {item for event in self.events.values() for item in event.items}
-        families = {board: family_of(self.writer.catalog.boards, board) for board, _ in keys}
-        set_items = {(one.board, one.member) for event in self.events.values() for one in event.updates if one.sets}
-        to_read = [
-            key
-            for key in sorted(keys)
-            if key in set_items or families[key[0]].has_buckets or not families[key[0]].adds_up
-        ]
-        if to_read:
-            images = self.writer.scores.images(to_read)
-            self.images.update((key, images.get(key)) for key in to_read)
-        self.started = True
-
-    def _attempt(self, backoff: Backoff) -> None:
-        """Try to apply the events; drop those that do not fit. StoreUnavailableError if the next try has to wait."""
-        if not self.started:
-            self._read_items()
-        now = self.writer.clock.now()
-        plan, receipts = self._planned(now, backoff)
-        events, changes = list(self.events.values()), list(plan.changes.values())
-        conflicts = self.writer.scores.apply(receipts, changes, now) if events else []
-        if not conflicts:
-            self._applied()
-        invalid = next((each.message for each in conflicts if each.reason is CancelReason.INVALID), None)
-        if invalid is not None:
-            raise StoreRefusedError(invalid)
-        self.result.conflicts += any(each.reason is CancelReason.BUSY for each in conflicts)
-        must_wait = False
-        known: list[tuple[Event, Receipt | None]] = []
-        for conflict in conflicts:
-            if conflict.reason is CancelReason.BUSY:
-                must_wait = True
-            elif isinstance(conflict, ReceiptConflict):
-                known.append((events[conflict.position], conflict.found))
-            else:
-                item = list(plan.changes)[conflict.position]
-                self.images[item] = conflict.found
-                self.certain.add(item)
-                self.checked.discard(item)
-                must_wait = True
-        self._know(known)
-        if must_wait:
-            raise StoreUnavailableError(conflicts[0].message)
-
-    def _planned(self, now: int, backoff: Backoff) -> tuple[Plan, list[NewReceipt]]:
-        """Plan changes and receipts that one transaction can hold. Raises StoreRefusedError if there are none."""
-        plan = self._plan(now, backoff)
-        receipts = [
-            NewReceipt(event.id, event.digest, plan.stamp, event.id in plan.superseded, self.again.get(event.id))
-            for event in self.events.values()
-        ]
-        size = self.writer.scores.bytes_of(receipts, plan.changes.values())
-        if not self.patches and size > MOST_WHOLE_BYTES:
-            self.patches = True
-            return self._planned(now, backoff)
-        if self.patches and size > MAX_TRANSACTION_BYTES:
-            raise StoreRefusedError(f"expected at most {MAX_TRANSACTION_BYTES} bytes in a transaction, got {size}")
-        return plan, receipts
-
-    def _plan(self, now: int, backoff: Backoff) -> Plan:
-        """Plan the change of every item. Refuse each event that an item cannot take, and plan again without it.
-
-        Makes at most two requests for each item: one for its image, one for the receipts of its events.
-        """
-        while not backoff.expired:
-            for event_id, receipt in list(self.again.items()):
-                # A member may have changed since the last attempt.
-                if not self._counts_again(self.events[event_id], receipt):
-                    self._drop(self.events[event_id])
-            as_read = {item for event_id in self.again for item in self.events[event_id].items}
-            try:
-                events, boards = self.events.values(), self.writer.catalog.boards
-                return plan_changes(boards, events, self.images, now, as_read, patches=self.patches)
-            except UnfitEventError as unfit:
-                if unfit.item not in self.certain:
-                    self.images[unfit.item] = self.writer.scores.image(unfit.item)
-                    self.certain.add(unfit.item)
-                elif unfit.item not in self.checked:
-                    self._drop_duplicates(unfit.item)
-                    self.checked.add(unfit.item)
-                else:
-                    self._refuse(self.events[str(unfit.event_id)], unfit)
-        raise StoreUnavailableError(OUT_OF_TIME)
-
-    def _drop_duplicates(self, item: MemberKey) -> None:
-        """Drop the events on an item that have receipts: near the bounds a duplicate does not fit, but is no error."""
-        events = [event for event in self.events.values() if item in event.items]
-        receipts = self.writer.scores.receipts(event.id for event in events)
-        self._know([(event, receipts[event.id]) for event in events if event.id in receipts])
-
-    def _know(self, known: Iterable[tuple[Event, Receipt | None]]) -> None:
-        """Drop events that have a receipt, but for those that count again. Refuse those with another digest."""
-        same: list[tuple[Event, Receipt]] = []
-        for event, receipt in known:
-            try:
-                if receipt is None:
-                    self.again.pop(event.id, None)  # its old receipt has expired meanwhile
-                else:
-                    _check_content(event, receipt.digest)
-                    same.append((event, receipt))
-            except RefusedEvent as refusal:
-                self._refuse(event, refusal)
-        # Most duplicates were sent before the event counted, or soon after. Only for the others are items read.
-        again = (event for event, receipt in same if may_count_again(receipt.stamp, self._first_sent(event)))
-        unread = {item for event in again for item in event.items} - self.certain
-        if unread:
-            images = self.writer.scores.images(sorted(unread), consistent=True)
-            self.images.update((item, images.get(item)) for item in unread)
-            self.certain |= unread
-        for event, receipt in same:
-            if self._counts_again(event, receipt):
-                self.again[event.id] = receipt
-            else:
-                self._drop(event)
-
-    def _first_sent(self, event: Event) -> int | None:
-        return self.message_of[event.id].first_sent
-
-    def _counts_again(self, event: Event, receipt: Receipt) -> bool:
-        images = [self.images.get(item) for item in event.items]
-        return counts_again(images, receipt.stamp, self._first_sent(event))
-
-    def _drop(self, event: Event) -> None:
-        """Drop a duplicate."""
-        del self.events[event.id]
-        self.again.pop(event.id, None)
-        self.result.duplicates += 1
-
-    def _refused_by_store(self, error: StoreRefusedError, backoff: Backoff) -> None:
-        """Halve the transaction until the event that the store refuses is alone."""
-        events = list(self.events.items())
-        if not (middle := len(events) // 2):
-            (event_id, event), *_ = events
-            self._refuse(event, RefusedEvent("store", f"body: the store refuses it: {error}", event_id))
-            return
-        for half in (events[:middle], events[middle:]):
-            _Transaction(self.writer, dict(half), self.message_of, self.result).run(backoff)
-
-    def _applied(self) -> None:
-        sent = [at for event_id in self.events if (at := self.message_of[event_id].sent) is not None]
-        if sent:
-            self.result.waited = max(self.result.waited or 0, self.writer.clock.now() - min(sent))
-        self.result.applied += len(self.events)
-        self.events.clear()
-
-    def _refuse(self, event: Event, refusal: RefusedEvent) -> None:
-        del self.events[event.id]
-        self.again.pop(event.id, None)
-        self.result.refused.append((self.message_of[event.id], refusal))
-
-
-def _check_age(message: QueueMessage, event: Event, now: int) -> None:
-    """Refuse a message whose receipt may have expired, however it came back to the queue."""
-    if message.refused_since is not None and now - message.refused_since > REPLAYABLE_DAYS * DAY:
-        reason = f"first received more than {REPLAYABLE_DAYS} days ago: it might count twice"
-        raise RefusedEvent("age", reason, event.id)
-
-
-def _check_content(event: Event, digest: bytes | None) -> None:
-    if digest != event.digest:
-        raise RefusedEvent("id", other_content(event.id), event.id)

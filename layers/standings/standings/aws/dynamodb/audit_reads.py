@@ -16,7 +16,7 @@ from standings.aws.dynamodb.rolling import (
     positions,
     row_of,
 )
-from standings.aws.dynamodb.scores import Scores, decode_stored
+from standings.aws.dynamodb.scores import DamagedItem, Scores, decode_stored
 from standings.aws.dynamodb.tables import (
     DynamoDBClient,
     Item,
@@ -42,17 +42,7 @@ from standings.domain.rolling import Block, Log, RollingRankings, list_key, node
 from standings.domain.scoring import Place, decode_sort_key, sort_key
 from standings.domain.tiers import ROOT, Counters, Path, summed
 from standings.runtime.clock import Clock
-from standings.stores import (
-    DamagedItem,
-    DamagedLog,
-    Listed,
-    Partition,
-    Root,
-    Snapshot,
-    StoredRow,
-    StoredSteps,
-    StoreRefusedError,
-)
+from standings.stores import DamagedLog, Listed, Partition, Root, Snapshot, StoredRow, StoredSteps, StoreRefusedError
 
 # Counts the read units that DynamoDB charges.
 

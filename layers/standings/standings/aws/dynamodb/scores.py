@@ -1,10 +1,14 @@
-"""Scores, the source of truth (members' items, boards' records), and the receipts of events (idempotency records)."""
+"""Scores, the source of truth (members' items, boards' records), and the receipts of events (idempotency records).
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+The legend of the attributes is in `tables`. All times are in milliseconds since 1970, and lifetimes in milliseconds.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from string import ascii_lowercase, digits
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import orjson
 
@@ -36,347 +40,13 @@ from standings.domain.boards import CLOCK_SKEW_S, MAX_UNITS, BoardRecord, Bucket
 from standings.domain.members import Change, Image
 from standings.domain.windows import DAY, SECOND
 from standings.runtime.clock import Clock
-from standings.stores import (
-    MAX_TRANSACTION_BYTES,
-    Addition,
-    CancelReason,
-    DamagedItem,
-    DamagedItemError,
-    EventStatus,
-    Fence,
-    FencedError,
-    ItemChange,
-    ItemConflict,
-    MemberKey,
-    NewReceipt,
-    ParkedMember,
-    Patch,
-    Receipt,
-    ReceiptConflict,
-    Rewrite,
-    StoreUnavailableError,
-)
-
-# Members' items, and the records that their stream has of them. The legend of the attributes is in `tables`.
-
-REMOVED_LIFETIME: Final = 60 * DAY  # Of a removed member's item: longer than anything older can be replayed
-MAX_NUMBER: Final = 10**38 - 1  # DynamoDB's numbers have 38 digits
-LAST_INSTANT: Final = 253_402_214_400_000  # The last day of Python's calendar, in milliseconds
-
-
-def decode_image(item: Item) -> Image:
-    """The image of a member's item. Raises KeyError, ValueError or TypeError if the item is malformed."""
-    # With a base, int() accepts text only.
-    rest = [(name, value) for name, value in item.items() if name not in MEMBER_FIELDS]
-    values = {name: int(value["N"], 10) for name, value in rest if "N" in value}
-    if values:
-        _check_bounds(min(values.values()), MAX_UNITS)
-        _check_bounds(max(values.values()), MAX_UNITS)
-    return Image(
-        board=board_of(item["pk"]["S"]),
-        member=item["sk"]["S"],
-        version=_check_bounds(int(item["v"]["N"], 10), MAX_NUMBER),
-        written_at_ms=_check_bounds(int(item["t"]["N"], 10), LAST_INSTANT),
-        abs_total=_check_bounds(int(item["g"]["N"], 10), MAX_NUMBER) if "g" in item else 0,
-        hidden="h" in item and bool(item["h"]["BOOL"]),
-        values=values,
-        tie_keys=_texts(rest, TIE_KEY_PREFIX),
-        notes=_texts(rest, NOTE_PREFIX),
-        set_keys=_texts(rest, SET_KEY_PREFIX),
-        removed="x" in item,
-        removed_at=_check_bounds(_removed_at(item), LAST_INSTANT) if "y" in item else None,
-    )
-
-
-def _removed_at(item: Item) -> int:
-    """The stamp of a member's latest removal.
-
-    Version 0.3 wrote true instead. Then it is the item's own stamp, and unknown if the member has come back.
-    """
-    if "N" in item["y"]:
-        return int(item["y"]["N"], 10)
-    return int(item["t"]["N"], 10) if "x" in item else 0
-
-
-def decode_or_damage(item: Item) -> Image | DamagedItem:
-    """The image of a stored item, or what is wrong with the item."""
-    try:
-        return decode_image(item)
-    except (KeyError, ValueError, TypeError) as error:
-        return DamagedItem(board_of(item["pk"]["S"]), item["sk"]["S"], f"{type(error).__name__}: {error}")
-
-
-def decode_stored(item: Item) -> Image:
-    """The image of a stored item. Raises DamagedItemError."""
-    image = decode_or_damage(item)
-    if isinstance(image, DamagedItem):
-        raise DamagedItemError(image)
-    return image
-
-
-def _texts(attributes: Iterable[tuple[str, Any]], prefix: str) -> dict[str, str]:
-    """The texts of accumulators, by accumulator."""
-    return {name[1:]: value["S"] for name, value in attributes if name[:1] == prefix and "S" in value}
-
-
-def _check_bounds(number: int, bound: int) -> int:
-    """Return a number from -bound to bound. Later stages would reject a larger one, long after it was written."""
-    if not -bound <= number <= bound:
-        raise ValueError(f"expected a number from -{bound} to {bound}, got {number}")
-    return number
-
-
-def encode_image(image: Image) -> dict[str, Any]:
-    """The item of an image: the inverse of `decode_image`. The item of a removed member expires."""
-    item: dict[str, Any] = {
-        **member_item_key(image.board, image.member),
-        "v": {"N": str(image.version)},
-        "t": {"N": str(image.written_at_ms)},
-        "g": {"N": str(image.abs_total)},
-    }
-    item.update((name, {"N": str(value)}) for name, value in image.values.items())
-    item.update((TIE_KEY_PREFIX + name, {"S": tie_key}) for name, tie_key in image.tie_keys.items())
-    item.update((NOTE_PREFIX + name, {"S": note}) for name, note in image.notes.items())
-    item.update((SET_KEY_PREFIX + name, {"S": set_key}) for name, set_key in image.set_keys.items())
-    if image.hidden:
-        item["h"] = {"BOOL": True}
-    if image.removed_at is not None:
-        item["y"] = {"N": str(image.removed_at)}
-    if image.removed:
-        item["x"] = {"BOOL": True}
-        item["e"] = {"N": str((image.written_at_ms + REMOVED_LIFETIME) // SECOND)}
-    return item
-
-
-def decode_change(record: Any) -> Change | None:
-    """The change in a record's `dynamodb` part; None if the item is a board's record.
-
-    Raises KeyError, ValueError or TypeError if the record is malformed.
-    """
-    key = _member_of(record["Keys"])
-    if key is None:
-        return None
-    old = _image_of(key, record["OldImage"]) if "OldImage" in record else None
-    if "NewImage" in record:
-        return Change(old, _image_of(key, record["NewImage"]))
-    if old is None:
-        raise KeyError("NewImage")
-    return Change(old, old.without_scores())
-
-
-def decode_parked(record: Any) -> ParkedMember | None:
-    """The member that a record names, even if its images are malformed; None if the item is a board's record.
-
-    Raises KeyError, ValueError or TypeError if the record names no member.
-    """
-    content = record["dynamodb"]
-    key = _member_of(content["Keys"])
-    if key is None:
-        return None
-    made = content.get("ApproximateCreationDateTime")
-    # In seconds. Anything that is not a possible time counts as unknown.
-    known = isinstance(made, int | float) and 0 < made < LAST_INSTANT // SECOND
-    images = []
-    for name in ("NewImage", "OldImage"):
-        with suppress(KeyError, TypeError, ValueError):
-            images.append(_image_of(key, content[name]))
-    gone = max(images, key=lambda image: image.version).without_scores() if images else None
-    return ParkedMember(*key, gone, round(made * SECOND) if known else None)
-
-
-def _member_of(keys: Any) -> MemberKey | None:
-    partition = keys["pk"]["S"]
-    if partition in (BOARDS, DELETED_BOARDS):
-        return None
-    member = keys["sk"]["S"]
-    if not (isinstance(partition, str) and isinstance(member, str)):
-        raise TypeError(f"expected the text key of a member's item, got {keys!r}")
-    board = board_of(partition)
-    if member_key(board, member) != (partition, member):
-        raise ValueError(f"expected the key of a member's item, got {partition!r} {member!r}")
-    return board, member
-
-
-def _image_of(key: MemberKey, item: Any) -> Image:
-    item_key = item["pk"]["S"], item["sk"]["S"]
-    if item_key != member_key(*key):
-        raise ValueError(f"expected an image of {key!r}, got one of {item_key!r}")
-    return decode_image(item)
-
-
-# Reads and writes the records of boards. They are in Scores, because Rankings can be thrown away.
-#
-# The record of a deleted board is kept as a tombstone: a board that comes back goes on with its versions and
-# generations. It is in a partition of its own, which no list reads. Version 0.2 left deleted boards among the others.
-
-_CONTENT: Final = ("coverage", "codes", "generation", "written", "latest", "stale", "renewed", "job")
-
-
-class BoardRecords:
-    """All records of boards. Every method may raise the errors of a store."""
-
-    def __init__(self, client: DynamoDBClient, scores: str, clock: Clock) -> None:
-        self._client = client
-        self._scores = scores
-        self._clock = clock
-
-    def records(self, boards: Iterable[str]) -> dict[str, BoardRecord]:
-        """Read the records of these boards, strongly consistently. A board without a record is left out."""
-        wanted = set(boards)
-        found: dict[str, BoardRecord] = {}
-        # In this order: a board that is deleted in between is found among the deleted ones.
-        for partition in (BOARDS, DELETED_BOARDS):
-            keys = [_key(board, partition) for board in sorted(wanted - found.keys())]
-            items = batch_get(self._client, self._scores, keys, self._clock, consistent=True) if keys else []
-            found |= {item["sk"]["S"]: decode_record(item) for item in items}
-        return found
-
-    def names(self, after: str | None, limit: int, prefix: str = "") -> list[str]:
-        """Names of boards with a prefix that sort after a name, in order. Deleted boards are left out."""
-        values: dict[str, Any] = {":p": {"S": BOARDS}}
-        condition = "pk = :p"
-        if after is not None and after >= prefix:
-            # A query takes one condition on the sort key. The loop below drops names beyond the prefix.
-            condition += " AND sk > :s"
-            values[":s"] = {"S": after}
-        elif prefix:
-            condition += " AND begins_with(sk, :s)"
-            values[":s"] = {"S": prefix}
-        start: dict[str, Any] = {}
-        names: list[str] = []
-        while len(names) < limit:
-            page_size = limit - len(names)
-            page = query_items(self._client, page_size, self._scores, condition, values, **start)
-            page = [item for item in page if item["sk"]["S"].startswith(prefix)]
-            # A board that is being deleted, or was by version 0.2.
-            names += [item["sk"]["S"] for item in page if "x" not in item]
-            if len(page) < page_size:
-                break
-            start["ExclusiveStartKey"] = _key(page[-1]["sk"]["S"])
-        return names
-
-    def put(self, record: BoardRecord, seen: BoardRecord | None) -> bool:
-        """Replace the record that was seen (None: no record). False if there is another version."""
-        version = None if seen is None else seen.version
-        was_deleted, item = seen is not None and _is_done_with(seen), encode_record(record)
-        if seen is None or was_deleted == _is_done_with(record):
-            is_put = put_version(self._client, self._scores, item, version)
-        else:
-            move = self._put_tombstone if _is_done_with(record) else self._restore
-            is_put = self._all_or_nothing(move(item, {":v": {"N": str(version)}}))
-        # Version 0.2 left it among the others.
-        return is_put or (
-            was_deleted and put_version(self._client, self._scores, {**item, "pk": {"S": BOARDS}}, version)
-        )
-
-    def _put_tombstone(self, tombstone: Item, seen: Item) -> list[dict[str, Any]]:
-        living = {**conditional(self._scores, "v = :v", seen), "Key": _key(tombstone["sk"]["S"])}
-        return [{"Put": {"TableName": self._scores, "Item": tombstone}}, {"Delete": living}]
-
-    def _restore(self, living: Item, seen: Item) -> list[dict[str, Any]]:
-        tombstone = {**conditional(self._scores, "v = :v", seen), "Key": _key(living["sk"]["S"], DELETED_BOARDS)}
-        put = {**conditional(self._scores, "attribute_not_exists(pk)"), "Item": living}
-        return [{"Put": put}, {"ConditionCheck": tombstone}]
-
-    def _all_or_nothing(self, actions: Sequence[dict[str, Any]]) -> bool:
-        for _, reason, _, message in transact(self._client, actions):
-            if reason is CancelReason.BUSY:
-                raise StoreUnavailableError(message)
-            return False
-        return True
-
-
-def _is_done_with(record: BoardRecord) -> bool:
-    """Whether a board is deleted, and nothing is left to do."""
-    return record.deleted and record.job is None
-
-
-def _key(board: str, partition: str = BOARDS) -> Item:
-    return {"pk": {"S": partition}, "sk": {"S": board}}
-
-
-def encode_record(record: BoardRecord) -> dict[str, Any]:
-    """The item of a record. Most of it is one JSON text, for people to read."""
-    job = record.job
-    content = {name: getattr(record, name) for name in _CONTENT}
-    content |= {"coverage": _encode_coverage(record.coverage), "codes": sorted(record.codes)}
-    content["again"] = False  # Version 0.2 reads it
-    if job is not None:
-        content["job"] = {**job._asdict(), "coverage": _encode_coverage(job.coverage)}
-    item: dict[str, Any] = {
-        **_key(record.board, DELETED_BOARDS if _is_done_with(record) else BOARDS),
-        "v": {"N": str(record.version)},
-        "t": {"N": str(record.begun)},
-        "d": {"S": orjson.dumps(content).decode()},
-    }
-    if record.deleted:
-        item["x"] = {"BOOL": True}
-    if job is not None:
-        item["f"] = {"S": job.token}
-    return item
-
-
-def decode_record(item: Item) -> BoardRecord:
-    """The record of an item: the inverse of `encode_record`."""
-    content = orjson.loads(item["d"]["S"])
-    fields = {name: content[name] for name in _CONTENT}
-    fields |= {"coverage": _decode_coverage(content["coverage"]), "codes": frozenset(content["codes"])}
-    fields |= {"written": tuple(content["written"]), "stale": tuple(content["stale"])}
-    if (job := content["job"]) is not None:
-        fields["job"] = Job(**{**job, "coverage": _decode_coverage(job["coverage"])})
-    version, begun = int(item["v"]["N"]), int(item["t"]["N"])
-    return BoardRecord(item["sk"]["S"], version, begun, deleted="x" in item, **fields)
-
-
-def _encode_coverage(coverage: Coverage) -> dict[str, Any]:
-    return {
-        "rankings": sorted(coverage.rankings),
-        "buckets": {
-            code: {
-                "windows": sorted(sorted(windows) for windows in bucket.windows),
-                "first": bucket.first,
-                **({"seasons": sorted(bucket.seasons)} if bucket.seasons else {}),
-            }
-            for code, bucket in sorted(coverage.buckets.items())
-        },
-        "late": coverage.late,
-        "keep": coverage.keep,
-        "totals": dict(sorted(coverage.totals.items())),
-        "lost": sorted(coverage.lost),
-    }
-
-
-def _decode_coverage(content: Mapping[str, Any]) -> Coverage:
-    buckets = {
-        code: BucketCoverage(
-            frozenset(map(frozenset, bucket["windows"])), bucket["first"], frozenset(bucket.get("seasons", ()))
-        )
-        for code, bucket in content["buckets"].items()
-    }
-    # Records of version 0.2 have neither totals nor lost ones.
-    totals, lost = content.get("totals", {}), frozenset(content.get("lost", ()))
-    return Coverage(frozenset(content["rankings"]), buckets, content["late"], content["keep"], totals, lost)
-
-
-def read_images(
-    client: DynamoDBClient,
-    table: str,
-    keys: Iterable[MemberKey],
-    clock: Clock,
-    *,
-    consistent: bool,
-    damaged: list[DamagedItem] | None,
-) -> dict[MemberKey, Image]:
-    """Read members' items, as `Scores.images` does."""
-    wanted = [member_item_key(*key) for key in keys]
-    items = batch_get(client, table, wanted, clock, consistent=consistent)
-    return {(image.board, image.member): image for image in _images(items, damaged)}
-
-
-# Reads and writes members' items and receipts.
+from standings.stores import MAX_TRANSACTION_BYTES, CancelReason, MemberKey, StoreUnavailableError
 
 RECEIPT_LIFETIME: Final = 30 * DAY
 REFUSAL_LIFETIME: Final = 14 * DAY  # As long as the dead-letter queue keeps the event
+REMOVED_LIFETIME: Final = 60 * DAY  # Of a removed member's item: longer than anything older can be replayed
+MAX_NUMBER: Final = 10**38 - 1  # DynamoDB's numbers have 38 digits
+LAST_INSTANT: Final = 253_402_214_400_000  # The last day of Python's calendar
 MAX_REASON_BYTES: Final = 450  # With the longest id, an item of at most a kilobyte: one write unit
 _MOST_OF_RECEIPT: Final = 1_000
 _MOST_OF_ADDITION: Final = 30_000  # Its expression has at most 4 KB
@@ -385,15 +55,137 @@ _MOST_OF_NUMBER: Final = 100  # A name and a number of an item, or in an express
 _MOST_OF_TIE_KEY: Final = 600
 _MOST_OF_NOTE: Final = 350
 _TOKENS: Final = [first + second for first in digits + ascii_lowercase for second in digits + ascii_lowercase]
+TEXT_PREFIXES: Final = (TIE_KEY_PREFIX, NOTE_PREFIX, SET_KEY_PREFIX)
+_RECORD: Final = ("coverage", "codes", "generation", "written", "latest", "stale", "renewed", "job")  # As JSON
 _NOT_COUNTED: Final = "attribute_not_exists(d)"
 _NEXT_VERSION: Final = "if_not_exists(v, :t) + :i"  # A new item starts at the clock: above any earlier item's version
 _STAMPED_BEFORE: Final = "t <= :t"  # No faster clock wrote the item. The fastest clock decides which events are late.
 
 
+class Addition(NamedTuple):
+    """Adds to a member's item without reading it. An item that was removed starts again.
+
+    The store applies it if the item was not written after `written_at_ms` and its total has room for `abs_total`. With
+    `known` the item must exist. `removes` are accumulators. `tie_keys_removed` are those that lose their tie keys,
+    `notes_removed` those that lose their notes, and `set_keys_removed` those that lose their set keys.
+    """
+
+    board: str
+    member: str
+    adds: Mapping[str, int]
+    removes: Sequence[str]
+    tie_keys_removed: Sequence[str]
+    notes_removed: Sequence[str]
+    written_at_ms: int
+    abs_total: int
+    known: bool
+    set_keys_removed: Sequence[str] = ()
+
+
+class Rewrite(NamedTuple):
+    """Replaces the image of version `seen` (optimistic concurrency; None: no item).
+
+    If `image` has the version `seen` itself, it is not written: the store only checks that it is still there.
+    """
+
+    image: Image
+    seen: int | None
+
+
+class Patch(NamedTuple):
+    """Replaces an image like a Rewrite, but sends only what differs from `before` (None: no item).
+
+    So it is small, whatever the item is. It costs the same: a write is billed by the size of the item.
+    """
+
+    image: Image
+    before: Image | None
+
+
+ItemChange = Addition | Rewrite | Patch
+
+
+class Fence(NamedTuple):
+    """Lets a task write only as long as it is the task of its board (a fencing token).
+
+    A call that was held up may go on when another has finished the task. `token` is such as
+    `delete/removing/1795256100000`.
+    """
+
+    board: str
+    token: str
+
+
+class FencedError(Exception):
+    """The task is not, or is no longer, the current one of its board."""
+
+
+class Receipt(NamedTuple):
+    """The stored receipt of an event that counted: its digest, and when it counted, in milliseconds.
+
+    `stamp` is at least the stamp of each item that it counted in. `seen` is the attribute, with its value, by which a
+    write makes sure that nobody else has replaced the receipt: `("t", 1795256100000)`.
+    """
+
+    digest: bytes
+    stamp: int
+    seen: tuple[str, int]
+
+
+class NewReceipt(NamedTuple):
+    """A receipt to write. `stamp` is that of the items in its transaction, in milliseconds.
+
+    `is_superseded`: a total that the event sets was older than one that had counted. `replaces` is the receipt of the
+    same event from before its members were removed.
+    """
+
+    event_id: str
+    digest: bytes
+    stamp: int
+    is_superseded: bool = False
+    replaces: Receipt | None = None
+
+
+class Conflict(NamedTuple):
+    """An action that cancelled a transaction, by its position: that of a receipt, or behind all receipts of a change.
+
+    `receipt` or `image` is what is stored; None if nothing is.
+    """
+
+    position: int
+    reason: CancelReason
+    message: str
+    receipt: Receipt | None = None
+    image: Image | None = None
+
+
+class EventStatus(NamedTuple):
+    """What became of an event: it was counted or refused at `at`, in milliseconds. `reason` is None if it counted.
+
+    `is_superseded`: a total that it sets was older than one that had counted, and changed nothing.
+    """
+
+    at: int
+    reason: str | None
+    is_superseded: bool = False
+
+
+@dataclass(unsafe_hash=True)
+class DamagedItem(Exception):
+    """A member's item, written by hand, is no image: `DamagedItem("berlin-2026", "u7", "KeyError: 'v'")`."""
+
+    board: str
+    member: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"the item of {self.member!r} on board {self.board!r} cannot be read: {self.why}"
+
+
 class Scores:
     """Members' items, and the receipts of events. Every method may raise the errors of a store.
 
-    Where an item cannot be read, the methods raise DamagedItemError, and `members` returns a DamagedItem for it.
+    Where an item cannot be read, the methods raise DamagedItem, and `members` returns it.
     """
 
     def __init__(self, client: DynamoDBClient, scores: str, receipts: str, clock: Clock) -> None:
@@ -409,7 +201,17 @@ class Scores:
 
         With `damaged`, members whose items cannot be read are appended to it, and left out.
         """
-        return read_images(self._client, self._scores, keys, self._clock, consistent=consistent, damaged=damaged)
+        wanted = [member_item_key(*key) for key in keys]
+        images: dict[MemberKey, Image] = {}
+        for item in batch_get(self._client, self._scores, wanted, self._clock, consistent=consistent):
+            try:
+                image = decode_stored(item)
+                images[image.board, image.member] = image
+            except DamagedItem as damage:
+                if damaged is None:
+                    raise
+                damaged.append(damage)
+        return images
 
     def image(self, key: MemberKey) -> Image | None:
         """Read an item, strongly consistently; None if it does not exist."""
@@ -454,7 +256,7 @@ class Scores:
 
     def apply(
         self, receipts: Sequence[NewReceipt], changes: Sequence[ItemChange], now: int, fence: Fence | None = None
-    ) -> list[ReceiptConflict | ItemConflict]:
+    ) -> list[Conflict]:
         """Write the receipts of events and the changes of items, all or nothing. Return the conflicts, if any.
 
         With a fence, one change fewer fits. Raises FencedError if the fence is not that of its board's record.
@@ -462,18 +264,16 @@ class Scores:
         actions = self._actions(receipts, changes, now)
         if fence is not None:
             actions.append(self._check(fence))
-        conflicts: list[ReceiptConflict | ItemConflict] = []
-        for index, reason, item, message in transact(self._client, actions):
-            if index == len(receipts) + len(changes):
+        conflicts: list[Conflict] = []
+        for position, reason, item, message in transact(self._client, actions):
+            if position == len(receipts) + len(changes):
                 if reason is not CancelReason.BUSY:
                     raise FencedError(message)
-                conflicts += [ItemConflict(position, reason, None, message) for position in range(len(changes))]
-                break
-            if index < len(receipts):
-                conflicts.append(ReceiptConflict(index, reason, _receipt_of(item) if item else None, message))
-            else:
-                image = decode_stored(item) if item else None
-                conflicts.append(ItemConflict(index - len(receipts), reason, image, message))
+                return conflicts + [Conflict(busy, reason, message) for busy in range(len(receipts), position)]
+            is_receipt = position < len(receipts)
+            receipt = _receipt_of(item) if item and is_receipt else None
+            image = decode_stored(item) if item and not is_receipt else None
+            conflicts.append(Conflict(position, reason, message, receipt, image))
         return conflicts
 
     def bytes_of(self, receipts: Collection[NewReceipt], changes: Collection[ItemChange]) -> int:
@@ -483,12 +283,13 @@ class Scores:
 
     def _actions(self, receipts: Iterable[NewReceipt], changes: Iterable[ItemChange], now: int) -> list[dict[str, Any]]:
         expiry = str((now + RECEIPT_LIFETIME) // SECOND)
-        return [self._receipt(receipt, expiry) for receipt in receipts] + [self._action(change) for change in changes]
-
-    def _action(self, change: ItemChange) -> dict[str, Any]:
-        if isinstance(change, Addition):
-            return self._addition(change)
-        return self._rewrite(change) if isinstance(change, Rewrite) else self._patch(change)
+        actions = [self._receipt(receipt, expiry) for receipt in receipts]
+        for change in changes:
+            if isinstance(change, Addition):
+                actions.append(self._addition(change))
+            else:
+                actions.append(self._rewrite(change) if isinstance(change, Rewrite) else self._patch(change))
+        return actions
 
     def _receipt(self, receipt: NewReceipt, expiry: str) -> dict[str, Any]:
         item: dict[str, Any] = {
@@ -499,10 +300,11 @@ class Scores:
         }
         if receipt.is_superseded:
             item["s"] = {"BOOL": True}
-        if receipt.replaces is None:
-            return {"Put": {**conditional(self._receipts, _NOT_COUNTED), "Item": item}}
-        name, value = receipt.replaces.seen
-        return {"Put": {**conditional(self._receipts, f"{name} = :seen", {":seen": {"N": str(value)}}), "Item": item}}
+        request = conditional(self._receipts, _NOT_COUNTED)
+        if receipt.replaces is not None:
+            name, value = receipt.replaces.seen
+            request = conditional(self._receipts, f"{name} = :seen", {":seen": {"N": str(value)}})
+        return {"Put": {**request, "Item": item}}
 
     def _addition(self, change: Addition) -> dict[str, Any]:
         values = {
@@ -513,10 +315,8 @@ class Scores:
         }
         values |= {f":{number}": {"N": str(amount)} for number, amount in enumerate(change.adds.values())}
         exists = "attribute_exists(v) AND attribute_not_exists(x) AND" if change.known else "attribute_not_exists(v) OR"
-        texts = (
-            (TIE_KEY_PREFIX, change.tie_keys_removed),
-            (NOTE_PREFIX, change.notes_removed),
-            (SET_KEY_PREFIX, change.set_keys_removed),
+        texts = zip(
+            TEXT_PREFIXES, (change.tie_keys_removed, change.notes_removed, change.set_keys_removed), strict=True
         )
         removes = (*change.removes, *(prefix + name for prefix, names in texts for name in names))
         return {
@@ -594,20 +394,311 @@ def _most_of_change(change: ItemChange) -> int:
     return fixed + len(image.values) * _MOST_OF_NUMBER + texts
 
 
-def _images(items: Iterable[Item], damaged: list[DamagedItem] | None) -> Iterator[Image]:
-    """Yield the images of items. Those that cannot be read go to `damaged`; without it, raise DamagedItemError."""
-    for item in items:
-        image = decode_or_damage(item)
-        if isinstance(image, Image):
-            yield image
-        elif damaged is None:
-            raise DamagedItemError(image)
-        else:
-            damaged.append(image)
-
-
 @lru_cache(maxsize=4096)
 def _addition_expression(adds: tuple[str, ...], removes: tuple[str, ...]) -> str:
     """The update expression of an addition. A member that was removed exists again, and does not expire."""
     added = ", ".join(["g :g", *(f"{name} :{number}" for number, name in enumerate(adds))])
     return f"SET v = {_NEXT_VERSION}, t = :t ADD {added} REMOVE {', '.join(['e', 'x', *removes])}"
+
+
+def decode_image(item: Item) -> Image:
+    """The image of a member's item. Raises KeyError, ValueError or TypeError if the item is malformed."""
+    # With a base, int() accepts text only.
+    rest = [(name, value) for name, value in item.items() if name not in MEMBER_FIELDS]
+    values = {name: int(value["N"], 10) for name, value in rest if "N" in value}
+    if values:
+        _check_bounds(min(values.values()), MAX_UNITS)
+        _check_bounds(max(values.values()), MAX_UNITS)
+    return Image(
+        board=board_of(item["pk"]["S"]),
+        member=item["sk"]["S"],
+        version=_check_bounds(int(item["v"]["N"], 10), MAX_NUMBER),
+        written_at_ms=_check_bounds(int(item["t"]["N"], 10), LAST_INSTANT),
+        abs_total=_check_bounds(int(item["g"]["N"], 10), MAX_NUMBER) if "g" in item else 0,
+        hidden="h" in item and bool(item["h"]["BOOL"]),
+        values=values,
+        tie_keys=_texts(rest, TIE_KEY_PREFIX),
+        notes=_texts(rest, NOTE_PREFIX),
+        set_keys=_texts(rest, SET_KEY_PREFIX),
+        removed="x" in item,
+        removed_at=_check_bounds(_removed_at(item), LAST_INSTANT) if "y" in item else None,
+    )
+
+
+def _removed_at(item: Item) -> int:
+    """The stamp of a member's latest removal.
+
+    Version 0.3 wrote true instead. Then it is the item's own stamp, and unknown if the member has come back.
+    """
+    if "N" in item["y"]:
+        return int(item["y"]["N"], 10)
+    return int(item["t"]["N"], 10) if "x" in item else 0
+
+
+def decode_stored(item: Item) -> Image:
+    """The image of a stored item. Raises DamagedItem."""
+    try:
+        return decode_image(item)
+    except (KeyError, ValueError, TypeError) as error:
+        why = f"{type(error).__name__}: {error}"
+        raise DamagedItem(board_of(item["pk"]["S"]), item["sk"]["S"], why) from error
+
+
+def decode_or_damage(item: Item) -> Image | DamagedItem:
+    """The image of a stored item, or what is wrong with the item."""
+    try:
+        return decode_stored(item)
+    except DamagedItem as damage:
+        return damage
+
+
+def _texts(attributes: Iterable[tuple[str, Any]], prefix: str) -> dict[str, str]:
+    """The texts of accumulators, by accumulator."""
+    return {name[1:]: value["S"] for name, value in attributes if name[:1] == prefix and "S" in value}
+
+
+def _check_bounds(number: int, bound: int) -> int:
+    """Return a number from -bound to bound. Later stages would reject a larger one, long after it was written."""
+    if not -bound <= number <= bound:
+        raise ValueError(f"expected a number from -{bound} to {bound}, got {number}")
+    return number
+
+
+def encode_image(image: Image) -> dict[str, Any]:
+    """The item of an image: the inverse of `decode_image`. The item of a removed member expires."""
+    item: dict[str, Any] = {
+        **member_item_key(image.board, image.member),
+        "v": {"N": str(image.version)},
+        "t": {"N": str(image.written_at_ms)},
+        "g": {"N": str(image.abs_total)},
+    }
+    item.update((name, {"N": str(value)}) for name, value in image.values.items())
+    for prefix, texts in zip(TEXT_PREFIXES, (image.tie_keys, image.notes, image.set_keys), strict=True):
+        item.update((prefix + name, {"S": text}) for name, text in texts.items())
+    if image.hidden:
+        item["h"] = {"BOOL": True}
+    if image.removed_at is not None:
+        item["y"] = {"N": str(image.removed_at)}
+    if image.removed:
+        item["x"] = {"BOOL": True}
+        item["e"] = {"N": str((image.written_at_ms + REMOVED_LIFETIME) // SECOND)}
+    return item
+
+
+def decode_change(record: Any) -> Change | None:
+    """The change in a record's `dynamodb` part; None if the item is a board's record.
+
+    Raises KeyError, ValueError or TypeError if the record is malformed.
+    """
+    key = _member_of(record["Keys"])
+    if key is None:
+        return None
+    old = _image_of(key, record["OldImage"]) if "OldImage" in record else None
+    if "NewImage" in record:
+        return Change(old, _image_of(key, record["NewImage"]))
+    if old is None:
+        raise KeyError("NewImage")
+    return Change(old, old.without_scores())
+
+
+class ParkedMember(NamedTuple):
+    """The member that a parked record names.
+
+    `gone` stands in for an item that no longer exists: the record's newest image without scores, one version on (None
+    if the record has no readable image). `made` is when the record was made, in milliseconds, if it says so.
+    """
+
+    board: str
+    member: str
+    gone: Image | None
+    made: int | None
+
+
+def decode_parked(record: Any) -> ParkedMember | None:
+    """The member that a record names, even if its images are malformed; None if the item is a board's record.
+
+    Raises KeyError, ValueError or TypeError if the record names no member.
+    """
+    content = record["dynamodb"]
+    key = _member_of(content["Keys"])
+    if key is None:
+        return None
+    made = content.get("ApproximateCreationDateTime")
+    # In seconds. Anything that is not a possible time counts as unknown.
+    known = isinstance(made, int | float) and 0 < made < LAST_INSTANT // SECOND
+    images = []
+    for name in ("NewImage", "OldImage"):
+        with suppress(KeyError, TypeError, ValueError):
+            images.append(_image_of(key, content[name]))
+    gone = max(images, key=lambda image: image.version).without_scores() if images else None
+    return ParkedMember(*key, gone, round(made * SECOND) if known else None)
+
+
+def _member_of(keys: Any) -> MemberKey | None:
+    partition = keys["pk"]["S"]
+    if partition in (BOARDS, DELETED_BOARDS):
+        return None
+    member = keys["sk"]["S"]
+    if not (isinstance(partition, str) and isinstance(member, str)):
+        raise TypeError(f"expected the text key of a member's item, got {keys!r}")
+    board = board_of(partition)
+    if member_key(board, member) != (partition, member):
+        raise ValueError(f"expected the key of a member's item, got {partition!r} {member!r}")
+    return board, member
+
+
+def _image_of(key: MemberKey, item: Any) -> Image:
+    item_key = item["pk"]["S"], item["sk"]["S"]
+    if item_key != member_key(*key):
+        raise ValueError(f"expected an image of {key!r}, got one of {item_key!r}")
+    return decode_image(item)
+
+
+class BoardRecords:
+    """All records of boards. They are in Scores, because Rankings can be thrown away.
+
+    The record of a deleted board is kept as a tombstone: a board that comes back goes on with its versions and
+    generations. It is in a partition of its own, which no list reads. Version 0.2 left deleted boards among the others.
+    Every method may raise the errors of a store.
+    """
+
+    def __init__(self, client: DynamoDBClient, scores: str, clock: Clock) -> None:
+        self._client = client
+        self._scores = scores
+        self._clock = clock
+
+    def records(self, boards: Iterable[str]) -> dict[str, BoardRecord]:
+        """Read the records of these boards, strongly consistently. A board without a record is left out."""
+        wanted = set(boards)
+        found: dict[str, BoardRecord] = {}
+        # In this order: a board that is deleted in between is found among the deleted ones.
+        for partition in (BOARDS, DELETED_BOARDS):
+            keys = [_key(board, partition) for board in sorted(wanted - found.keys())]
+            items = batch_get(self._client, self._scores, keys, self._clock, consistent=True) if keys else []
+            found |= {item["sk"]["S"]: decode_record(item) for item in items}
+        return found
+
+    def names(self, after: str | None, limit: int, prefix: str = "") -> list[str]:
+        """Names of boards with a prefix that sort after a name, in order. Deleted boards are left out."""
+        values: dict[str, Any] = {":p": {"S": BOARDS}}
+        condition = "pk = :p"
+        if after is not None and after >= prefix:
+            # A query takes one condition on the sort key. The loop below drops names beyond the prefix.
+            condition += " AND sk > :s"
+            values[":s"] = {"S": after}
+        elif prefix:
+            condition += " AND begins_with(sk, :s)"
+            values[":s"] = {"S": prefix}
+        start: dict[str, Any] = {}
+        names: list[str] = []
+        while len(names) < limit:
+            page_size = limit - len(names)
+            page = query_items(self._client, page_size, self._scores, condition, values, **start)
+            page = [item for item in page if item["sk"]["S"].startswith(prefix)]
+            # A board that is being deleted, or was by version 0.2.
+            names += [item["sk"]["S"] for item in page if "x" not in item]
+            if len(page) < page_size:
+                break
+            start["ExclusiveStartKey"] = _key(page[-1]["sk"]["S"])
+        return names
+
+    def put(self, record: BoardRecord, seen: BoardRecord | None) -> bool:
+        """Replace the record that was seen (None: no record). False if there is another version."""
+        version = None if seen is None else seen.version
+        was_deleted, item = seen is not None and _is_done_with(seen), encode_record(record)
+        if seen is None or was_deleted == _is_done_with(record):
+            is_put = put_version(self._client, self._scores, item, version)
+        else:
+            move = self._put_tombstone if _is_done_with(record) else self._restore
+            is_put = self._all_or_nothing(move(item, {":v": {"N": str(version)}}))
+        return is_put or (
+            was_deleted and put_version(self._client, self._scores, {**item, "pk": {"S": BOARDS}}, version)
+        )
+
+    def _put_tombstone(self, tombstone: Item, seen: Item) -> list[dict[str, Any]]:
+        living = {**conditional(self._scores, "v = :v", seen), "Key": _key(tombstone["sk"]["S"])}
+        return [{"Put": {"TableName": self._scores, "Item": tombstone}}, {"Delete": living}]
+
+    def _restore(self, living: Item, seen: Item) -> list[dict[str, Any]]:
+        tombstone = {**conditional(self._scores, "v = :v", seen), "Key": _key(living["sk"]["S"], DELETED_BOARDS)}
+        put = {**conditional(self._scores, "attribute_not_exists(pk)"), "Item": living}
+        return [{"Put": put}, {"ConditionCheck": tombstone}]
+
+    def _all_or_nothing(self, actions: Sequence[dict[str, Any]]) -> bool:
+        for _, reason, _, message in transact(self._client, actions):
+            if reason is CancelReason.BUSY:
+                raise StoreUnavailableError(message)
+            return False
+        return True
+
+
+def _is_done_with(record: BoardRecord) -> bool:
+    """Whether a board is deleted, and nothing is left to do."""
+    return record.deleted and record.job is None
+
+
+def _key(board: str, partition: str = BOARDS) -> Item:
+    return {"pk": {"S": partition}, "sk": {"S": board}}
+
+
+def encode_record(record: BoardRecord) -> dict[str, Any]:
+    """The item of a record. Most of it is one JSON text, for people to read."""
+    job = record.job
+    content = {name: getattr(record, name) for name in _RECORD}
+    content |= {"coverage": _encode_coverage(record.coverage), "codes": sorted(record.codes)}
+    content["again"] = False  # Version 0.2 reads it
+    if job is not None:
+        content["job"] = {**job._asdict(), "coverage": _encode_coverage(job.coverage)}
+    item: dict[str, Any] = {
+        **_key(record.board, DELETED_BOARDS if _is_done_with(record) else BOARDS),
+        "v": {"N": str(record.version)},
+        "t": {"N": str(record.begun)},
+        "d": {"S": orjson.dumps(content).decode()},
+    }
+    if record.deleted:
+        item["x"] = {"BOOL": True}
+    if job is not None:
+        item["f"] = {"S": job.token}
+    return item
+
+
+def decode_record(item: Item) -> BoardRecord:
+    """The record of an item: the inverse of `encode_record`."""
+    content = orjson.loads(item["d"]["S"])
+    fields = {name: content[name] for name in _RECORD}
+    fields |= {"coverage": _decode_coverage(content["coverage"]), "codes": frozenset(content["codes"])}
+    fields |= {"written": tuple(content["written"]), "stale": tuple(content["stale"])}
+    if (job := content["job"]) is not None:
+        fields["job"] = Job(**{**job, "coverage": _decode_coverage(job["coverage"])})
+    version, begun = int(item["v"]["N"]), int(item["t"]["N"])
+    return BoardRecord(item["sk"]["S"], version, begun, deleted="x" in item, **fields)
+
+
+def _encode_coverage(coverage: Coverage) -> dict[str, Any]:
+    return {
+        "rankings": sorted(coverage.rankings),
+        "buckets": {
+            code: {
+                "windows": sorted(sorted(windows) for windows in bucket.windows),
+                "first": bucket.first,
+                **({"seasons": sorted(bucket.seasons)} if bucket.seasons else {}),
+            }
+            for code, bucket in sorted(coverage.buckets.items())
+        },
+        "late": coverage.late,
+        "keep": coverage.keep,
+        "totals": dict(sorted(coverage.totals.items())),
+        "lost": sorted(coverage.lost),
+    }
+
+
+def _decode_coverage(content: Mapping[str, Any]) -> Coverage:
+    buckets = {
+        code: BucketCoverage(
+            frozenset(map(frozenset, bucket["windows"])), bucket["first"], frozenset(bucket.get("seasons", ()))
+        )
+        for code, bucket in content["buckets"].items()
+    }
+    # Records of version 0.2 have neither totals nor lost ones.
+    totals, lost = content.get("totals", {}), frozenset(content.get("lost", ()))
+    return Coverage(frozenset(content["rankings"]), buckets, content["late"], content["keep"], totals, lost)
