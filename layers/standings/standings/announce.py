@@ -12,8 +12,8 @@ import orjson
 
 from standings.aws.dynamodb.audit_reads import TopReads
 from standings.aws.dynamodb.scores import BoardRecords
-from standings.aws.dynamodb.versioned_items import AnnouncedTops
-from standings.aws.eventbridge import EventBus
+from standings.aws.dynamodb.versioned_items import AnnouncedTop, AnnouncedTops, Standing
+from standings.aws.eventbridge import BusEvent, EventBus
 from standings.aws.sqs import Look
 from standings.domain import tiers
 from standings.domain.boards import Boards, Metric, Ranking
@@ -22,7 +22,7 @@ from standings.domain.tiers import ROOT
 from standings.domain.windows import instant
 from standings.read.reader import period_of, score_at
 from standings.runtime.clock import Clock
-from standings.stores import AnnouncedTop, BusEvent, RankingName, Standing, StoreUnavailableError
+from standings.stores import RankingName, StoreUnavailableError
 
 # What an announcement says: how one top differs from the one before.
 

@@ -1,16 +1,13 @@
 """What stores take and give, and the errors that they raise. `aws` has the stores."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
-from standings.domain.profiles import Profile
 from standings.domain.rolling import Block, Steps
 from standings.domain.scoring import Place
 from standings.domain.tiers import Path
-
-# Errors of stores.
 
 
 class StoreUnavailableError(Exception):
@@ -32,8 +29,6 @@ class CancelReason(Enum):
     BUSY = auto()  # another request is using the item, or the item is throttled
     INVALID = auto()  # the store will never do it
 
-
-# Scores and Receipts.
 
 REPLAYABLE_DAYS = 29  # Days for which an event or a record may be replayed. Receipts and removed items last longer.
 SLOTS = 64  # Slots over which the members of a board are spread
@@ -165,9 +160,6 @@ class Part(NamedTuple):
     last: str
 
 
-# What announcements need: a queue of rankings to look at, the last top that was announced, and the top of today.
-
-
 class RankingName(NamedTuple):
     """A ranking in any generation, by names and the index of its period: `("berlin-2026", "points", "day", 20778)`."""
 
@@ -175,55 +167,6 @@ class RankingName(NamedTuple):
     metric: str
     window: str
     period: int
-
-
-class Standing(NamedTuple):
-    """A member of a top, with its sort value: `Standing("u123", -300)`."""
-
-    member: str
-    sort_value: int
-
-
-class AnnouncedTop(NamedTuple):
-    """What was last announced of a ranking.
-
-    `unsent` is the event without its `top`, as long as nobody has confirmed that EventBridge took it.
-    """
-
-    version: int
-    seq: int
-    announced_at_ms: int
-    top: Sequence[Standing]
-    unsent: Mapping[str, Any] | None
-
-
-# What settling a period needs: a file store and an event bus.
-
-MAX_KEYS: Final = 1_000  # Keys that one call lists
-MAX_EVENTS: Final = 10  # Events that one call puts
-
-
-class BusEvent(NamedTuple):
-    """An event: its id, its type, and its detail as JSON, which holds the id as well."""
-
-    id: str
-    type: str
-    detail: str
-
-
-# Profiles of members.
-
-PROFILE_TTL_S = 55
-"""Seconds for which a process caches a profile. With the delay of an eventually consistent read, a change shows
-everywhere within a minute."""
-
-
-class Match(NamedTuple):
-    """A member whose name begins with a search text, with the sort key of its name."""
-
-    key: str
-    member: str
-    profile: Profile
 
 
 # What audits read of a ranking.
