@@ -147,6 +147,7 @@ class Batch(Poster):
         self.flush()
 
     def post_event(self, event: Event) -> str:
+        """Take an event, and return its id. Sends all that wait if it is the tenth. Raises as `post` does."""
         from standings.aws.sqs import MAX_ENTRIES  # noqa: PLC0415 - as above
 
         with self._lock:

@@ -106,9 +106,8 @@ class Standings(Poster):
         self._queue = queue
         self._definitions: TtlCache[str, Mapping[str, Any]] = TtlCache(queue.clock, BOARD_TTL_S)
 
-    # Posting.
-
     def post_event(self, event: Event) -> str:
+        """Post an event in the form of docs/reference/events.md, and return its id. Raises as `post` does."""
         ready = self._queue.prepare(event, self._queue.clock.now())
         self._queue.send([ready])
         return str(ready.event["id"])
@@ -134,8 +133,6 @@ class Standings(Poster):
             if error.kind != "no-such-event":
                 raise
             return None
-
-    # Reading.
 
     def about(self) -> "answer_types.About":
         """The version of the time zones by which days begin: `{"time_zones": "2026f"}`.

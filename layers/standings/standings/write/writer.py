@@ -199,18 +199,17 @@ class _Transaction:
 
     def _read_items(self) -> None:
         """Register the boards, and read the items that cannot be added to without reading them."""
-        keys = {item for event in self.events.values() for item in event.items}
-        records = self.writer.catalog.register(board for board, _ in keys)
-        if leaving := {board for board, record in records.items() if record.is_being_deleted}:
-            self._refuse_leaving(leaving)
-            keys = {item for event in self.events.values() for item in event.items}
-        families = {board: family_of(self.writer.catalog.boards, board) for board, _ in keys}
-        set_items = {(one.board, one.member) for event in self.events.values() for one in event.updates if one.sets}
-        to_read = [
-            key
-            for key in sorted(keys)
-            if key in set_items or families[key[0]].has_buckets or not families[key[0]].adds_up
-        ]
+        records = self.writer.catalog.register(one.board for event in self.events.values() for one in event.updates)
+        self._refuse_leaving({board for board, record in records.items() if record.is_being_deleted})
+        updates = [update for event in self.events.values() for update in event.updates]
+        families = {update.board: family_of(self.writer.catalog.boards, update.board) for update in updates}
+        to_read = sorted(
+            {
+                (one.board, one.member)
+                for one in updates
+                if one.sets or families[one.board].has_buckets or not families[one.board].adds_up
+            }
+        )
         if to_read:
             images = self.writer.scores.images(to_read)
             self.images.update((key, images.get(key)) for key in to_read)
@@ -494,11 +493,8 @@ def _patch(family: Family, before: Image | None, counted: _CountedImage, stamp: 
     """
     after = counted.image
     images = [image for image in (before, after) if image is not None]
-    texts = [
-        {name for image in images for name in image.tie_keys},
-        {name for image in images for name in image.notes},
-        {name for image in images for name in image.set_keys},
-    ]
+    kinds = zip(*((image.tie_keys, image.notes, image.set_keys) for image in images), strict=True)
+    texts = [set().union(*kind) for kind in kinds]
     attributes = sum(1 + sum(name in names for names in texts) for name in counted.changed)
     room = MAX_EXPRESSION - _FIXED - _SET * attributes
     if room < 0:
@@ -537,8 +533,9 @@ def _addition(
     """The addition of some events to an item; None if it has to be rewritten."""
     if not all(family.metrics[name].adds_up and not one.sets for one in counted for name in one.amounts):
         return None
+    before = image if image is not None else new_image(*item, stamp)
     abs_total = sum(abs(units) for one in counted for units in one.amounts.values())
-    if (image.abs_total if image is not None else 0) + abs_total > MAX_UNITS:
+    if before.abs_total + abs_total > MAX_UNITS:
         return None
     adds = additions(family, counted, stamp)
     if any(one is not None and one.names_first for one in map(family.accumulator, adds)):
@@ -548,10 +545,10 @@ def _addition(
     room = MAX_EXPRESSION - _FIXED - _names_bytes(adds) - _names_bytes(tie_keys)
     if room < 0:
         return None
-    removes = _first_that_fit(image, expired(family, image, stamp), room) if image is not None else []
-    tie_keys += [name for name in removes if image is not None and name in image.tie_keys]
-    notes = [name for name in removes if image is not None and name in image.notes]
-    set_keys = [name for name in removes if image is not None and name in image.set_keys]
+    removes = _first_that_fit(before, expired(family, before, stamp), room)
+    tie_keys += [name for name in removes if name in before.tie_keys]
+    notes = [name for name in removes if name in before.notes]
+    set_keys = [name for name in removes if name in before.set_keys]
     known = family.members == "registered"
     return Addition(*item, adds, removes, tie_keys, notes, stamp, abs_total, known, set_keys)
 

@@ -609,22 +609,23 @@ class BoardRecords:
         if seen is None or was_deleted == _is_done_with(record):
             is_put = put_version(self._client, self._scores, item, version)
         else:
-            move = self._put_tombstone if _is_done_with(record) else self._restore
-            is_put = self._all_or_nothing(move(item, {":v": {"N": str(version)}}))
+            is_put = self._move(item, seen, was_deleted=was_deleted)
         return is_put or (
             was_deleted and put_version(self._client, self._scores, {**item, "pk": {"S": BOARDS}}, version)
         )
 
-    def _put_tombstone(self, tombstone: Item, seen: Item) -> list[dict[str, Any]]:
-        living = {**conditional(self._scores, "v = :v", seen), "Key": _key(tombstone["sk"]["S"])}
-        return [{"Put": {"TableName": self._scores, "Item": tombstone}}, {"Delete": living}]
-
-    def _restore(self, living: Item, seen: Item) -> list[dict[str, Any]]:
-        tombstone = {**conditional(self._scores, "v = :v", seen), "Key": _key(living["sk"]["S"], DELETED_BOARDS)}
-        put = {**conditional(self._scores, "attribute_not_exists(pk)"), "Item": living}
-        return [{"Put": put}, {"ConditionCheck": tombstone}]
-
-    def _all_or_nothing(self, actions: Sequence[dict[str, Any]]) -> bool:
+    def _move(self, item: Item, seen: BoardRecord, *, was_deleted: bool) -> bool:
+        """Put a record among the deleted boards or back. Its tombstone stays. False if there is another version."""
+        request = conditional(self._scores, "v = :v", {":v": {"N": str(seen.version)}})
+        actions: list[dict[str, Any]] = [
+            {"Put": {"TableName": self._scores, "Item": item}},
+            {"Delete": {**request, "Key": _key(seen.board)}},
+        ]
+        if was_deleted:
+            actions = [
+                {"Put": {**conditional(self._scores, "attribute_not_exists(pk)"), "Item": item}},
+                {"ConditionCheck": {**request, "Key": _key(seen.board, DELETED_BOARDS)}},
+            ]
         for _, reason, _, message in transact(self._client, actions):
             if reason is CancelReason.BUSY:
                 raise StoreUnavailableError(message)
