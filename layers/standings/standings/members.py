@@ -89,8 +89,7 @@ class MemberAdmin:
             after = change(before, max(now, before.written_at_ms) if before is not None else now)
             if after is not before:
                 tried = after
-                rewrite = Rewrite(after, before.version if before is not None else None)
-                if conflicts := self._scores.apply([], [rewrite], now):
+                if conflicts := self._scores.apply([], [Rewrite(after, before)], now):
                     raise StoreUnavailableError(conflicts[0].message)
             return after
 

@@ -352,7 +352,7 @@ class Busy:
             image = self._scores.image(("b", member))
             assert image is not None
             after = rewritten(replace(image, hidden=not image.hidden), self.stack.clock())
-            self._scores.apply([], [Rewrite(after, image.version)], self.stack.clock())
+            self._scores.apply([], [Rewrite(after, image)], self.stack.clock())
 
     def undone(self, task: str) -> set[str]:
         """The members that a job has not removed, or not registered and placed."""

@@ -1,6 +1,7 @@
 """A transaction that is sent as it was built equals the request that botocore would make of it, in any protocol."""
 
 import re
+from dataclasses import replace
 from io import BytesIO
 from random import Random
 from typing import Any
@@ -56,7 +57,11 @@ class Wire:
         self.rankings = Rankings(client, "Rankings", clock_of(ManualClock(NOW)))
 
     def apply(self) -> list[Any]:
-        return list(self.scores.apply(RECEIPTS, [ADDITION, Rewrite(IMAGE, 6), Rewrite(IMAGE, 7)], NOW))
+        return list(
+            self.scores.apply(
+                RECEIPTS, [ADDITION, Rewrite(IMAGE, replace(IMAGE, version=6)), Rewrite(IMAGE, IMAGE)], NOW
+            )
+        )
 
     def _answer(self, request: Any, **_: Any) -> AWSResponse:
         assert int(request.headers["Content-Length"]) == len(request.body)

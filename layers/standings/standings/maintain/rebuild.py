@@ -172,7 +172,7 @@ class RewriteMembers:
                 self.done.append(image)
             else:
                 before.append(image)
-                changes.append(Rewrite(after, image.version))
+                changes.append(Rewrite(after, image))
         if not changes:
             return []
         if self._scores.bytes_of([], changes) > MAX_TRANSACTION_BYTES:

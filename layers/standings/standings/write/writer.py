@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Final, NamedTuple
 
-from standings.aws.dynamodb.scores import Addition, DamagedItem, ItemChange, NewReceipt, Patch, Receipt, Rewrite, Scores
+from standings.aws.dynamodb.scores import Addition, DamagedItem, ItemChange, NewReceipt, Receipt, Rewrite, Scores
 from standings.catalog import BoardCatalog
 from standings.domain.boards import MAX_UNITS, Boards, Family, family_of
 from standings.domain.events import Event, RefusedEvent, Rule, limits_of, other_content, parse_event
@@ -429,8 +429,8 @@ def plan_changes(
     by_item: dict[MemberKey, list[EventPart]] = {}
     for event in events:
         for update in event.updates:
-            counted = EventPart(event.id, event.at, update.amounts, update.notes, update.sets)
-            by_item.setdefault((update.board, update.member), []).append(counted)
+            part = EventPart(event.id, event.at, update.amounts, update.notes, update.sets)
+            by_item.setdefault((update.board, update.member), []).append(part)
     stamp = _stamp((images.get(item) for item in by_item), now)
     changes: dict[MemberKey, ItemChange] = {}
     superseded: set[str] = set()
@@ -443,10 +443,9 @@ def plan_changes(
         if addition is not None:
             changes[item] = addition
             continue
-        result = _count(family, item, parts, image, stamp)
-        superseded |= result.superseded
-        patch = _patch(family, image, result, stamp) if patches and result.changed else None
-        changes[item] = _rewrite(family, image, result, stamp) if patch is None else patch
+        counted = _count(family, item, parts, image, stamp)
+        superseded |= counted.superseded
+        changes[item] = _rewrite(family, image, counted, stamp, patches=patches)
     return Plan(stamp, changes, superseded)
 
 
@@ -477,33 +476,35 @@ def _count(
     return _CountedImage(after, changed, superseded)
 
 
-def _rewrite(family: Family, before: Image | None, counted: _CountedImage, stamp: int) -> Rewrite:
-    """The whole item with some events counted, without old accumulators. If nothing changed, it is only checked."""
-    after = counted.image
-    if counted.changed:
-        after, merged = late_merged(family, after, stamp)
-        after = rewritten(after, stamp, [*merged, *expired(family, after, stamp)])
-    return Rewrite(after, before.version if before is not None else None)
+def _rewrite(family: Family, before: Image | None, counted: _CountedImage, stamp: int, *, patches: bool) -> Rewrite:
+    """The item with some events counted, without old accumulators. If nothing changed, it is only checked.
 
-
-def _patch(family: Family, before: Image | None, counted: _CountedImage, stamp: int) -> Patch | None:
-    """The patch that counts events in an item; None if an expression has no room for what they change.
-
-    With the room that is left it merges and removes old accumulators, which are more than the events add.
+    A patch merges and removes as many old accumulators as its expression has room for, which are more than the events
+    add. If it has no room for what the events change, the item is written whole.
     """
     after = counted.image
-    images = [image for image in (before, after) if image is not None]
-    kinds = zip(*((image.tie_keys, image.notes, image.set_keys) for image in images), strict=True)
-    texts = [set().union(*kind) for kind in kinds]
-    attributes = sum(1 + sum(name in names for names in texts) for name in counted.changed)
-    room = MAX_EXPRESSION - _FIXED - _SET * attributes
-    if room < 0:
-        return None
-    merge_bytes = _MOST_ATTRIBUTES * (_SET + _REMOVED)
-    after, merged = late_merged(family, after, stamp, room // merge_bytes)
-    room -= merge_bytes * len(merged)
-    gone = expired(family, after, stamp)[: room // (_MOST_ATTRIBUTES * _REMOVED)]
-    return Patch(rewritten(after, stamp, [*merged, *gone]), before)
+    if not counted.changed:
+        return Rewrite(after, before)
+    room = _room(after if before is None else before, after, counted.changed) if patches else -1
+    if whole := room < 0:
+        after, merged = late_merged(family, after, stamp)
+        gone = expired(family, after, stamp)
+    else:
+        merge_bytes = _MOST_ATTRIBUTES * (_SET + _REMOVED)
+        after, merged = late_merged(family, after, stamp, room // merge_bytes)
+        room -= merge_bytes * len(merged)
+        gone = expired(family, after, stamp)[: room // (_MOST_ATTRIBUTES * _REMOVED)]
+    return Rewrite(rewritten(after, stamp, [*merged, *gone]), before, whole)
+
+
+def _room(before: Image, after: Image, changed: Iterable[str]) -> int:
+    """The bytes that an expression has left after all attributes of the accumulators that changed."""
+    texts = (
+        before.tie_keys.keys() | after.tie_keys.keys(),
+        before.notes.keys() | after.notes.keys(),
+        before.set_keys.keys() | after.set_keys.keys(),
+    )
+    return MAX_EXPRESSION - _FIXED - _SET * sum(1 + sum(name in names for names in texts) for name in changed)
 
 
 def _with_differences(family: Family, item: MemberKey, image: Image, part: EventPart) -> tuple[Image, EventPart]:

@@ -83,26 +83,19 @@ class Addition(NamedTuple):
 
 
 class Rewrite(NamedTuple):
-    """Replaces the image of version `seen` (optimistic concurrency; None: no item).
+    """Replaces an image by the next one (optimistic concurrency). `before` is the image that was read; None: no item.
 
-    If `image` has the version `seen` itself, it is not written: the store only checks that it is still there.
-    """
-
-    image: Image
-    seen: int | None
-
-
-class Patch(NamedTuple):
-    """Replaces an image like a Rewrite, but sends only what differs from `before` (None: no item).
-
-    So it is small, whatever the item is. It costs the same: a write is billed by the size of the item.
+    If `image` has the same version, it is not written: the store only checks that it is still there. With `whole` false
+    the store is sent only what differs from `before`. So the request is small, whatever the item is. It costs the same:
+    a write is billed by the size of the item.
     """
 
     image: Image
     before: Image | None
+    whole: bool = True
 
 
-ItemChange = Addition | Rewrite | Patch
+ItemChange = Addition | Rewrite
 
 
 class Fence(NamedTuple):
@@ -288,7 +281,7 @@ class Scores:
             if isinstance(change, Addition):
                 actions.append(self._addition(change))
             else:
-                actions.append(self._rewrite(change) if isinstance(change, Rewrite) else self._patch(change))
+                actions.append(self._rewrite(change) if change.whole else self._patch(change))
         return actions
 
     def _receipt(self, receipt: NewReceipt, expiry: str) -> dict[str, Any]:
@@ -331,7 +324,7 @@ class Scores:
         request = conditional(self._scores, "f = :f", {":f": {"S": fence.token}})
         return {"ConditionCheck": {**request, "Key": {"pk": {"S": BOARDS}, "sk": {"S": fence.board}}}}
 
-    def _patch(self, change: Patch) -> dict[str, Any]:
+    def _patch(self, change: Rewrite) -> dict[str, Any]:
         before = encode_image(change.before) if change.before is not None else {}
         after = encode_image(change.image)
         key = {name: after.pop(name) for name in ("pk", "sk")}
@@ -347,7 +340,7 @@ class Scores:
         expression = "SET " + ",".join(f"{names[name]}={values[*value.items(),]}" for name, value in sets.items())
         if gone:
             expression += " REMOVE " + ",".join(names[name] for name in gone)
-        request = conditional(self._scores, *_seen(None if change.before is None else change.before.version))
+        request = conditional(self._scores, *_seen(change.before))
         sent = {token: dict(content) for content, token in values.items()}
         return {
             "Update": {
@@ -360,8 +353,8 @@ class Scores:
         }
 
     def _rewrite(self, change: Rewrite) -> dict[str, Any]:
-        request = conditional(self._scores, *_seen(change.seen))
-        if change.image.version == change.seen:
+        request = conditional(self._scores, *_seen(change.before))
+        if change.before is not None and change.image.version == change.before.version:
             return {"ConditionCheck": {**request, "Key": member_item_key(change.image.board, change.image.member)}}
         return {"Put": {**request, "Item": encode_image(change.image)}}
 
@@ -379,9 +372,9 @@ def _receipt_of(item: Item) -> Receipt | None:
     return Receipt(bytes(item["d"]["B"]), latest, ("e", expiry))
 
 
-def _seen(version: int | None) -> tuple[str, dict[str, Any] | None]:
+def _seen(before: Image | None) -> tuple[str, dict[str, Any] | None]:
     """The condition that an item still has the version that was read (None: no item), and its values."""
-    return ("attribute_not_exists(v)", None) if version is None else ("v = :v", {":v": {"N": str(version)}})
+    return ("attribute_not_exists(v)", None) if before is None else ("v = :v", {":v": {"N": str(before.version)}})
 
 
 def _most_of_change(change: ItemChange) -> int:
@@ -390,7 +383,7 @@ def _most_of_change(change: ItemChange) -> int:
         return _MOST_OF_ADDITION
     image = change.image
     texts = (len(image.tie_keys) + len(image.set_keys)) * _MOST_OF_TIE_KEY + len(image.notes) * _MOST_OF_NOTE
-    fixed = _MOST_OF_ADDITION if isinstance(change, Patch) else _MOST_OF_KEY
+    fixed = _MOST_OF_KEY if change.whole else _MOST_OF_ADDITION
     return fixed + len(image.values) * _MOST_OF_NUMBER + texts
 
 
