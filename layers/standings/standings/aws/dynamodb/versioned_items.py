@@ -89,14 +89,14 @@ def _key(ranking: Ranking) -> str:
     return top_key(ranking._replace(generation=0).key)
 
 
-# Where turns over all boards are. That is in Rankings: without it, a turn begins again.
-
-
 P = TypeVar("P", bound=Position)
 
 
 class Positions(_VersionedJson, Generic[P]):
-    """The one record of a schedule; `position` decodes it. Methods may raise StoreUnavailableError."""
+    """The one record of a schedule: where its turn over all boards is. `position` decodes it.
+
+    It is in Rankings: without it, a turn begins again. Methods may raise StoreUnavailableError.
+    """
 
     def __init__(self, client: DynamoDBClient, table: str, key: str, position: Callable[..., P]) -> None:
         super().__init__(client, table)
