@@ -14,9 +14,9 @@ from standings.aws.dynamodb.ranking_reads import Trees
 from standings.aws.dynamodb.scores import DamagedItem, Scores, decode_change
 from standings.domain.members import Image
 from standings.project.commits import PruneResult, Pruning
-from standings.project.projector import Projector, Record
+from standings.project.projector import Projector, ProjectResult, Record
 from standings.runtime.environment import required
-from standings.runtime.logs import emit_counts, logger, metrics, stack_of
+from standings.runtime.logs import logger, metrics, stack_of
 from standings.stores import MemberKey, RankingName, StoreUnavailableError
 from standings.wiring import building_blocks, rankings
 
@@ -55,14 +55,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
         [_record(sequence, record) for sequence, record in records.items()], partial(_park, records), deadline
     )
     unrequested = _request_looks(projected.moved, deadline)
-    metrics.add_metric("Moves", MetricUnit.Count, projected.moves)  # so that no run is without a metric
-    emit_counts(
-        MovesKnown=projected.stale_moves,
-        GapsHealed=projected.gaps,
-        ProjectorConflicts=projected.conflicts,
-        TiersRemoved=_removed(projected.prunes),
-        RecordsParked=projected.parked,
-    )
+    _emit(projected)
     if projected.problem:
         logger.error("log not folded", extra={"reason": projected.problem})
     if unrequested:
@@ -76,6 +69,21 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
         lag = max(0, _clock.now() - min(projected.stamps))
         metrics.add_metric("WriteToRank", MetricUnit.Milliseconds, lag)
     return {"batchItemFailures": []}
+
+
+def _emit(projected: ProjectResult) -> None:
+    """Emit what the batch did, without counts of 0: a metric costs in each hour in which it has data."""
+    metrics.add_metric("Moves", MetricUnit.Count, projected.moves)  # so that no run is without a metric
+    if projected.stale_moves:
+        metrics.add_metric("MovesKnown", MetricUnit.Count, projected.stale_moves)
+    if projected.gaps:
+        metrics.add_metric("GapsHealed", MetricUnit.Count, projected.gaps)
+    if projected.conflicts:
+        metrics.add_metric("ProjectorConflicts", MetricUnit.Count, projected.conflicts)
+    if removed := _removed(projected.prunes):
+        metrics.add_metric("TiersRemoved", MetricUnit.Count, removed)
+    if projected.parked:
+        metrics.add_metric("RecordsParked", MetricUnit.Count, projected.parked)
 
 
 def _again(sequence: str) -> dict[str, list[dict[str, str]]]:

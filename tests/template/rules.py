@@ -225,5 +225,3 @@ def _metrics(code: ast.AST) -> Iterator[str]:
             name = call.args[0]
             assert isinstance(name, ast.Constant), "expected the metric's name as a literal"
             yield str(name.value)
-        elif isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "emit_counts":
-            yield from (str(name.arg) for name in call.keywords)
