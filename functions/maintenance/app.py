@@ -43,7 +43,8 @@ from standings.wiring import building_blocks, rankings
 
 def _written(board: str) -> tuple[int, ...]:
     """The generations of a board's rankings that are written now."""
-    return _catalog.written([board])[board].generations
+    record = _catalog.written([board]).get(board)
+    return record.written if record is not None else (0,)
 
 
 def _request_looks(moved: Sequence[RankingName]) -> None:

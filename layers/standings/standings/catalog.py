@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Final
 
 from standings.aws.dynamodb.scores import BoardRecords
 from standings.domain.boards import BOARD_TTL_S, BoardRecord, Boards, Family, coverage_of, written_codes
@@ -10,13 +10,6 @@ from standings.runtime.clock import Clock, TtlCache
 from standings.stores import StoreUnavailableError
 
 _TRIES: Final = 8
-
-
-class Written(NamedTuple):
-    """The generations of a board's rankings that must be written, and `BoardRecord.projected_since`."""
-
-    generations: tuple[int, ...] = (0,)
-    projected_since: int = 0
 
 
 class BoardCatalog:
@@ -32,14 +25,9 @@ class BoardCatalog:
         self._clock = clock
         self._cache: TtlCache[str, BoardRecord] = TtlCache(clock, BOARD_TTL_S)
 
-    def written(self, names: Iterable[str]) -> dict[str, Written]:
-        """Return what must be written of each board's rankings."""
-        names = set(names)
-        records = self._within_definition(names, register=False)
-        return {
-            name: Written(record.written, record.projected_since) if (record := records.get(name)) else Written()
-            for name in names
-        }
+    def written(self, names: Iterable[str]) -> dict[str, BoardRecord]:
+        """The records of boards, which say what must be written of their rankings. Without one: generation 0."""
+        return self._within_definition(set(names), register=False)
 
     def current(self, name: str) -> BoardRecord | None:
         """Read a board's record, without the cache; None if it has none."""

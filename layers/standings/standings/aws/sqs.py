@@ -439,13 +439,13 @@ def _parts(whole: Sequence[_T]) -> Iterator[Sequence[_T]]:
     return (whole[start : start + MAX_ENTRIES] for start in range(0, len(whole), MAX_ENTRIES))
 
 
-def message_of(body: str, at: bool | str, board: str | None) -> OutgoingMessage:  # noqa: FBT001 - as an event has it
-    """The message of an event that may be posted without `at`, as `ingest.Posted` has it.
+def message_of(body: str, filled_in: bool | str, board: str | None) -> OutgoingMessage:  # noqa: FBT001 - as `Posted`
+    """The message of an `ingest.Posted` event. `filled_in` is its `at_filled_in`.
 
     Its group is the board: every name of a board is also a valid name of a group.
     """
-    filled_in = {AT_FILLED_IN: _text(at if isinstance(at, str) else "true")} if at else {}
-    return OutgoingMessage(body, filled_in, board)
+    attributes = {AT_FILLED_IN: _text(filled_in if isinstance(filled_in, str) else "true")} if filled_in else {}
+    return OutgoingMessage(body, attributes, board)
 
 
 def at_filled_in(record: Mapping[str, Any]) -> bool | str:

@@ -140,9 +140,9 @@ class NewReceipt(NamedTuple):
 
 
 class Conflict(NamedTuple):
-    """An action that cancelled a transaction, by its position: that of a receipt, or behind all receipts of a change.
+    """A receipt or a change that cancelled a transaction. `position` counts all receipts, and then the changes.
 
-    `receipt` or `image` is what is stored; None if nothing is.
+    `receipt` or `image` is what is stored in its place; None if nothing is, or if it is not known.
     """
 
     position: int
