@@ -197,13 +197,13 @@ class Scores:
         wanted = [member_item_key(*key) for key in keys]
         images: dict[MemberKey, Image] = {}
         for item in batch_get(self._client, self._scores, wanted, self._clock, consistent=consistent):
-            try:
-                image = decode_stored(item)
+            image = decode_or_damage(item)
+            if isinstance(image, Image):
                 images[image.board, image.member] = image
-            except DamagedItem as damage:
-                if damaged is None:
-                    raise
-                damaged.append(damage)
+            elif damaged is None:
+                raise image
+            else:
+                damaged.append(image)
         return images
 
     def image(self, key: MemberKey) -> Image | None:
@@ -428,21 +428,20 @@ def _removed_at(item: Item) -> int:
     return int(item["t"]["N"], 10) if "x" in item else 0
 
 
-def decode_stored(item: Item) -> Image:
-    """The image of a stored item. Raises DamagedItem."""
-    try:
-        return decode_image(item)
-    except (KeyError, ValueError, TypeError) as error:
-        why = f"{type(error).__name__}: {error}"
-        raise DamagedItem(board_of(item["pk"]["S"]), item["sk"]["S"], why) from error
-
-
 def decode_or_damage(item: Item) -> Image | DamagedItem:
     """The image of a stored item, or what is wrong with the item."""
     try:
-        return decode_stored(item)
-    except DamagedItem as damage:
-        return damage
+        return decode_image(item)
+    except (KeyError, ValueError, TypeError) as error:
+        return DamagedItem(board_of(item["pk"]["S"]), item["sk"]["S"], f"{type(error).__name__}: {error}")
+
+
+def decode_stored(item: Item) -> Image:
+    """The image of a stored item. Raises DamagedItem."""
+    image = decode_or_damage(item)
+    if isinstance(image, DamagedItem):
+        raise image
+    return image
 
 
 def _texts(attributes: Iterable[tuple[str, Any]], prefix: str) -> dict[str, str]:
