@@ -262,7 +262,8 @@ class Scores:
             if position == len(receipts) + len(changes):
                 if reason is not CancelReason.BUSY:
                     raise FencedError(message)
-                return conflicts + [Conflict(busy, reason, message) for busy in range(len(receipts), position)]
+                others = set(range(len(receipts), position)).difference(one.position for one in conflicts)
+                return conflicts + [Conflict(busy, reason, message) for busy in sorted(others)]
             is_receipt = position < len(receipts)
             receipt = _receipt_of(item) if item and is_receipt else None
             image = decode_stored(item) if item and not is_receipt else None
