@@ -57,7 +57,7 @@ class Queue:
 
     def prepare(self, given: Event, now: int) -> Ready:
         """Make an event ready to be sent: with an id, and with `now` as its time if it has none. Raises BadArgument."""
-        from standings.aws.sqs import MAX_BODY_BYTES, message_of  # noqa: PLC0415 - AWS's packages are imported when they are needed
+        from standings.aws.sqs import MAX_BODY_BYTES, message_of  # noqa: PLC0415 - AWS's packages take long
 
         try:
             event = _event_of(given)
