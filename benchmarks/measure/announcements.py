@@ -21,10 +21,11 @@ from standings.announce import AT_MOST_EVERY_MS, Announcer
 from standings.aws.dynamodb.scores import BoardRecords
 from standings.aws.dynamodb.versioned_items import AnnouncedTops
 from standings.aws.eventbridge import EventBus
+from standings.aws.sqs import Look
 from standings.domain.boards_toml import parse_boards
 from standings.rankings.audit_reads import TopReads
 from standings.runtime.clock import Clock
-from standings.stores import Look, RankingName
+from standings.stores import RankingName
 from tests.support.aws.fakes import Bus
 
 MEMBERS: Final = 10_000

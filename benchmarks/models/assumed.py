@@ -28,10 +28,10 @@ WAITED: Final = 2 * READ
 """Seconds of those in which it waits for reads."""
 
 SIDE_BY_SIDE: Final = 8
-"""Transactions of different rankings that a projector has in flight at once (`wiring.projector.MAX_CALLS`)."""
+"""Transactions of different rankings that a projector has in flight at once (`wiring.rankings.MAX_CALLS`)."""
 
 WRITES_SIDE_BY_SIDE: Final = 16
-"""Single writes that a projector has in flight at once (`wiring.projector.MAX_WRITES`)."""
+"""Single writes that a projector has in flight at once (`wiring.rankings.MAX_WRITES`)."""
 
 MEMORY: Final = 1.024
 """Gigabytes of each function: the template's default.

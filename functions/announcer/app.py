@@ -5,15 +5,29 @@ from typing import Any
 
 from aws_lambda_powertools.metrics import MetricUnit
 
-from standings.announce import merged_tries
-from standings.aws.sqs import decode_look
+from standings.announce import Announcer, merged_tries
+from standings.aws.dynamodb.scores import BoardRecords
+from standings.aws.dynamodb.versioned_items import AnnouncedTops
+from standings.aws.eventbridge import EventBus
+from standings.aws.sqs import Look, LookQueue, decode_look
+from standings.rankings.audit_reads import TopReads
+from standings.runtime.environment import required
 from standings.runtime.logs import logger, metrics, stack_of
-from standings.stores import Look, RankingName, StoreUnavailableError
-from standings.wiring import announcer, building_blocks
+from standings.stores import RankingName, StoreUnavailableError
+from standings.wiring import building_blocks
 
 _clock = building_blocks.real_clock()
-_announcer = announcer.announcer(_clock)
-_looks = announcer.looks()
+_dynamodb, _rankings = building_blocks.client("dynamodb"), required("RANKINGS_TABLE")
+_announcer = Announcer(
+    building_blocks.boards(),
+    BoardRecords(_dynamodb, required("SCORES_TABLE"), _clock),
+    AnnouncedTops(_dynamodb, _rankings),
+    TopReads(_dynamodb, _rankings, _clock),
+    EventBus(lambda: building_blocks.client("events")),
+    _clock,
+    required("STACK_NAME"),
+)
+_looks = LookQueue(lambda: building_blocks.client("sqs"), required("LOOKS_QUEUE_URL"))
 
 
 @metrics.log_metrics

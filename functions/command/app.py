@@ -4,6 +4,7 @@ It also has the status of events, for callers who may post events.
 """
 
 import os
+from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
@@ -11,9 +12,15 @@ from aws_lambda_powertools.event_handler import Response
 
 from standings import http
 from standings.authorization import check_admin, check_profile, is_admin, own_member
+from standings.aws.dynamodb.profiles import Profiles
+from standings.aws.dynamodb.scores import Scores
+from standings.aws.sqs import MAX_BODY_BYTES, Sender, message_of
 from standings.domain.errors import InvalidBodyError
-from standings.ingest import Posting, event_status
-from standings.wiring import building_blocks, command
+from standings.ingest import Posted, Posting, event_status
+from standings.members import MemberAdmin, ProfileAdmin
+from standings.runtime.environment import required
+from standings.runtime.logs import logger, stack_of
+from standings.wiring import building_blocks
 
 _clock = building_blocks.real_clock()
 _MEMBER_CLAIM: Final = os.environ.get("JWT_MEMBER_CLAIM", "")
@@ -21,15 +28,36 @@ _api = http.Api()
 handler = _api.handle
 
 
+# Each is made with the first request that needs it: most processes need only some.
+_dynamodb = cache(lambda: building_blocks.client("dynamodb"))
+
+
 @cache
 def _posting() -> Posting:
-    """Create the service with its first request: most processes need only one of them."""
-    return command.posting(_clock)
+    queue = Sender(lambda: building_blocks.client("sqs"), required("ACTIVITY_QUEUE_URL"))
+
+    def send(events: Sequence[Posted]) -> dict[int, str]:
+        return queue.send([message_of(*event) for event in events])
+
+    def report(bug: Exception) -> None:
+        logger.error("event refused", extra={"rule": "internal"}, exc_info=stack_of(bug))
+
+    return Posting(building_blocks.boards(), send, MAX_BODY_BYTES, _clock, report)
 
 
 @cache
-def _stored() -> command.Stored:
-    return command.stored(_clock)
+def _scores() -> Scores:
+    return Scores(_dynamodb(), required("SCORES_TABLE"), required("RECEIPTS_TABLE"), _clock)
+
+
+@cache
+def _members() -> MemberAdmin:
+    return MemberAdmin(building_blocks.board_catalog(_dynamodb(), _clock), _scores(), _clock)
+
+
+@cache
+def _profiles() -> ProfileAdmin:
+    return ProfileAdmin(Profiles(_dynamodb(), required("PROFILES_TABLE"), _clock), _clock)
 
 
 @_api.route("postEvents")
@@ -37,7 +65,7 @@ def post() -> Response[str]:
     """Queue events, or only check them. The answer has the outcome of each."""
     own = own_member(_api.event, _MEMBER_CLAIM)
     if _api.arguments.flag("dry_run"):
-        return http.json({"results": _posting().dry_run(_api.body(), _stored().scores, own)}, 202)
+        return http.json({"results": _posting().dry_run(_api.body(), _scores(), own)}, 202)
     return http.json({"results": _posting().post(_api.body(), own)}, 202)
 
 
@@ -45,21 +73,21 @@ def post() -> Response[str]:
 def status() -> Response[str]:
     """Whether an event was counted or refused. A reason may name a member, so it is not for everyone."""
     event_id, with_reason = _api.arguments["id"], is_admin(_api.event)
-    return http.json(event_status(_stored().scores, _clock, event_id, with_reason=with_reason))
+    return http.json(event_status(_scores(), _clock, event_id, with_reason=with_reason))
 
 
 @_api.route("putMember")
 def put(board: str) -> Response[str]:
     """Register a member. The body may hide it or show it again."""
     check_admin(_api.event)
-    return http.json(_stored().members.put(board, _api.arguments["id"], _hidden()))
+    return http.json(_members().put(board, _api.arguments["id"], _hidden()))
 
 
 @_api.route("deleteMember")
 def delete(board: str) -> Response[str]:
     """Remove a member with its scores."""
     check_admin(_api.event)
-    _stored().members.remove(board, _api.arguments["id"])
+    _members().remove(board, _api.arguments["id"])
     return Response(status_code=204, body="")
 
 
@@ -68,14 +96,14 @@ def put_profile() -> Response[str]:
     """Set and remove fields of a member's profile."""
     member = _api.arguments["id"]
     check_profile(_api.event, _MEMBER_CLAIM, member)
-    return http.json(_stored().profiles.put(member, _api.document()))
+    return http.json(_profiles().put(member, _api.document()))
 
 
 @_api.route("deleteProfile")
 def delete_profile() -> Response[str]:
     """Remove a member's profile."""
     check_admin(_api.event)
-    _stored().profiles.remove(_api.arguments["id"])
+    _profiles().remove(_api.arguments["id"])
     return Response(status_code=204, body="")
 
 

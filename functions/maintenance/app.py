@@ -8,29 +8,96 @@ has one, and with `"begin": false` for a rebuild or deletion.
 """
 
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import cache, partial
 from typing import Any, Final
 
 import botocore
 from aws_lambda_powertools.metrics import MetricUnit
 
+from standings.aws.dynamodb.profiles import Profiles
+from standings.aws.dynamodb.scores import Scores, decode_parked
+from standings.aws.dynamodb.tables import AUDIT, SETTLE
+from standings.aws.dynamodb.versioned_items import Positions, audit_position
+from standings.aws.eventbridge import EventBus
+from standings.aws.s3 import ResultsBucket
+from standings.aws.sqs import DeadLetterQueue, Sender
 from standings.domain import zones
 from standings.domain.board_record import DELETE, REBUILD
-from standings.maintain.failures import Selection
-from standings.maintain.rebuild import rebuild_all
+from standings.maintain.audit import Audits, ScheduledAudits
+from standings.maintain.erase import Erase
+from standings.maintain.failures import DeadLetterTasks, ParkedRecords, Selection
+from standings.maintain.rebuild import Rebuild, RebuiltTops, rebuild_all
+from standings.maintain.settlements import Mentions, Place, Settlements
 from standings.maintain.task_arguments import Task, Tasks, task_of
-from standings.runtime.logs import logger, metrics
-from standings.wiring import building_blocks, maintenance
+from standings.maintain.turns import Lease
+from standings.rankings.audit_reads import AuditReads
+from standings.rankings.storing import Purging
+from standings.runtime.environment import given, required
+from standings.runtime.logs import logger, metrics, stack_of
+from standings.stores import Position, RankingName
+from standings.wiring import building_blocks, rankings
 
-_services = maintenance.maintenance(building_blocks.real_clock())
+
+def _written(board: str) -> tuple[int, ...]:
+    """The generations of a board's rankings that are written now."""
+    record = _catalog.written([board]).get(board)
+    return record.written if record is not None else (0,)
+
+
+def _request_looks(moved: Sequence[RankingName]) -> None:
+    if _looks is not None and moved:
+        _looks.send_now(moved)
+
+
+def _report(bug: Exception) -> None:
+    logger.error("parked record not read", exc_info=stack_of(bug))
+
+
+def _report_board(problem: str, board: str, tries: int) -> None:
+    logger.error(problem, extra={"board": board, "tries": tries})
+
+
+# The services share clients and caches.
+_clock, _boards = building_blocks.real_clock(), building_blocks.boards()
+_dynamodb = building_blocks.client("dynamodb")
+_scores_table, _rankings_table = required("SCORES_TABLE"), required("RANKINGS_TABLE")
+_sqs = cache(lambda: building_blocks.client("sqs"))
+_bucket, _looks = building_blocks.failure_bucket(), rankings.looks()
+_catalog = building_blocks.board_catalog(_dynamodb, _clock)
+_scores = Scores(_dynamodb, _scores_table, required("RECEIPTS_TABLE"), _clock)
+_rankings = rankings.store(_dynamodb, _clock)
+_purging = Purging(_dynamodb, _rankings_table, _clock)
+_evidence = AuditReads(_dynamodb, _scores_table, _rankings_table, _clock)
+_place: Place | None = None  # A stack without the bucket settles nothing
+if _results := given("RESULTS_BUCKET"):
+    _files = ResultsBucket(lambda: building_blocks.client("s3"), _results)
+    _place = Place(_files, EventBus(lambda: building_blocks.client("events")), required("STACK_NAME"))
+
+_audits = Audits(_catalog, _evidence, _clock)
+_audit_positions = Positions(_dynamodb, _rankings_table, AUDIT, audit_position)
+_scheduled_audits = ScheduledAudits(
+    _audits, Lease(_audit_positions, _clock, partial(_report_board, "board not audited"))
+)
+_settle_positions = Positions(_dynamodb, _rankings_table, SETTLE, Position)
+_settle_lease = Lease(_settle_positions, _clock, partial(_report_board, "board not settled"))
+_settlements = Settlements(_catalog, _evidence, _settle_lease, _clock, _place)
+_tops = RebuiltTops(_looks, _purging.delete_tops)
+_rebuilds = Rebuild(_catalog, _scores, _rankings, _evidence.rows, _purging.purge, _clock, _tops)
+_profiles = Profiles(_dynamodb, required("PROFILES_TABLE"), _clock)
+_mentions = Mentions(_place.results, _clock) if _place is not None else None
+_erase = Erase(_catalog, _scores, _profiles.remove, _clock, _mentions)
+_activity = Sender(_sqs, required("ACTIVITY_QUEUE_URL"))
+_dead_letters = DeadLetterTasks(DeadLetterQueue(_sqs, required("DEAD_LETTER_QUEUE_URL"), _activity, _bucket), _clock)
+_parked = ParkedRecords(_boards, _scores, _rankings, _bucket, decode_parked, _clock, _report, _written, _request_looks)
 
 _GLOB: Final = frozenset("*?[")
 _LOGGED: Final = ("board", "metric", "window", "period", "why", "drift", "found")
 
 
 def _audit(deadline: float, **arguments: Any) -> dict[str, Any]:
-    answer = _services.audits.audit(deadline, **arguments)
+    answer = _audits.audit(deadline, **arguments)
     _report_drift(answer["boards"])
     return answer
 
@@ -38,15 +105,11 @@ def _audit(deadline: float, **arguments: Any) -> dict[str, Any]:
 def _audit_next(deadline: float, *, read_units: int) -> dict[str, Any]:
     boards: list[dict[str, Any]] = []
     try:
-        answer = _services.scheduled_audits.continue_turn(deadline, read_units, boards.append)
+        answer = _scheduled_audits.continue_turn(deadline, read_units, boards.append)
     finally:
         # What was found before an error counts as well.
         _report_drift(boards)
     return {**answer, "drift": sum(board["drift"] for board in boards), "boards": boards}
-
-
-def _show_turn(_: float) -> dict[str, Any]:
-    return _services.scheduled_audits.show()
 
 
 def _report_drift(boards: list[dict[str, Any]]) -> None:
@@ -58,11 +121,11 @@ def _report_drift(boards: list[dict[str, Any]]) -> None:
 
 
 def _settle(deadline: float, **arguments: Any) -> dict[str, Any]:
-    return _settled(_services.settlements.settle(deadline, **arguments))
+    return _settled(_settlements.settle(deadline, **arguments))
 
 
 def _settle_due(deadline: float) -> dict[str, Any]:
-    return _settled(_services.settlements.settle_due(deadline))
+    return _settled(_settlements.settle_due(deadline))
 
 
 def _settled(answer: dict[str, Any]) -> dict[str, Any]:
@@ -76,18 +139,24 @@ def _settled(answer: dict[str, Any]) -> dict[str, Any]:
 
 def _rebuild(deadline: float, *, board: str, begin: bool = True, cursor: int | None = None) -> dict[str, Any]:
     if _GLOB.intersection(board):
-        return rebuild_all(_services.rebuilds, board, cursor, deadline)
-    return asdict(_services.rebuilds.continue_job(board, REBUILD, deadline, begin=begin))
+        return rebuild_all(_rebuilds, board, cursor, deadline)
+    return asdict(_rebuilds.continue_job(board, REBUILD, deadline, begin=begin))
 
 
 def _delete(deadline: float, *, board: str, begin: bool = True) -> dict[str, Any]:
-    return asdict(_services.rebuilds.continue_job(board, DELETE, deadline, begin=begin))
+    return asdict(_rebuilds.continue_job(board, DELETE, deadline, begin=begin))
 
 
 def _runtime(_deadline: float) -> dict[str, Any]:
     """The versions that the functions run on. AWS updates its runtimes, and botocore with them, at any time."""
     of_runtime = {"python": platform.python_version(), "botocore": botocore.__version__}
     return {**of_runtime, "time_zones": zones.VERSION, "done": True}
+
+
+def _announced(_: float) -> dict[str, Any]:
+    """The patterns of the families that announce, and whether this stack does."""
+    families = [family.pattern for family in _boards.families if family.announce]
+    return {"done": True, "families": families, "announces": _looks is not None}
 
 
 def _choosing(names: str, do: Callable[..., dict[str, Any]], **types: type) -> Task:
@@ -104,11 +173,11 @@ _TASKS: Final[Tasks] = {
     "audit": Task(_audit, {"board": str, "cursor": dict, "grace_seconds": int}),
     "audits": {
         "next": Task(_audit_next, {"read_units": int}, required="read_units"),
-        "show": Task(_show_turn, {}),
+        "show": Task(lambda _: _scheduled_audits.show(), {}),
     },
     "rebuild": Task(_rebuild, {"board": str, "begin": bool, "cursor": int}, required="board"),
     "delete": Task(_delete, {"board": str, "begin": bool}, required="board"),
-    "erase": Task(_services.erase.erase, {"member": str, "cursor": str}, required="member"),
+    "erase": Task(_erase.erase, {"member": str, "cursor": str}, required="member"),
     "settle": Task(
         _settle,
         {"board": str, "window": str, "metric": str, "period": str, "again": bool, "cursor": dict},
@@ -116,19 +185,19 @@ _TASKS: Final[Tasks] = {
     ),
     "settlements": {
         "next": Task(_settle_due, {}),
-        "show": Task(_services.settlements.show, {}),
-        "list": Task(_services.settlements.results, {"board": str, "cursor": str}, required="board"),
+        "show": Task(_settlements.show, {}),
+        "list": Task(_settlements.results, {"board": str, "cursor": str}, required="board"),
     },
-    "announcements": {"show": Task(_services.announced, {})},
+    "announcements": {"show": Task(_announced, {})},
     "runtime": Task(_runtime, {}),
     "dead_letters": {
-        "list": _choosing("ids", _services.dead_letters.list, limit=int),
-        "replay": _choosing("ids", _services.dead_letters.replay, cursor=int),
-        "delete": Task(_services.dead_letters.delete, {"ids": list}, required="ids"),
+        "list": _choosing("ids", _dead_letters.list, limit=int),
+        "replay": _choosing("ids", _dead_letters.replay, cursor=int),
+        "delete": Task(_dead_letters.delete, {"ids": list}, required="ids"),
     },
     "parked": {
-        "list": _choosing("keys", _services.parked.list, limit=int, cursor=str),
-        "replay": _choosing("keys", _services.parked.replay, cursor=dict),
+        "list": _choosing("keys", _parked.list, limit=int, cursor=str),
+        "replay": _choosing("keys", _parked.replay, cursor=dict),
     },
 }
 

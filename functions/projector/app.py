@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import blake2b
@@ -9,16 +10,35 @@ from typing import Any, Final
 
 from aws_lambda_powertools.metrics import MetricUnit
 
-from standings.aws.dynamodb.scores import decode_change
-from standings.project.projector import ProjectResult, Record
+from standings.aws.dynamodb.scores import DamagedItem, Scores, decode_change
+from standings.domain.members import Image
+from standings.project.projector import Projector, ProjectResult, Record
+from standings.rankings.calendar.pruning import Pruning, Trees
 from standings.rankings.commits import PruneResult
+from standings.runtime.environment import required
 from standings.runtime.logs import logger, metrics, stack_of
-from standings.stores import RankingName, StoreUnavailableError
-from standings.wiring import building_blocks, projector
+from standings.stores import MemberKey, RankingName, StoreUnavailableError
+from standings.wiring import building_blocks, rankings
+
+
+def _read_images(keys: Sequence[MemberKey]) -> Mapping[MemberKey, Image | None]:
+    """Read members' images, strongly consistently. Those that cannot be read are left out."""
+    damaged: list[DamagedItem] = []
+    images = _scores.images(keys, consistent=True, damaged=damaged)
+    unread = {(item.board, item.member) for item in damaged}
+    return {key: images.get(key) for key in keys if key not in unread}
+
 
 _clock = building_blocks.real_clock()
-_projector = projector.create(_clock)
-_looks = projector.looks()
+_dynamodb = building_blocks.client("dynamodb")
+_scores = Scores(_dynamodb, required("SCORES_TABLE"), "", _clock)  # It reads members alone, and no receipts
+_projector = Projector(
+    building_blocks.board_catalog(_dynamodb, _clock),
+    rankings.store(_dynamodb, _clock, Pruning(Trees(_dynamodb, required("RANKINGS_TABLE"), _clock), _clock)),
+    _clock,
+    _read_images,
+)
+_looks = rankings.looks()
 _bucket = building_blocks.failure_bucket()
 
 _SEQUENCE: Final = re.compile("[0-9]{1,64}")

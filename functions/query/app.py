@@ -8,12 +8,24 @@ from typing import Final
 from aws_lambda_powertools.event_handler import Response
 
 from standings import http
-from standings.wiring import building_blocks, query
+from standings.read.reader import PRIVATE_LIMITS, PUBLIC_LIMITS
+from standings.runtime.environment import required
+from standings.wiring import building_blocks
+from standings.wiring.query import Tables, answers_from
 
 _OPEN_READS: Final = os.environ.get("OPEN_READS") == "true"
 # A cache that anyone may ask must not keep what only some may read.
 _api = http.Api(rankings_max_age=int(os.environ.get("READS_MAX_AGE", "0")) if _OPEN_READS else 0)
-_api.answer_from(query.answers(building_blocks.real_clock()))
+_api.answer_from(
+    answers_from(
+        building_blocks.client("dynamodb"),
+        Tables(required("SCORES_TABLE"), required("RANKINGS_TABLE"), required("PROFILES_TABLE")),
+        building_blocks.boards(),
+        building_blocks.real_clock(),
+        PUBLIC_LIMITS if _OPEN_READS else PRIVATE_LIMITS,
+        needs_board=_OPEN_READS and os.environ.get("OPEN_SEARCH") != "true",
+    )
+)
 handler = _api.handle
 
 _DESCRIPTION: Final = Path(__file__).with_name("openapi.json")

@@ -6,14 +6,19 @@ from typing import Any
 from aws_lambda_powertools import single_metric
 from aws_lambda_powertools.metrics import MetricUnit
 
-from standings.aws.sqs import at_filled_in, refused_since, sent_at
+from standings.aws.dynamodb.scores import Scores
+from standings.aws.sqs import DeadLetters, Sender, at_filled_in, refused_since, sent_at
+from standings.runtime.environment import required
 from standings.runtime.logs import logger, metrics, stack_of
-from standings.wiring import building_blocks, writer
-from standings.write.writer import QueueMessage, WriteResult
+from standings.wiring import building_blocks
+from standings.write.writer import QueueMessage, Writer, WriteResult
 
 _clock = building_blocks.real_clock()
-_writer = writer.writer(_clock)
-_dead_letters = writer.dead_letters()
+_dynamodb = building_blocks.client("dynamodb")
+_scores = Scores(_dynamodb, required("SCORES_TABLE"), required("RECEIPTS_TABLE"), _clock)
+_writer = Writer(building_blocks.board_catalog(_dynamodb, _clock), _scores, _clock)
+_letters = Sender(lambda: building_blocks.client("sqs"), required("DEAD_LETTER_QUEUE_URL"))
+_dead_letters = DeadLetters(_letters, building_blocks.failure_bucket())
 
 
 @metrics.log_metrics

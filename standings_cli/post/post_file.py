@@ -95,7 +95,7 @@ def message(event: EventText, at: int, boards: Boards | None, given: int | None 
         check_event(post.body, at)
     else:
         parse_event(post.body, boards, at, at_filled_in=post.at_filled_in)
-    return message_of(post)
+    return message_of(*post)
 
 
 def check_amount(name: str, amount: str) -> None:

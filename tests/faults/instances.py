@@ -18,11 +18,12 @@ import aws_lambda_powertools
 from standings.domain.boards_toml import parse_boards
 from standings.domain.windows import DAY
 from standings.rankings import reading, storing
+from standings.rankings.calendar import pruning
 from standings.rankings.calendar.pruning import Pruning
 from standings.rankings.rolling import storing as rolling
 from standings.runtime import clock as runtime_clock
 from standings.runtime import logs
-from standings.wiring import building_blocks, projector
+from standings.wiring import building_blocks, rankings
 from standings.write import writer
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.stack import FUNCTIONS
@@ -169,7 +170,7 @@ def patched(world: World) -> Iterator[None]:
         (building_blocks, "time", timing),
         (runtime_clock, "time", timing),
         (runtime_clock, "random", SimpleNamespace(random=world.rng.random)),
-        (projector, "ThreadPoolExecutor", pool),
+        (rankings, "ThreadPoolExecutor", pool),
         (reading, "ThreadPoolExecutor", pool),
         # The boards here live for days only, so a purge need not look through years of periods.
         (storing, "REACH", 20 * DAY),
@@ -181,7 +182,7 @@ def patched(world: World) -> Iterator[None]:
     ]
     if world.busy:
         # Prune often, even where little would be gained.
-        replaced.append((projector, "Pruning", partial(Pruning, chance=0.12, worth=0)))
+        replaced.append((pruning, "Pruning", partial(Pruning, chance=0.12, worth=0)))
     with ExitStack() as patches:
         patches.enter_context(mock.patch.dict(os.environ, ENVIRONMENT))
         for owner, name, value in replaced:

@@ -23,10 +23,11 @@ import tzdata
 from botocore.exceptions import ClientError
 
 from benchmarks.models import assumed
+from standings.rankings.calendar import pruning
 from standings.rankings.calendar.pruning import Pruning
 from standings.runtime.environment import required
 from standings.runtime.logs import logger, metrics
-from standings.wiring import building_blocks, projector
+from standings.wiring import building_blocks
 from tests.support.aws.stack import Stack, apply, http_event, project
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.maintenance import before, park, throttle, unprojected
@@ -373,7 +374,7 @@ def test_the_projector_tells_moves_what_it_parked_and_the_lag(stack: Stack, emit
 @pytest.fixture
 def cleaning(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make projectors prune after every move."""
-    monkeypatch.setattr(projector, "Pruning", partial(Pruning, chance=1, worth=0))
+    monkeypatch.setattr(pruning, "Pruning", partial(Pruning, chance=1, worth=0))
 
 
 @pytest.mark.usefixtures("cleaning")

@@ -16,11 +16,15 @@ from botocore.awsrequest import AWSResponse
 from benchmarks.harness import population
 from benchmarks.harness.pipeline import event
 from benchmarks.harness.results_file import REPOSITORY
+from standings.aws.dynamodb import scores
 from standings.aws.dynamodb.scores import encode_image
 from standings.domain.boards_toml import parse_boards
 from standings.domain.members import EventPart, Image, additions
+from standings.rankings import storing
+from standings.rankings.calendar import pruning
+from standings.rankings.calendar.storing import CalendarStorage
 from standings.runtime import clock
-from standings.wiring import building_blocks, projector, writer
+from standings.wiring import building_blocks
 from tests.support.awslambda.context import Context
 from tests.support.awslambda.pollers import Message, record_of
 from tests.support.dynamodb.engine import Engine
@@ -42,17 +46,18 @@ ENVIRONMENT: Final = {
 }
 """The environment variables of all functions."""
 
-_STORES: Final = ((building_blocks, "BoardRecords"), (writer, "Scores"), (projector, "Rankings"), (projector, "Trees"))
-
 
 class Accepting:
-    """Takes the place of every store of both functions: accepts each write at once and holds nothing."""
+    """Takes the place of the stores of both functions: accepts each write at once and holds nothing."""
+
+    def __init__(self, *_: Any) -> None:
+        """Take what any of the stores takes."""
 
     def apply(self, *_: Any) -> list[Any]:
         return []
 
-    def commit(self, *_: Any) -> list[Any]:
-        return []
+    def bytes_of(self, *_: Any) -> int:
+        return 0
 
     def lanes(self, *_: Any) -> dict[Any, Any]:
         return {}
@@ -65,6 +70,21 @@ class Accepting:
 
     def put(self, *_: Any) -> bool:
         return True
+
+
+class AcceptingRankings(CalendarStorage):
+    """Commits moves at once, and holds nothing."""
+
+    def move(self, *_: Any) -> list[Any]:
+        return []
+
+
+_STORES: Final = (
+    (building_blocks, "BoardRecords", Accepting),
+    (scores, "Scores", Accepting),
+    (pruning, "Trees", Accepting),
+    (storing, "CalendarStorage", AcceptingRankings),
+)
 
 
 class _Raw(BytesIO):
@@ -96,8 +116,8 @@ def load(function: str, boards: str, transport: Transport | None) -> ModuleType:
     with ExitStack() as stubs:
         stubs.enter_context(mock.patch.object(building_blocks, "boards", return_value=parse_boards(boards)))
         if transport is None:
-            for module, store in _STORES:
-                stubs.enter_context(mock.patch.object(module, store, return_value=Accepting()))
+            for module, name, store in _STORES:
+                stubs.enter_context(mock.patch.object(module, name, store))
         else:
             client = building_blocks.client("dynamodb")
             client._endpoint.http_session = transport  # noqa: SLF001 - botocore takes no session of ours

@@ -19,8 +19,9 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from standings.aws.dynamodb.scores import BoardRecords
-from standings.aws.dynamodb.versioned_items import AnnouncedTops
-from standings.aws.eventbridge import EventBus
+from standings.aws.dynamodb.versioned_items import AnnouncedTop, AnnouncedTops, Standing
+from standings.aws.eventbridge import BusEvent, EventBus
+from standings.aws.sqs import Look
 from standings.domain import tiers
 from standings.domain.boards import Boards, Metric, Ranking
 from standings.domain.scoring import decode_sort_key, encode_sortable
@@ -29,7 +30,7 @@ from standings.domain.windows import instant
 from standings.rankings.audit_reads import TopReads
 from standings.read.reader import period_of, score_at
 from standings.runtime.clock import Clock
-from standings.stores import AnnouncedTop, BusEvent, Look, RankingName, Standing, StoreUnavailableError
+from standings.stores import RankingName, StoreUnavailableError
 
 AT_MOST_EVERY_MS: Final = 1_000  # Between two announcements of one ranking
 MAX_WAIT: Final = 900  # Seconds. SQS delays a message for at most this long.

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Final
 
 from standings.aws.dynamodb.scores import BoardRecords
 from standings.domain.board_record import BOARD_TTL_S, BoardRecord
@@ -10,6 +10,8 @@ from standings.domain.boards import Boards, Family
 from standings.domain.coverage import coverage_of, written_codes
 from standings.runtime.clock import Clock, TtlCache
 from standings.stores import StoreUnavailableError
+
+_TRIES: Final = 8
 
 
 class BoardCatalog:
@@ -25,13 +27,9 @@ class BoardCatalog:
         self._clock = clock
         self._cache: TtlCache[str, BoardRecord] = TtlCache(clock, BOARD_TTL_S)
 
-    def written(self, names: Collection[str]) -> dict[str, "Written"]:
-        """What must be written of each board's rankings: `{"berlin-2026": Written((0,), 1795256100000)}`."""
-        records = self._within_definition(names, register=False)
-        return {
-            name: Written(record.written, record.projected_since) if (record := records.get(name)) else Written()
-            for name in names
-        }
+    def written(self, names: Iterable[str]) -> dict[str, BoardRecord]:
+        """The records of boards, which say what must be written of their rankings. Without one: generation 0."""
+        return self._within_definition(set(names), register=False)
 
     def current(self, name: str) -> BoardRecord | None:
         """Read a board's record, without the cache; None if it has none."""
@@ -99,13 +97,6 @@ class BoardCatalog:
             record = replace(stored, coverage=stored.coverage.after_event_by(family))
         record = _within(family, now, record)
         return record if record == stored else replace(record, version=stored.version + 1)
-
-
-class Written(NamedTuple):
-    """The generations of a board's rankings that must be written, and `BoardRecord.projected_since` (milliseconds)."""
-
-    generations: tuple[int, ...] = (0,)
-    projected_since: int = 0
 
 
 def _within(family: Family, now: int, record: BoardRecord) -> BoardRecord:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 
@@ -29,10 +29,20 @@ from standings.domain.events import (
 from standings.domain.members import counts_again, may_count_again
 from standings.domain.windows import instant
 from standings.runtime.clock import RETRIED_FOR_S, Clock
-from standings.stores import Posted
 
 if TYPE_CHECKING:
     from standings.aws.dynamodb.scores import Scores
+
+
+class Posted(NamedTuple):
+    """An event for the queue. `board`: the first board it names, if valid.
+
+    `at_filled_in`: it was sent without `at`, or it is one of many that were given this one (as for `parse_event`).
+    """
+
+    body: str
+    at_filled_in: bool | str
+    board: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,14 @@ from dataclasses import replace
 from typing import Any
 
 from standings.aws.dynamodb.profiles import Profiles
-from standings.aws.dynamodb.scores import Scores
+from standings.aws.dynamodb.scores import Rewrite, Scores
 from standings.catalog import BoardCatalog
 from standings.domain.boards import check_member, family_of
 from standings.domain.errors import being_deleted, no_such_member
 from standings.domain.members import Image, new_image, registered, removed, rewritten
 from standings.domain.profiles import changes_of
 from standings.runtime.clock import RETRIED_FOR_S, Backoff, Clock
-from standings.stores import Rewrite, StoreUnavailableError
+from standings.stores import StoreUnavailableError
 
 
 class MemberAdmin:
@@ -73,8 +73,7 @@ class MemberAdmin:
             after = change(before, max(now, before.written_at_ms) if before is not None else now)
             if after is not before:
                 tried = after
-                rewrite = Rewrite(after, before.version if before is not None else None)
-                if conflicts := self._scores.apply([], [rewrite], now):
+                if conflicts := self._scores.apply([], [Rewrite(after, before)], now):
                     raise StoreUnavailableError(conflicts[0].message)
             return after
 

@@ -30,7 +30,7 @@ def _skips_wait(phase: str) -> Change:
 
 
 def _first_generation_alone(original: Any, self: Any, written: Any, changes: Any) -> Any:
-    first = {board: each._replace(generations=each.generations[:1]) for board, each in written.items()}
+    first = {board: replace(each, written=each.written[:1]) for board, each in written.items()}
     return original(self, first, changes)
 
 

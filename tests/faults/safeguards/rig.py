@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from unittest import mock
 
 from standings.domain.windows import DAY, parse_window
-from standings.wiring import projector
+from standings.wiring import rankings
 from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.dynamodb.engine import Engine
@@ -69,7 +69,7 @@ class Rig:
         self._taken = 0
         self.stacks.enter_context(mock.patch("time.monotonic", self._monotonic))
         self.stacks.enter_context(mock.patch("time.sleep", self._sleep))
-        self.stacks.enter_context(mock.patch.object(projector, "run_parallel", return_value=to_the_end))
+        self.stacks.enter_context(mock.patch.object(rankings, "run_parallel", return_value=to_the_end))
 
     def _monotonic(self) -> float:
         return self.clock() / 1000

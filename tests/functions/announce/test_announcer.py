@@ -13,10 +13,9 @@ import pytest
 from benchmarks.harness.capacity_units import Units
 from benchmarks.harness.meter import Meter
 from standings.announce import ENOUGH, MAX_DETAIL, MAX_EQUALS, PATIENCE
-from standings.aws.dynamodb.versioned_items import AnnouncedTops
+from standings.aws.dynamodb.versioned_items import AnnouncedTop, AnnouncedTops, Standing
 from standings.domain.boards import Ranking
 from standings.domain.boards_toml import parse_boards
-from standings.stores import AnnouncedTop, Standing
 from standings.wiring import building_blocks
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.stack import ManualClock, Stack, announce, apply, event, running, write

@@ -10,11 +10,11 @@ from typing import Any, Final
 import orjson
 import pytest
 
-from standings.aws.dynamodb.scores import Scores, encode_image
+from standings.aws.dynamodb.scores import Rewrite, Scores, encode_image
 from standings.domain.board_record import PROPAGATION_WAIT
 from standings.domain.members import Image, new_image, rewritten
 from standings.domain.windows import DAY
-from standings.stores import Rewrite, StoreUnavailableError
+from standings.stores import StoreUnavailableError
 from tests.support.aws.stack import ManualClock, Stack, apply, count, deliver, event, project, running, write
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries, rows
 from tests.support.builders.maintenance import before, call, calls, clock_of, finish, throttle
@@ -352,7 +352,7 @@ class Busy:
             image = self._scores.image(("b", member))
             assert image is not None
             after = rewritten(replace(image, hidden=not image.hidden), self.stack.clock())
-            self._scores.apply([], [Rewrite(after, image.version)], self.stack.clock())
+            self._scores.apply([], [Rewrite(after, image)], self.stack.clock())
 
     def undone(self, task: str) -> set[str]:
         """The members that a job has not removed, or not registered and placed."""

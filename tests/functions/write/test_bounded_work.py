@@ -8,14 +8,13 @@ from typing import Any
 import orjson
 import pytest
 
-from standings.aws.dynamodb.scores import Scores, decode_image, encode_image
+from standings.aws.dynamodb.scores import Rewrite, Scores, decode_image, encode_image
 from standings.aws.dynamodb.tables import member_item_key
 from standings.domain.boards import MAX_UNITS, Family
 from standings.domain.boards_toml import most_bytes, parse_boards
 from standings.domain.members import Image, new_image, rewritten
 from standings.domain.scoring import NO_NOTE, aggregate_of_event
 from standings.domain.windows import instant
-from standings.stores import Patch, Rewrite
 from standings.write import writer
 from tests.support.aws.stack import ManualClock, Stack, deliver, project, running
 from tests.support.builders.checks import rows
@@ -216,7 +215,7 @@ def test_a_patch_leaves_the_item_that_a_rewrite_leaves(engine: Any, clock: Manua
         if item is not None and "y" in item and rng.random() < 0.5:
             item["y"] = {"BOOL": True}
         before, after, left = None if item is None else decode_image(item), some_image(version + 1), []
-        for change in (Patch(after, before), Rewrite(after, None if before is None else version)):
+        for change in (Rewrite(after, before, whole=False), Rewrite(after, before)):
             engine.delete_item(TableName="Scores", Key=member_item_key("b", "m"))
             engine.load("Scores", [] if item is None else [item])
             assert scores.apply([], [change], clock()) == []

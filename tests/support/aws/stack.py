@@ -23,8 +23,7 @@ from standings.domain.boards import Boards
 from standings.domain.boards_toml import parse_boards
 from standings.rankings import reading
 from standings.runtime.environment import BOARDS_FILE
-from standings.wiring import building_blocks
-from standings.wiring import projector as projector_wiring
+from standings.wiring import building_blocks, rankings
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.fakes import Bucket, Bus, Queue, Sqs
 from tests.support.awslambda.pollers import Context
@@ -172,7 +171,7 @@ def running(dynamodb: Any, clock: ManualClock, boards: str | None = None) -> Ite
         patches.enter_context(mock.patch.dict(os.environ, ENVIRONMENT))
         patches.enter_context(mock.patch.object(building_blocks, "client", clients.__getitem__))
         patches.enter_context(mock.patch.object(building_blocks, "now", clock))
-        for module in (reading, projector_wiring):
+        for module in (reading, rankings):
             patches.enter_context(mock.patch.object(module, "ThreadPoolExecutor", OneThread))
         patches.enter_context(mock.patch.object(building_blocks, "boards", return_value=_boards(boards)))
         modules = map(_load, ("writer", "projector", "query", "command", "maintenance"))

@@ -1,6 +1,7 @@
 """A transaction that is sent as it was built equals the request that botocore would make of it, in any protocol."""
 
 import re
+from dataclasses import replace
 from io import BytesIO
 from random import Random
 from typing import Any
@@ -12,11 +13,11 @@ from botocore.session import get_session
 
 from benchmarks.harness import population
 from standings.aws.dynamodb.as_built import send_as_built
-from standings.aws.dynamodb.scores import Scores
+from standings.aws.dynamodb.scores import Addition, NewReceipt, Receipt, Rewrite, Scores
 from standings.domain.members import Image, Move
 from standings.domain.scoring import Place
 from standings.rankings.calendar.storing import CalendarStorage
-from standings.stores import Addition, NewReceipt, Receipt, Rewrite, StoreRefusedError
+from standings.stores import StoreRefusedError
 from tests.support.aws.stack import ManualClock
 from tests.support.builders.maintenance import clock_of
 
@@ -56,7 +57,11 @@ class Wire:
         self.rankings = CalendarStorage(client, "Rankings", clock_of(ManualClock(NOW)))
 
     def apply(self) -> list[Any]:
-        return list(self.scores.apply(RECEIPTS, [ADDITION, Rewrite(IMAGE, 6), Rewrite(IMAGE, 7)], NOW))
+        return list(
+            self.scores.apply(
+                RECEIPTS, [ADDITION, Rewrite(IMAGE, replace(IMAGE, version=6)), Rewrite(IMAGE, IMAGE)], NOW
+            )
+        )
 
     def _answer(self, request: Any, **_: Any) -> AWSResponse:
         assert int(request.headers["Content-Length"]) == len(request.body)

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as bench
+from benchmarks.harness import population
 from benchmarks.harness.results_file import REPOSITORY, Output
 from benchmarks.harness.trips import SideBySide, Ticks
-from benchmarks.measure.speed import starts
+from benchmarks.measure.speed import handlers, starts
 from benchmarks.models import assumed, ceiling
 from benchmarks.models.cost import cost, provisioned, services, spending
 from benchmarks.models.cost.counted import Settings, Traffic, usage
@@ -249,3 +250,15 @@ def test_a_benchmark_that_fails_or_lacks_a_program_is_named_and_the_others_run(
     assert first.startswith("speed will be left out: expected ")
     assert printed.err.splitlines() == ["failed: reads", first.replace("will be", "was")]
     assert bench.main(["--size", "small", "units", "lanes"]) == 0
+
+
+@pytest.mark.parametrize("transport", [None, handlers.Transport()], ids=["stores", "botocore"])
+@pytest.mark.parametrize("function", ["writer", "projector"])
+def test_a_function_runs_over_what_stands_in_for_its_stores(
+    function: str, transport: handlers.Transport | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in handlers.ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+
+    app = handlers.load(function, population.BOARDS, transport)
+    handlers.run(app, handlers.batches(function, population.BOARDS, members=100, size=50, count=1))

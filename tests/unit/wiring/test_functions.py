@@ -18,7 +18,7 @@ from standings.rankings.reading import SIDE_BY_SIDE
 from standings.read.reader import LAST_READ_S
 from standings.runtime.clock import RETRIED_FOR_S
 from standings.runtime.environment import running
-from standings.wiring import building_blocks, projector
+from standings.wiring import building_blocks, rankings
 from tests.support.aws.stack import FUNCTIONS
 from tests.support.programs import ended
 from tests.template.expansion import expanded, source
@@ -45,7 +45,7 @@ def test_a_function_starts_without_what_only_others_need(function: str, others: 
 
 
 def test_a_client_has_a_connection_for_every_call_under_way() -> None:
-    assert max(SIDE_BY_SIDE, projector.MAX_CALLS) < building_blocks.CONNECTIONS
+    assert max(SIDE_BY_SIDE, rankings.MAX_CALLS) < building_blocks.CONNECTIONS
 
 
 def test_a_call_that_hangs_leaves_a_function_time_to_answer() -> None:

@@ -1,4 +1,8 @@
-"""SQS: messages and their sizes, refused messages, the dead-letter queue, and the queue of looks at tops."""
+"""SQS: sends messages to the queues, keeps refused ones in the dead-letter queue, and reads what a message says.
+
+Events come over the activity queue, requests to look at a ranking's top over the queue of looks. A record is an SQS
+message as Lambda delivers it. Redrives keep a message's attributes. Times are in milliseconds since 1970.
+"""
 
 import json
 import re
@@ -16,43 +20,68 @@ from botocore.exceptions import BotoCoreError, ClientError, ConnectionError, HTT
 from standings.aws.s3 import FailureBucket
 from standings.aws.sdk_errors import error_code, errors_as_unavailable
 from standings.runtime.clock import OUT_OF_TIME
-from standings.stores import DeadLetter, Look, RankingName, StoreUnavailableError
+from standings.stores import RankingName, StoreUnavailableError
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import client as stubs
 
-    from standings.stores import Posted
-
-
-# The messages of the queues: their attributes, and how they are sent.
+# Message attributes
+AT_FILLED_IN: Final = "at_filled_in"  # Of an event whose `at` is not in its digest: "true", or the `at` that is
+FIRST_RECEIVED: Final = "first_received"  # Of a refused event: when the writer first received it
+REASON: Final = "reason"  # Of a refused event: why
+KEPT_IN: Final = "kept_in"  # Of a refused event for whose body the queue has no room: the key of the object with it
+KEPT_KEY: Final = re.compile(r"refused/[^/]+\.json")
+"""Such a key holds SQS's random id of the message. A producer that writes `kept_in` itself knows only its own ids."""
 
 # https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html
 MAX_BYTES: Final = 1_048_576  # The most bytes of a message, and of a batch of messages: bodies and attributes together
+MAX_BODY_BYTES: Final = MAX_BYTES - len(f"{AT_FILLED_IN}Stringtrue")  # The most bytes of an event that is posted
 MAX_ATTRIBUTES: Final = 10
 MAX_ENTRIES: Final = 10
-
-# Message attributes. Redrives keep them.
-AT_FILLED_IN: Final = "at_filled_in"  # Of an event whose `at` is not in its digest: "true", or the `at` that is
-FIRST_RECEIVED: Final = "first_received"  # Of a refused event: when the writer first received it, in ms since 1970
-SQSClient: TypeAlias = "stubs.SQSClient"
-Attributes = dict[str, dict[str, Any]]
+MAX_HOLD_S: Final = 43_200  # The longest time for which SQS hides a message, in seconds
+MAX_REASON_LENGTH: Final = 1_000  # In bytes
+NOT_OF_SQS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # SQS takes none of them
+WAIT: Final = 1  # Seconds to wait for a message. Without a wait SQS asks only some of the queue's servers.
 _MAX_DIGITS: Final = 15
+_KEPT: Final = "kept whole in "
+_DEAD_LETTER_ERRORS: Final = errors_as_unavailable("dead-letter queue")
+_SQS_ERRORS: Final = errors_as_unavailable("SQS")
+
+SQSClient: TypeAlias = "stubs.SQSClient"
+Attributes = dict[str, dict[str, Any]]  # In the form of the SQS API: {"reason": {"DataType": "String", …}}
 _T = TypeVar("_T")
 
 
 class OutgoingMessage(NamedTuple):
-    """A message in the form of the SQS API. SQS shares the queue fairly among groups: one group cannot delay others.
+    """A message to send, to be delivered after `delay` seconds; None: as the queue says.
 
+    SQS shares the queue fairly among groups: one `group` cannot delay others.
     https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-fair-queues.html
     """
 
     body: str
     attributes: Attributes
     group: str | None = None
+    delay: int | None = None
+
+
+class Taken(NamedTuple):
+    """The result of sending a batch: messages that the queue will never take, and those that it did not take yet.
+
+    Both are reasons by position: `Taken({}, {3: "ServiceUnavailable: "})`. All other messages are on the queue.
+    """
+
+    refused: dict[int, str]
+    untaken: dict[int, str]
+
+    @property
+    def failed(self) -> dict[int, str]:
+        """The reasons of all messages that are not on the queue, by position."""
+        return {**self.refused, **self.untaken}
 
 
 class Sender:
-    """Sends messages to a queue. The first call makes the client."""
+    """Sends messages to a queue, each once. The first call makes the client."""
 
     def __init__(self, client: Callable[[], SQSClient], queue_url: str) -> None:
         self._sqs = cache(client)
@@ -67,33 +96,17 @@ class Sender:
         failed: dict[int, str] = {}
         no_answer = None
         for batch in batches(enumerate(messages), itemgetter(1)):
-            no_answer = no_answer or (OUT_OF_TIME if is_late() else None)
-            if no_answer is None:
+            reason = no_answer = no_answer or (OUT_OF_TIME if is_late() else None)
+            if reason is None:
                 try:
-                    failed.update(self._send(batch))
-                    continue
+                    failed.update(_send_once(self._sqs(), self._queue_url, batch).failed)
+                except ClientError as error:
+                    reason = str(error)
                 except BotoCoreError as error:
-                    no_answer = str(error)
-            failed.update((position, no_answer) for position, _ in batch)
+                    reason = no_answer = str(error)
+            if reason is not None:
+                failed.update((position, reason) for position, _ in batch)
         return failed
-
-    def _send(self, batch: Sequence[tuple[int, OutgoingMessage]]) -> dict[int, str]:
-        entries: Any = [entry(position, message) for position, message in batch]
-        try:
-            answer = self._sqs().send_message_batch(QueueUrl=self._queue_url, Entries=entries)
-        except ClientError as error:
-            return dict.fromkeys([position for position, _ in batch], str(error))
-        return {int(failed["Id"]): failure_text(failed) for failed in answer.get("Failed", [])}
-
-
-class Taken(NamedTuple):
-    """The result of sending a batch: messages that the queue will never take, and those that it did not take yet.
-
-    Both are reasons by position: `Taken({}, {3: "ServiceUnavailable: "})`. All other messages are on the queue.
-    """
-
-    refused: dict[int, str]
-    untaken: dict[int, str]
 
 
 def send_until_taken(
@@ -106,21 +119,42 @@ def send_until_taken(
     refused: dict[int, str] = {}
     untaken = dict.fromkeys(range(len(messages)), "")
     for attempt in count(1):
-        entries: Any = [entry(position, messages[position]) for position in untaken]
         try:
-            answer = sqs.send_message_batch(QueueUrl=queue_url, Entries=entries)
+            taken = _send_once(sqs, queue_url, [(position, messages[position]) for position in untaken])
         except (ClientError, ConnectionError, HTTPClientError) as error:
             if not _is_temporary(error):
                 raise
             untaken = dict.fromkeys(untaken, str(error))
         else:
-            untaken = {}
-            for failure in answer.get("Failed", []):
-                is_final = failure.get("SenderFault") and not _is_throttled(failure["Code"])
-                (refused if is_final else untaken)[int(failure["Id"])] = failure_text(failure)
+            refused |= taken.refused
+            untaken = taken.untaken
         if not untaken or not again(attempt):
             break
     return Taken(refused, untaken)
+
+
+def _send_once(sqs: SQSClient, queue_url: str, batch: Sequence[tuple[int, OutgoingMessage]]) -> Taken:
+    """Send a batch of messages with their positions. Raises the SDK's errors."""
+    entries: list[Any] = [
+        {
+            "Id": str(position),
+            "MessageBody": message.body,
+            "MessageAttributes": message.attributes,
+            **({} if message.group is None else {"MessageGroupId": message.group}),
+            **({} if message.delay is None else {"DelaySeconds": message.delay}),
+        }
+        for position, message in batch
+    ]
+    taken = Taken({}, {})
+    for failure in sqs.send_message_batch(QueueUrl=queue_url, Entries=entries).get("Failed", []):
+        is_final = failure.get("SenderFault") and not _is_throttled(failure["Code"])
+        (taken.refused if is_final else taken.untaken)[int(failure["Id"])] = _failure_text(failure)
+    return taken
+
+
+def _failure_text(failed: Mapping[str, Any]) -> str:
+    """Why an entry of a batch failed: the code and message of SQS."""
+    return f"{failed['Code']}: {failed.get('Message', '')}"
 
 
 def _is_temporary(error: Exception) -> bool:
@@ -134,31 +168,6 @@ def _is_temporary(error: Exception) -> bool:
 
 def _is_throttled(code: str) -> bool:
     return "hrottl" in code or code == "OverLimit"
-
-
-def entry(position: int, message: OutgoingMessage) -> dict[str, Any]:
-    """A message as an entry of a batch."""
-    return {
-        "Id": str(position),
-        "MessageBody": message.body,
-        "MessageAttributes": message.attributes,
-        **({} if message.group is None else {"MessageGroupId": message.group}),
-    }
-
-
-def failure_text(failed: Mapping[str, Any]) -> str:
-    """Why an entry of a batch failed: the code and message of SQS."""
-    return f"{failed['Code']}: {failed.get('Message', '')}"
-
-
-def size(body: str, attributes: Mapping[str, Mapping[str, Any]]) -> int:
-    """The bytes of a message that SQS counts. It does not count the group."""
-    total = len(body.encode())
-    for name, value in attributes.items():
-        content = value.get("BinaryValue")
-        total += len(name.encode()) + len(value["DataType"].encode())
-        total += len(content if content is not None else value["StringValue"].encode())
-    return total
 
 
 def batches(things: Iterable[_T], message: Callable[[_T], OutgoingMessage]) -> Iterator[list[_T]]:
@@ -177,74 +186,61 @@ def batches(things: Iterable[_T], message: Callable[[_T], OutgoingMessage]) -> I
         yield batch
 
 
-def _filled_in(at: bool | str) -> Attributes:  # noqa: FBT001 - as an event has it
-    return {AT_FILLED_IN: {"DataType": "String", "StringValue": at if isinstance(at, str) else "true"}} if at else {}
+def size(body: str, attributes: Mapping[str, Mapping[str, Any]]) -> int:
+    """The bytes of a message that SQS counts. It does not count the group."""
+    total = len(body.encode())
+    for name, value in attributes.items():
+        content = value.get("BinaryValue")
+        total += len(name.encode()) + len(value["DataType"].encode())
+        total += len(content if content is not None else value["StringValue"].encode())
+    return total
 
 
-MAX_BODY_BYTES: Final = MAX_BYTES - size("", _filled_in(at=True))  # The most bytes of an event that is posted
+class Look(NamedTuple):
+    """A request to look at a ranking's top. `tries` counts the looks before this one that had to be repeated."""
+
+    name: RankingName
+    tries: int = 0
 
 
-def message_of(event: "Posted") -> OutgoingMessage:
-    """The message of an event. Its group is the board: every name of a board is also a valid name of a group."""
-    return OutgoingMessage(event.body, _filled_in(event.at_filled_in), event.board)
+class LookQueue:
+    """The queue of looks. The first call makes the client."""
+
+    def __init__(self, client: Callable[[], SQSClient], queue_url: str) -> None:
+        self._sqs = cache(client)
+        self._queue_url = queue_url
+
+    def send_now(self, names: Iterable[RankingName]) -> None:
+        """Put a first look at each ranking on the queue, to be delivered at once. Raises StoreUnavailableError."""
+        self.send((Look(name), 0) for name in names)
+
+    @_SQS_ERRORS
+    def send(self, looks: Iterable[tuple[Look, int]]) -> None:
+        """Put looks on the queue, each to be delivered after so many seconds. Raises StoreUnavailableError."""
+        messages = [OutgoingMessage(_encoded(look), {}, delay=delay) for look, delay in looks]
+        for batch in batches(enumerate(messages), itemgetter(1)):
+            for why in _send_once(self._sqs(), self._queue_url, batch).failed.values():
+                raise StoreUnavailableError(f"SQS: {why}")
 
 
-# In the functions below, a record is an SQS message as Lambda delivers it.
+def decode_look(body: str) -> Look:
+    """The look of a message such as `{"ranking": ["b", "points", "all", 0], "tries": 0}`; ValueError if it is none."""
+    try:
+        content = orjson.loads(body)
+        return Look(RankingName(*content["ranking"]), content["tries"])
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"expected a look such as {_encoded(Look(RankingName('b', 'points', 'all', 0)))}") from error
 
 
-def at_filled_in(record: Mapping[str, Any]) -> bool | str:
-    """Whether the event was posted without `at`, or the `at` that was given to it and others: as for `parse_event`."""
-    value = _attribute(record, AT_FILLED_IN) or ""
-    return value if value[:1].isdigit() else value == "true"
-
-
-def refused_since(record: Mapping[str, Any]) -> int | None:
-    """When the writer first received an event that it then refused; None if it was not refused before."""
-    return instant(_attribute(record, FIRST_RECEIVED))
-
-
-def group_of(record: Mapping[str, Any]) -> str | None:
-    """The message's group, if its producer set one."""
-    group = record.get("attributes", {}).get("MessageGroupId")
-    return group if isinstance(group, str) else None
-
-
-def sent_at(record: Mapping[str, Any]) -> int | None:
-    """When the message was sent to the queue, if known. A replay is a new message."""
-    return instant(record.get("attributes", {}).get("SentTimestamp"))
-
-
-def first_received(record: Mapping[str, Any]) -> int | None:
-    """When the writer first received the event, before all replays, if known."""
-    attributes = record.get("attributes", {})
-    received = instant(attributes.get("ApproximateFirstReceiveTimestamp") or attributes.get("SentTimestamp"))
-    return min((time for time in (received, refused_since(record)) if time is not None), default=None)
-
-
-def instant(text: str | None) -> int | None:
-    """An attribute's milliseconds since 1970; None if the text is not such a number."""
-    return int(text) if text and text.isdecimal() and len(text) <= _MAX_DIGITS else None
-
-
-def _attribute(record: Mapping[str, Any], name: str) -> str | None:
-    value = record.get("messageAttributes", {}).get(name, {}).get("stringValue")
-    return value if isinstance(value, str) else None
-
-
-# Sends refused messages to the dead-letter queue: the body unchanged, the reason as an attribute.
-
-# Message attributes of a refused event
-REASON: Final = "reason"
-KEPT_IN: Final = "kept_in"  # The key of the object that stores a body for which the queue has no room
-KEPT_KEY: Final = re.compile(r"refused/[^/]+\.json")
-"""Such a key holds SQS's random id of the message. A producer that writes `kept_in` itself knows only its own ids."""
-_KEPT: Final = "kept whole in "
-MAX_REASON_LENGTH: Final = 1_000
-NOT_OF_SQS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # SQS takes none of them
+def _encoded(look: Look) -> str:
+    return orjson.dumps({"ranking": [*look.name], "tries": look.tries}).decode()
 
 
 class DeadLetters:
-    """Sends refused messages to the dead-letter queue at once: more tries would only hide the reason."""
+    """Sends refused messages to the dead-letter queue at once: more tries would only hide the reason.
+
+    The body stays as it is, and the reason is an attribute.
+    """
 
     def __init__(self, sender: Sender, bucket: FailureBucket) -> None:
         self._sender = sender
@@ -253,39 +249,39 @@ class DeadLetters:
     def send(
         self, refused: Sequence[tuple[Mapping[str, Any], str]], is_late: Callable[[], bool] = lambda: False
     ) -> dict[str, str]:
-        """Send SQS records as Lambda delivers them, each with its reason. No call begins once it `is_late`.
+        """Send records, each with the reason why it is refused. No call begins once it `is_late`.
 
         Returns an error by message id for each record that was not sent. Lambda has to deliver these again.
         """
         failed: dict[str, str] = {}
-        messages: list[tuple[str, OutgoingMessage]] = []
+        messages: dict[str, OutgoingMessage] = {}
         for record, reason in refused:
             try:
                 if is_late():
                     raise StoreUnavailableError(OUT_OF_TIME)
-                messages.append((record["messageId"], self._message(record, reason)))
+                messages[record["messageId"]] = self._message(record, reason)
             except StoreUnavailableError as error:
                 failed[record["messageId"]] = str(error)
-        unsent = self._sender.send([message for _, message in messages], is_late)
-        failed.update((messages[position][0], why) for position, why in unsent.items())
-        return failed
+        ids = list(messages)
+        unsent = self._sender.send(list(messages.values()), is_late)
+        return failed | {ids[position]: why for position, why in unsent.items()}
 
     def _message(self, record: Mapping[str, Any], reason: str) -> OutgoingMessage:
         body: str = record["body"]
         reason = NOT_OF_SQS.sub("?", reason)
-        time = received_at(first_received(record))
+        time = _received_at(first_received(record))
         if not NOT_OF_SQS.search(body):
-            attributes = with_refusal(attributes_of(record), {REASON: _text("."), **_kept_before(record), **time})
+            attributes = _with_refusal(_attributes_of(record), {REASON: _text("."), **_kept_before(record), **time})
             room = MAX_BYTES - size(body, attributes) + len(".")
             text = _cut(reason, min(room, MAX_REASON_LENGTH))
             if text:
                 attributes[REASON] = _text(text)
-                return OutgoingMessage(body, attributes, group_of(record))
+                return OutgoingMessage(body, attributes, _group_of(record))
         key = f"refused/{record['messageId']}.json"
         address = self._bucket.keep(key, {"reason": reason, "record": dict(record)})
         body = orjson.dumps({"body": f"{_KEPT}{address}"}).decode()
         attributes = {REASON: _text(_cut(reason, MAX_REASON_LENGTH)), KEPT_IN: _text(key), **time}
-        return OutgoingMessage(body, attributes, group_of(record))
+        return OutgoingMessage(body, attributes, _group_of(record))
 
 
 def _kept_before(record: Mapping[str, Any]) -> Attributes:
@@ -296,59 +292,42 @@ def _kept_before(record: Mapping[str, Any]) -> Attributes:
     return {KEPT_IN: _text(key)} if is_kept else {}
 
 
-def attributes_of(record: Mapping[str, Any]) -> Attributes:
-    """A record's message attributes in the form of the SQS API, without those of an earlier refusal."""
-    attributes: Attributes = {}
-    for name, value in record.get("messageAttributes", {}).items():
-        binary = value.get("binaryValue")
-        content = {"StringValue": value["stringValue"]} if binary is None else {"BinaryValue": b64decode(binary)}
-        attributes[name] = {"DataType": value["dataType"], **content}
-    return without_refusal(attributes)
-
-
-def without_refusal(attributes: Attributes) -> Attributes:
-    """Attributes without those that a refusal adds."""
-    return {name: value for name, value in attributes.items() if name not in (REASON, KEPT_IN, FIRST_RECEIVED)}
-
-
-def with_refusal(attributes: Attributes, refusal: Attributes) -> Attributes:
-    """The attributes of a message and of its refusal, at most 10. Others are dropped, but never `at_filled_in`."""
-    first = {name: value for name, value in attributes.items() if name == AT_FILLED_IN}
-    others = [(name, value) for name, value in attributes.items() if name != AT_FILLED_IN]
-    return {**first, **dict(others[: MAX_ATTRIBUTES - len(first) - len(refusal)]), **refusal}
-
-
-def received_at(instant: int | None) -> Attributes:
-    """The attribute with the time at which an event was first received, if that is known."""
-    return {} if instant is None else {FIRST_RECEIVED: {"DataType": "Number", "StringValue": str(instant)}}
-
-
-def _text(text: str) -> dict[str, Any]:
-    return {"DataType": "String", "StringValue": text}
-
-
 def _cut(text: str, size: int) -> str:
     """The longest beginning of a text that has at most so many bytes."""
     return text.encode()[: max(size, 0)].decode(errors="ignore")
 
 
-# The dead-letter queue: lists, replays and deletes its messages.
+class DeadLetter(NamedTuple):
+    """A message of the dead-letter queue, as it was sent. Its `size` is that of the body, in bytes.
 
-MAX_HOLD_S: Final = 43_200  # The longest time for which SQS hides a message, in seconds
-WAIT: Final = 1  # Seconds to wait for a message. Without a wait SQS asks only some of the queue's servers.
-_DEAD_LETTER_ERRORS: Final = errors_as_unavailable("dead-letter queue")
+    `reason` is None if SQS itself moved the message. `kept_in` names the object that holds its body. `problem` says why
+    it cannot be replayed. `handle`, `attributes` and `group` belong to the queue.
+    """
+
+    id: str
+    handle: str
+    body: str
+    size: int
+    reason: str | None
+    first_received: int
+    sent: int
+    receives: int
+    attributes: Attributes
+    group: str | None = None
+    kept_in: str | None = None
+    problem: str | None = None
 
 
 class DeadLetterQueue:
-    """Messages that the writer refused or SQS gave up on. The first call makes the client.
+    """Lists, replays and deletes messages that the writer refused or SQS gave up on.
 
-    Every method may raise StoreUnavailableError.
+    Every method may raise StoreUnavailableError. The first call makes the client.
     """
 
     def __init__(
         self, client: Callable[[], SQSClient], queue_url: str, activity: Sender, bucket: FailureBucket
     ) -> None:
-        self._sqs = cache(client)  # The first call makes the client
+        self._sqs = cache(client)
         self._queue_url = queue_url
         self._activity = activity
         self._bucket = bucket
@@ -371,7 +350,7 @@ class DeadLetterQueue:
         failed: dict[str, str] = {}
         ready: list[tuple[DeadLetter, OutgoingMessage]] = []
         for letter in letters:
-            attributes = with_refusal(letter.attributes, received_at(letter.first_received))
+            attributes = _with_refusal(letter.attributes, _received_at(letter.first_received))
             message = OutgoingMessage(letter.body, attributes, letter.group)
             if size(message.body, message.attributes) > MAX_BYTES:
                 failed[letter.id] = f"with {FIRST_RECEIVED} it is too large for the queue: send the event again"
@@ -401,12 +380,6 @@ class DeadLetterQueue:
         return failed
 
     @_DEAD_LETTER_ERRORS
-    def _delete(self, letters: Sequence[DeadLetter]) -> dict[str, str]:
-        entries: Any = [{"Id": str(n), "ReceiptHandle": letter.handle} for n, letter in enumerate(letters)]
-        answer = self._sqs().delete_message_batch(QueueUrl=self._queue_url, Entries=entries)
-        return {letters[int(failed["Id"])].id: failure_text(failed) for failed in answer.get("Failed", [])}
-
-    @_DEAD_LETTER_ERRORS
     def release(self, handles: Sequence[str]) -> None:
         """Make messages visible again at once."""
         for part in _parts(handles):
@@ -415,27 +388,33 @@ class DeadLetterQueue:
             ]
             self._sqs().change_message_visibility_batch(QueueUrl=self._queue_url, Entries=entries)
 
+    @_DEAD_LETTER_ERRORS
+    def _delete(self, letters: Sequence[DeadLetter]) -> dict[str, str]:
+        entries: Any = [{"Id": str(n), "ReceiptHandle": letter.handle} for n, letter in enumerate(letters)]
+        answer = self._sqs().delete_message_batch(QueueUrl=self._queue_url, Entries=entries)
+        return {letters[int(failed["Id"])].id: _failure_text(failed) for failed in answer.get("Failed", [])}
+
     def _letter(self, message: Any) -> DeadLetter:
         attributes: Attributes = {
             name: {kind: value[kind] for kind in ("DataType", "StringValue", "BinaryValue") if kind in value}
             for name, value in message.get("MessageAttributes", {}).items()
         }
         system = message.get("Attributes", {})
-        reason = attributes.get(REASON, {}).get("StringValue")
         # A message that SQS itself moved here keeps the time at which it was first sent.
-        sent = instant(system.get("SentTimestamp")) or 0
-        received = instant(attributes.get(FIRST_RECEIVED, {}).get("StringValue"))
+        sent = _instant(system.get("SentTimestamp")) or 0
+        received = _instant(attributes.get(FIRST_RECEIVED, {}).get("StringValue"))
+        # If SQS moved the message, an attribute named `reason` is the producer's own.
+        is_refused = "DeadLetterQueueSourceArn" not in system
         letter = DeadLetter(
             id=message["MessageId"],
             handle=message["ReceiptHandle"],
             body=message["Body"],
             size=len(message["Body"].encode()),
-            # If SQS moved the message, an attribute named `reason` is the producer's own.
-            reason=None if "DeadLetterQueueSourceArn" in system else reason,
+            reason=attributes.get(REASON, {}).get("StringValue") if is_refused else None,
             first_received=sent if received is None else min(sent, received),
             sent=sent,
             receives=int(system.get("ApproximateReceiveCount", "1")),
-            attributes=without_refusal(attributes),
+            attributes=_without_refusal(attributes),
             group=system.get("MessageGroupId"),
         )
         key = attributes.get(KEPT_IN, {}).get("StringValue") or ""
@@ -451,7 +430,7 @@ class DeadLetterQueue:
             body = record["body"]
             if NOT_OF_SQS.search(body):
                 return letter._replace(problem="the body has characters that SQS does not take")
-            return letter._replace(body=body, size=len(body.encode()), attributes=attributes_of(record))
+            return letter._replace(body=body, size=len(body.encode()), attributes=_attributes_of(record))
         except (StoreUnavailableError, ValueError, LookupError, TypeError, AttributeError) as error:
             return letter._replace(problem=f"{key} cannot be read: {error}")
 
@@ -460,46 +439,80 @@ def _parts(whole: Sequence[_T]) -> Iterator[Sequence[_T]]:
     return (whole[start : start + MAX_ENTRIES] for start in range(0, len(whole), MAX_ENTRIES))
 
 
-# The queue of looks at the tops of rankings.
+def message_of(body: str, filled_in: bool | str, board: str | None) -> OutgoingMessage:  # noqa: FBT001 - as `Posted`
+    """The message of an `ingest.Posted` event. `filled_in` is its `at_filled_in`.
 
-_SQS_ERRORS: Final = errors_as_unavailable("SQS")
-
-
-class LookQueue:
-    """The queue of looks. The first call makes the client."""
-
-    def __init__(self, client: Callable[[], SQSClient], queue_url: str) -> None:
-        self._sqs = cache(client)
-        self._queue_url = queue_url
-
-    def send_now(self, names: Iterable[RankingName]) -> None:
-        """Put a first look at each ranking on the queue, to be delivered at once. Raises StoreUnavailableError."""
-        self.send((Look(name), 0) for name in names)
-
-    def send(self, looks: Iterable[tuple[Look, int]]) -> None:
-        """Put looks on the queue, each to be delivered after so many seconds. Raises StoreUnavailableError."""
-        entries: list[Any] = [
-            {"Id": str(number), "MessageBody": _encoded(look), "DelaySeconds": delay}
-            for number, (look, delay) in enumerate(looks)
-        ]
-        for start in range(0, len(entries), MAX_ENTRIES):
-            self._send(entries[start : start + MAX_ENTRIES])
-
-    @_SQS_ERRORS
-    def _send(self, entries: list[Any]) -> None:
-        answer = self._sqs().send_message_batch(QueueUrl=self._queue_url, Entries=entries)
-        for failed in answer.get("Failed", []):
-            raise StoreUnavailableError(f"SQS: {failure_text(failed)}")
+    Its group is the board: every name of a board is also a valid name of a group.
+    """
+    attributes = {AT_FILLED_IN: _text(filled_in if isinstance(filled_in, str) else "true")} if filled_in else {}
+    return OutgoingMessage(body, attributes, board)
 
 
-def decode_look(body: str) -> Look:
-    """The look of a message; ValueError if it is none."""
-    try:
-        content = orjson.loads(body)
-        return Look(RankingName(*content["ranking"]), content["tries"])
-    except (KeyError, TypeError) as error:
-        raise ValueError(f"expected a look such as {_encoded(Look(RankingName('b', 'points', 'all', 0)))}") from error
+def at_filled_in(record: Mapping[str, Any]) -> bool | str:
+    """Whether the event was posted without `at`, or the `at` that was given to it and others: as for `parse_event`."""
+    value = _attribute(record, AT_FILLED_IN) or ""
+    return value if value[:1].isdigit() else value == "true"
 
 
-def _encoded(look: Look) -> str:
-    return orjson.dumps({"ranking": [*look.name], "tries": look.tries}).decode()
+def refused_since(record: Mapping[str, Any]) -> int | None:
+    """When the writer first received an event that it then refused; None if it was not refused before."""
+    return _instant(_attribute(record, FIRST_RECEIVED))
+
+
+def sent_at(record: Mapping[str, Any]) -> int | None:
+    """When the message was sent to the queue, if known. A replay is a new message."""
+    return _instant(record.get("attributes", {}).get("SentTimestamp"))
+
+
+def first_received(record: Mapping[str, Any]) -> int | None:
+    """When the writer first received the event, before all replays, if known."""
+    attributes = record.get("attributes", {})
+    received = _instant(attributes.get("ApproximateFirstReceiveTimestamp") or attributes.get("SentTimestamp"))
+    return min((time for time in (received, refused_since(record)) if time is not None), default=None)
+
+
+def _group_of(record: Mapping[str, Any]) -> str | None:
+    """The message's group, if its producer set one."""
+    group = record.get("attributes", {}).get("MessageGroupId")
+    return group if isinstance(group, str) else None
+
+
+def _attribute(record: Mapping[str, Any], name: str) -> str | None:
+    value = record.get("messageAttributes", {}).get(name, {}).get("stringValue")
+    return value if isinstance(value, str) else None
+
+
+def _instant(text: str | None) -> int | None:
+    """The time of an attribute; None if the text is no such number."""
+    return int(text) if text and text.isdecimal() and len(text) <= _MAX_DIGITS else None
+
+
+def _attributes_of(record: Mapping[str, Any]) -> Attributes:
+    """A record's message attributes in the form of the SQS API, without those of an earlier refusal."""
+    attributes: Attributes = {}
+    for name, value in record.get("messageAttributes", {}).items():
+        binary = value.get("binaryValue")
+        content = {"StringValue": value["stringValue"]} if binary is None else {"BinaryValue": b64decode(binary)}
+        attributes[name] = {"DataType": value["dataType"], **content}
+    return _without_refusal(attributes)
+
+
+def _without_refusal(attributes: Attributes) -> Attributes:
+    """Attributes without those that a refusal adds."""
+    return {name: value for name, value in attributes.items() if name not in (REASON, KEPT_IN, FIRST_RECEIVED)}
+
+
+def _with_refusal(attributes: Attributes, refusal: Attributes) -> Attributes:
+    """The attributes of a message and of its refusal, at most 10. Others are dropped, but never `at_filled_in`."""
+    first = {name: value for name, value in attributes.items() if name == AT_FILLED_IN}
+    others = [(name, value) for name, value in attributes.items() if name != AT_FILLED_IN]
+    return {**first, **dict(others[: MAX_ATTRIBUTES - len(first) - len(refusal)]), **refusal}
+
+
+def _received_at(instant: int | None) -> Attributes:
+    """The attribute with the time at which an event was first received, if that is known."""
+    return {} if instant is None else {FIRST_RECEIVED: {"DataType": "Number", "StringValue": str(instant)}}
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"DataType": "String", "StringValue": text}

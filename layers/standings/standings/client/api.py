@@ -32,6 +32,95 @@ _REGION: Final = "us-east-1"
 _MAX_KEPT: Final = 32  # connections to an address
 
 
+@dataclass(frozen=True, slots=True)
+class Api:
+    """The API at an address. Requests carry the `token` (JWT) if there is one, else the `signature` if there is one.
+
+    A request without an answer, or with a temporary error, is sent again after a growing random wait, up to `attempts`
+    times in all.
+    """
+
+    url: str
+    transport: "Transport"
+    signature: "Signature | None" = None
+    token: str | None = None
+    sleep: Callable[[float], None] = time.sleep
+    chance: Callable[[], float] = random.random
+    attempts: int = 5
+
+    def read(self, *path: str, **arguments: str | int | None) -> dict[str, Any]:
+        """Return the answer at a path. Arguments that are None are left out. Raises ApiError and NoAnswerError."""
+        return self.answer("GET", path, arguments)
+
+    def put(self, *path: str, body: Mapping[str, Any] | None = None, **arguments: str) -> dict[str, Any]:
+        """Send a PUT, which may be sent twice, and return the answer. Raises ApiError and NoAnswerError."""
+        return self.answer("PUT", path, arguments, b"" if body is None else json.dumps(body).encode())
+
+    def delete(self, *path: str, **arguments: str) -> None:
+        """Send a DELETE. If its answer was lost, the next one may be NotFound. Raises ApiError and NoAnswerError."""
+        self.answer("DELETE", path, arguments)
+
+    def answer(
+        self, method: str, path: Sequence[str], arguments: Mapping[str, str | int | None], data: bytes = b""
+    ) -> dict[str, Any]:
+        """Send a request, and return the answer. It may be sent twice. Raises ApiError and NoAnswerError."""
+        status, content = self._exchange(method, self._address(path, arguments), data)
+        if status not in (HTTPStatus.OK, HTTPStatus.ACCEPTED, HTTPStatus.NO_CONTENT):
+            raise _error(status, content)
+        try:
+            answer: dict[str, Any] = json.loads(content or b"{}")
+        except ValueError as error:
+            raise ApiError(status, "", f"{self.url} is not the API of a stack: expected JSON, {error}") from error
+        return answer
+
+    def _address(self, path: Sequence[str], arguments: Mapping[str, str | int | None]) -> str:
+        for name in path:
+            if name in ("", ".", ".."):
+                raise error_of(HTTPStatus.NOT_FOUND, "no-such-path", f"expected a name, got {name!r}")
+        query = {name: str(value) for name, value in arguments.items() if value is not None}
+        try:
+            # All but unreserved characters are encoded once, a space as %20. The signature covers exactly what is
+            # sent; of the path it covers the encoded form encoded again, as every service but S3 requires.
+            # https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
+            suffix = f"?{urlencode(query, quote_via=quote)}" if query else ""
+            return f"{self.url.rstrip('/')}/{'/'.join(quote(name, safe='') for name in path)}{suffix}"
+        except UnicodeEncodeError as error:
+            raise error_of(HTTPStatus.BAD_REQUEST, "bad-argument", f"expected UTF-8, got {error.object!r}") from error
+
+    def _exchange(self, method: str, url: str, data: bytes) -> tuple[int, bytes]:
+        for attempt in range(1, self.attempts + 1):
+            try:
+                answer = self.transport.send(method, url, self._headers(method, url, data), data)
+                if answer.status not in _RETRIED or attempt == self.attempts:
+                    break
+            except NoAnswerError as error:
+                if attempt == self.attempts or not error.is_temporary:
+                    raise
+            self.sleep(backoff(attempt, _FIRST_RETRY_S, _MAX_RETRY_S, self.chance))
+        return answer.status, answer.data
+
+    def _headers(self, method: str, url: str, data: bytes) -> dict[str, str]:
+        headers = {"Accept": "application/json", **({"Content-Type": "application/json"} if data else {})}
+        if self.token is not None:
+            return headers | {"Authorization": f"Bearer {self.token}"}
+        return headers if self.signature is None else self.signature.headers(method, url, headers, data)
+
+
+def _error(status: int, content: bytes) -> ApiError:
+    """Make an error from a problem document of the API, or from the gateway's own message."""
+    try:
+        problem = json.loads(content)
+        kind, detail = str(problem.get("type", "")), problem.get("detail") or problem.get("message")
+    except (ValueError, AttributeError):
+        kind, detail = "", None
+    text = str(detail or content.decode(errors="replace")[:200] or "no details")
+    if not kind:
+        text = f"HTTP {status}: {text}"
+        if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+            text += ": this call needs an AWS IAM signature (--profile) or a token with its scope (--token)"
+    return error_of(status, kind.removeprefix("urn:standings:"), text)
+
+
 class Transport:
     """Connections to addresses, through the environment's proxies unless `local`. Threads may share it."""
 
@@ -112,92 +201,3 @@ def signature(credentials: "Credentials | None", url: str, region: str | None) -
 def local_address(endpoint: str, api_id: str) -> str:
     """The address of an API of a local AWS. It serves all APIs at its own: few clients resolve their host names."""
     return f"{endpoint}/_aws/execute-api/{api_id}"
-
-
-@dataclass(frozen=True, slots=True)
-class Api:
-    """The API at an address. Requests carry the `token` (JWT) if there is one, else the `signature` if there is one.
-
-    A request without an answer, or with a temporary error, is sent again after a growing random wait, up to `attempts`
-    times in all.
-    """
-
-    url: str
-    transport: Transport
-    signature: Signature | None = None
-    token: str | None = None
-    sleep: Callable[[float], None] = time.sleep
-    chance: Callable[[], float] = random.random
-    attempts: int = 5
-
-    def read(self, *path: str, **arguments: str | int | None) -> dict[str, Any]:
-        """Return the answer at a path. Arguments that are None are left out. Raises ApiError and NoAnswerError."""
-        return self.answer("GET", path, arguments)
-
-    def put(self, *path: str, body: Mapping[str, Any] | None = None, **arguments: str) -> dict[str, Any]:
-        """Send a PUT, which may be sent twice, and return the answer. Raises ApiError and NoAnswerError."""
-        return self.answer("PUT", path, arguments, b"" if body is None else json.dumps(body).encode())
-
-    def delete(self, *path: str, **arguments: str) -> None:
-        """Send a DELETE. If its answer was lost, the next one may be NotFound. Raises ApiError and NoAnswerError."""
-        self.answer("DELETE", path, arguments)
-
-    def answer(
-        self, method: str, path: Sequence[str], arguments: Mapping[str, str | int | None], data: bytes = b""
-    ) -> dict[str, Any]:
-        """Send a request, and return the answer. It may be sent twice. Raises ApiError and NoAnswerError."""
-        status, content = self._exchange(method, self._address(path, arguments), data)
-        if status not in (HTTPStatus.OK, HTTPStatus.ACCEPTED, HTTPStatus.NO_CONTENT):
-            raise _error(status, content)
-        try:
-            answer: dict[str, Any] = json.loads(content or b"{}")
-        except ValueError as error:
-            raise ApiError(status, "", f"{self.url} is not the API of a stack: expected JSON, {error}") from error
-        return answer
-
-    def _address(self, path: Sequence[str], arguments: Mapping[str, str | int | None]) -> str:
-        for name in path:
-            if name in ("", ".", ".."):
-                raise error_of(HTTPStatus.NOT_FOUND, "no-such-path", f"expected a name, got {name!r}")
-        query = {name: str(value) for name, value in arguments.items() if value is not None}
-        try:
-            # All but unreserved characters are encoded once, a space as %20. The signature covers exactly what is
-            # sent; of the path it covers the encoded form encoded again, as every service but S3 requires.
-            # https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
-            suffix = f"?{urlencode(query, quote_via=quote)}" if query else ""
-            return f"{self.url.rstrip('/')}/{'/'.join(quote(name, safe='') for name in path)}{suffix}"
-        except UnicodeEncodeError as error:
-            raise error_of(HTTPStatus.BAD_REQUEST, "bad-argument", f"expected UTF-8, got {error.object!r}") from error
-
-    def _exchange(self, method: str, url: str, data: bytes) -> tuple[int, bytes]:
-        for attempt in range(1, self.attempts + 1):
-            try:
-                answer = self.transport.send(method, url, self._headers(method, url, data), data)
-                if answer.status not in _RETRIED or attempt == self.attempts:
-                    break
-            except NoAnswerError as error:
-                if attempt == self.attempts or not error.is_temporary:
-                    raise
-            self.sleep(backoff(attempt, _FIRST_RETRY_S, _MAX_RETRY_S, self.chance))
-        return answer.status, answer.data
-
-    def _headers(self, method: str, url: str, data: bytes) -> dict[str, str]:
-        headers = {"Accept": "application/json", **({"Content-Type": "application/json"} if data else {})}
-        if self.token is not None:
-            return headers | {"Authorization": f"Bearer {self.token}"}
-        return headers if self.signature is None else self.signature.headers(method, url, headers, data)
-
-
-def _error(status: int, content: bytes) -> ApiError:
-    """Make an error from a problem document of the API, or from the gateway's own message."""
-    try:
-        problem = json.loads(content)
-        kind, detail = str(problem.get("type", "")), problem.get("detail") or problem.get("message")
-    except (ValueError, AttributeError):
-        kind, detail = "", None
-    text = str(detail or content.decode(errors="replace")[:200] or "no details")
-    if not kind:
-        text = f"HTTP {status}: {text}"
-        if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-            text += ": this call needs an AWS IAM signature (--profile) or a token with its scope (--token)"
-    return error_of(status, kind.removeprefix("urn:standings:"), text)

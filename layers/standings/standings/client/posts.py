@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
+from operator import itemgetter
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
@@ -16,10 +17,11 @@ from standings.domain.boards import Boards
 from standings.domain.events import RefusedEvent, check_event, parse_event
 from standings.ingest import posted
 from standings.runtime.clock import RETRIED_FOR_S, Clock
-from standings.stores import Posted
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs.client import SQSClient
+
+    from standings.aws.sqs import OutgoingMessage
 
 Number = int | float | Decimal
 Event = Mapping[str, Any]
@@ -29,7 +31,7 @@ class Ready(NamedTuple):
     """An event with its id, and the message that it becomes."""
 
     event: Event
-    posted: Posted
+    message: "OutgoingMessage"
 
 
 class Queue:
@@ -55,7 +57,7 @@ class Queue:
 
     def prepare(self, given: Event, now: int) -> Ready:
         """Make an event ready to be sent: with an id, and with `now` as its time if it has none. Raises BadArgument."""
-        from standings.aws.sqs import MAX_BODY_BYTES  # noqa: PLC0415 - AWS's packages are imported when they are needed
+        from standings.aws.sqs import MAX_BODY_BYTES, message_of  # noqa: PLC0415 - AWS's packages take long
 
         try:
             event = _event_of(given)
@@ -68,21 +70,20 @@ class Queue:
                 parse_event(ready.body, boards, now, at_filled_in=ready.at_filled_in)
         except (BadArgument, RefusedEvent) as error:
             raise BadArgument(400, "bad-body", str(error)) from error
-        return Ready(event, ready)
+        return Ready(event, message_of(*ready))
 
     def send(self, events: Sequence[Ready]) -> None:
         """Send events, and again for five seconds what the queue does not take yet. Raises PostError."""
         from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - as above
 
-        from standings.aws.sqs import batches, message_of, send_until_taken  # noqa: PLC0415 - as above
+        from standings.aws.sqs import batches, send_until_taken  # noqa: PLC0415 - as above
 
         unsent: list[Unsent] = []
         backoff = self.clock.backoff_for(RETRIED_FOR_S)
-        for batch in batches(events, lambda one: message_of(one.posted)):
-            messages = [message_of(one.posted) for one in batch]
+        for batch in batches(events, itemgetter(1)):
+            messages = [ready.message for ready in batch]
             try:
-                taken = send_until_taken(self._sqs(), self._url(), messages, lambda _: backoff.wait())
-                reasons = {**taken.refused, **taken.untaken}
+                reasons = send_until_taken(self._sqs(), self._url(), messages, lambda _: backoff.wait()).failed
             except (BotoCoreError, ClientError) as error:
                 reasons = dict.fromkeys(range(len(batch)), str(error))
             unsent += [Unsent(batch[position].event, reason) for position, reason in sorted(reasons.items())]
@@ -146,6 +147,7 @@ class Batch(Poster):
         self.flush()
 
     def post_event(self, event: Event) -> str:
+        """Take an event, and return its id. Sends all that wait if it is the tenth. Raises as `post` does."""
         from standings.aws.sqs import MAX_ENTRIES  # noqa: PLC0415 - as above
 
         with self._lock:

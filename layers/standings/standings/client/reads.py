@@ -1,7 +1,7 @@
 """Where answers come from: the tables, by the code of the query function, or the API."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import orjson
 
@@ -20,13 +20,7 @@ if TYPE_CHECKING:
     from standings.read.dispatch import Answers
 
 Answer = dict[str, Any]
-
-
-class Reads(Protocol):
-    """Answers calls of the API."""
-
-    def answer(self, name: str, path: Mapping[str, str], arguments: Arguments, body: Any = None) -> Answer:
-        """The API's answer to a call of `CALLS`, such as `getRank`, as Python values. Raises ApiError."""
+Reads: TypeAlias = "ApiReads | TableReads"
 
 
 class ApiReads:
@@ -36,6 +30,7 @@ class ApiReads:
         self._api = api
 
     def answer(self, name: str, path: Mapping[str, str], arguments: Arguments, body: Any = None) -> Answer:
+        """The API's answer to a call of `CALLS`, such as `getRank`, as Python values. Raises ApiError."""
         call = CALLS[name]
         parts = [path.get(part.strip("<>"), part) for part in call.path.split("/") if part]
         data = b"" if body is None else orjson.dumps(body)
@@ -54,6 +49,7 @@ class TableReads:
         self._clock = clock
 
     def answer(self, name: str, path: Mapping[str, str], arguments: Arguments, body: Any = None) -> Answer:
+        """The answer that the API would give to a call, as Python values. Raises ApiError."""
         try:
             return self._answer(name, path, arguments, body)
         except StoreUnavailableError as error:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, tzinfo
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 from uuid import uuid4
 
 from standings.client import values
@@ -106,9 +106,8 @@ class Standings(Poster):
         self._queue = queue
         self._definitions: TtlCache[str, Mapping[str, Any]] = TtlCache(queue.clock, BOARD_TTL_S)
 
-    # Posting.
-
     def post_event(self, event: Event) -> str:
+        """Post an event in the form of docs/reference/events.md, and return its id. Raises as `post` does."""
         ready = self._queue.prepare(event, self._queue.clock.now())
         self._queue.send([ready])
         return str(ready.event["id"])
@@ -127,22 +126,18 @@ class Standings(Poster):
         None if nothing is known of it: it is on its way, or was counted more than 30 days ago.
         """
         try:
-            return cast(
-                "answer_types.EventStatus", self._answer("getEvent", {}, {"id": values.event_id("event_id", event_id)})
-            )
+            return self._answer("getEvent", {}, {"id": values.event_id("event_id", event_id)})
         except NotFound as error:
             if error.kind != "no-such-event":
                 raise
             return None
-
-    # Reading.
 
     def about(self) -> "answer_types.About":
         """The version of the time zones by which days begin: `{"time_zones": "2026f"}`.
 
         Over the API it is that of the stack, else that of this program, which finds periods by it.
         """
-        return cast("answer_types.About", self._answer("getAbout", {}, {}))
+        return self._answer("getAbout", {}, {})
 
     def board(self, name: str) -> "Board":
         """A board, whose rankings can be read. This sends no request."""
@@ -151,20 +146,18 @@ class Standings(Poster):
     def boards(self, prefix: str = "", limit: int = 100, cursor: str | None = None) -> "answer_types.BoardList":
         """The boards that had an event, by name: `{"boards": [{"board": "berlin-2026"}], "next": None}`."""
         given: dict[str, Any] = {"prefix": prefix, "limit": limit, "cursor": cursor}
-        return cast("answer_types.BoardList", self._answer("listBoards", {}, given))
+        return self._answer("listBoards", {}, given)
 
     def profile(self, member: str) -> "answer_types.Profile":
         """A member's profile: `{"name": "Ádám", "picture": None, "country": "HU", "data": None}`. Raises NotFound."""
-        return cast("answer_types.Profile", self._answer("getProfile", {}, {"id": values.member("member", member)}))
+        return self._answer("getProfile", {}, {"id": values.member("member", member)})
 
     def search(self, name: str, board: str | None = None, limit: int = 20) -> "answer_types.FoundMembers":
         """Members whose names begin like `name`, of a board or of all."""
         given: dict[str, Any] = {"name": values.text("name", name), "board": board, "limit": limit}
-        return cast("answer_types.FoundMembers", self._answer("getProfile", {}, given))
+        return self._answer("getProfile", {}, given)
 
-    def _answer(
-        self, name: str, path: Mapping[str, str], arguments: Mapping[str, Any], body: Any = None
-    ) -> Mapping[str, Any]:
+    def _answer(self, name: str, path: Mapping[str, str], arguments: Mapping[str, Any], body: Any = None) -> Any:
         return self._reads.answer(name, checked(path), arguments_of(name, arguments), body)
 
     def _ranked(self, board: str, metric: str | None, window: str | None) -> Mapping[str, str]:
@@ -185,7 +178,7 @@ class Board:
     def __init__(
         self,
         name: str,
-        answer: Callable[..., Mapping[str, Any]],
+        answer: Callable[..., Any],
         names: Callable[[str, str | None, str | None], Mapping[str, str]],
     ) -> None:
         self.name = name
@@ -194,7 +187,7 @@ class Board:
 
     def definition(self) -> "answer_types.BoardDefinition":
         """What the board counts and ranks, by `boards.toml`."""
-        return cast("answer_types.BoardDefinition", self._answer("getBoard", {"board": self.name}, {}))
+        return self._answer("getBoard", {"board": self.name}, {})
 
     def member(
         self,
@@ -208,21 +201,18 @@ class Board:
         """A member's scores in all metrics and windows; with `ranks` also its ranks."""
         found = values.member("member", member)
         given: dict[str, Any] = {"id": found, "ranks": ranks, "method": method, "profiles": profiles, "notes": notes}
-        return cast("answer_types.MemberScores", self._answer("getMember", {"board": self.name}, given))
+        return self._answer("getMember", {"board": self.name}, given)
 
     def rank(self, member: str, *, previous: bool = False, **ranking: Unpack[Shown]) -> "answer_types.MemberRank":
         """A member's rank: `{…, "rank": 211, "total": 1539, "score": 50, "percentile": 86.35}`.
 
         `previous`: also its rank in the period before. Raises NotFound with kind `not-ranked`, and others.
         """
-        return cast(
-            "answer_types.MemberRank",
-            self._read("getRank", ranking, member=values.member("member", member), previous=previous),
-        )
+        return self._read("getRank", ranking, member=values.member("member", member), previous=previous)
 
     def rank_of_score(self, score: Number | str, **ranking: Unpack[Ranking]) -> "answer_types.ScoreRank":
         """The rank that a score would have: `{…, "rank": 12, "above": 11, "at": 2, "below": 288}`."""
-        return cast("answer_types.ScoreRank", self._read("getRank", ranking, score=_number("score", score)))
+        return self._read("getRank", ranking, score=_number("score", score))
 
     def ranks(
         self, members: Iterable[str], *, previous: bool = False, **ranking: Unpack[Shown]
@@ -230,7 +220,7 @@ class Board:
         """The ranks of up to 100 members, in their order, each also within the group."""
         listed = values.listed("members", members)
         body = {"members": [values.member(f"members[{position}]", one) for position, one in enumerate(listed)]}
-        return cast("answer_types.GroupRanks", self._read("rankGroup", ranking, body, previous=previous))
+        return self._read("rankGroup", ranking, body, previous=previous)
 
     def top(self, limit: int = 10, *, me: str | None = None, **ranking: Unpack[Shown]) -> "answer_types.Page":
         """The first entries: `{…, "entries": [{"rank": 1, "member": "u9", "score": 912}, …], "next": "AbC…"}`."""
@@ -250,8 +240,7 @@ class Board:
 
         `me` adds the rank of that member, and who is just ahead of it.
         """
-        given: dict[str, Any] = {"rank": rank, "score": score, "cursor": cursor, "limit": limit, "me": me}
-        return cast("answer_types.Page", self._read("listRanking", ranking, **given))
+        return self._read("listRanking", ranking, rank=rank, score=score, cursor=cursor, limit=limit, me=me)
 
     def around(
         self,
@@ -263,25 +252,22 @@ class Board:
         **ranking: Unpack[Shown],
     ) -> "answer_types.Page":
         """The page around a member: `limit` entries in all, or `radius` (5) on each side."""
-        given: dict[str, Any] = {"around": values.member("member", member), "limit": limit, "radius": radius, "me": me}
-        return cast("answer_types.Page", self._read("listRanking", ranking, **given))
+        around = values.member("member", member)
+        return self._read("listRanking", ranking, around=around, limit=limit, radius=radius, me=me)
 
     def history(self, member: str, periods: int = 14, **ranking: Unpack[Ranking]) -> "answer_types.History":
         """A member's rank in the last periods of a window, the latest first."""
-        return cast(
-            "answer_types.History",
-            self._read("getHistory", ranking, member=values.member("member", member), periods=periods),
-        )
+        return self._read("getHistory", ranking, member=values.member("member", member), periods=periods)
 
     def percentile(self, p: Number | str, **ranking: Unpack[Ranking]) -> "answer_types.PercentileScore":
         """The score at a percentile: `{…, "p": 90, "score": 61}`."""
-        return cast("answer_types.PercentileScore", self._read("getPercentile", ranking, p=_number("p", p)))
+        return self._read("getPercentile", ranking, p=_number("p", p))
 
     def distribution(self, buckets: int = 50, **ranking: Unpack[Ranking]) -> "answer_types.Distribution":
         """The number of members in each range of scores: `{…, "buckets": [{"from": 0, "to": 9, "members": 41}, …]}`."""
-        return cast("answer_types.Distribution", self._read("getDistribution", ranking, buckets=buckets))
+        return self._read("getDistribution", ranking, buckets=buckets)
 
-    def _read(self, name: str, ranking: Mapping[str, Any], body: Any = None, **arguments: Any) -> Mapping[str, Any]:
+    def _read(self, name: str, ranking: Mapping[str, Any], body: Any = None, **arguments: Any) -> Any:
         shown = {each: value for each, value in ranking.items() if each not in ("metric", "window")}
         metric, window = (_name(each, ranking.get(each)) for each in ("metric", "window"))
         names = self._names(self.name, metric, window)

@@ -51,9 +51,6 @@ def as_api_error(error: RequestError) -> ApiError:
     return error_of(problem.status, problem.kind, problem.detail)
 
 
-# Texts.
-
-
 def text(field: str, value: Any) -> str:
     """A text. Of a subclass of `str`, such as a member of an Enum, it is the characters. A UUID is the text of it."""
     if isinstance(value, UUID):
@@ -82,9 +79,6 @@ def event_id(field: str, value: Any) -> str:
     if not is_event_id(found):
         raise refused(field, f"1 to {MAX_ID_LENGTH} characters (it has {len(found)})", found)
     return found
-
-
-# Numbers, flags, days and instants.
 
 
 def number(field: str, value: Any) -> int | float | Decimal:
@@ -167,9 +161,6 @@ def instant(field: str, value: Any) -> str:
             # The first and the last hours of Python's calendar in another offset, and pandas' NaT.
             raise refused(field, "a time in the years 1 to 9999 of UTC", value) from error
     raise refused(field, "a time with its offset, such as datetime.now(UTC), or text", value)
-
-
-# Lists, mappings and JSON.
 
 
 def listed(field: str, value: Any, expected: str = "a list") -> list[Any]:

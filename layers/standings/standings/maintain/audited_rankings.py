@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from heapq import merge
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
+from standings.aws.dynamodb.scores import DamagedItem
 from standings.domain.boards import Ranking
 from standings.domain.coverage import Coverage
 from standings.domain.members import Image, place
@@ -16,7 +17,7 @@ from standings.domain.tiers import ROOT, Path, depth, path, span
 from standings.rankings.checking import Listed, Snapshot, StoredRow, StoredSteps
 from standings.rankings.rolling.steps import Block, RollingRankings, Steps, list_key, lists_of, steps_of
 from standings.runtime.clock import RETRIED_FOR_S, Clock
-from standings.stores import SLOTS, DamagedItem, DamagedItemError, Partition, StoreUnavailableError
+from standings.stores import SLOTS, Partition, StoreUnavailableError
 
 if TYPE_CHECKING:
     from standings.rankings.audit_reads import AuditReads
@@ -88,7 +89,7 @@ class AuditCall:
         """
         try:
             found = self.consistent(read)
-        except DamagedItemError:
+        except DamagedItem:
             return None
         if found is None:
             self.add(Kind.UNSETTLED)

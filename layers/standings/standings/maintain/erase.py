@@ -11,14 +11,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from standings.aws.dynamodb.scores import Scores
+from standings.aws.dynamodb.scores import DamagedItem, Scores
 from standings.catalog import BoardCatalog
 from standings.domain.boards import check_member
 from standings.domain.members import Image, removed
 from standings.maintain.rebuild import RewriteMembers
 from standings.maintain.settlements import Mentions
 from standings.runtime.clock import Backoff, Clock
-from standings.stores import MAX_ACTIONS, DamagedItem, StoreUnavailableError
+from standings.stores import MAX_ACTIONS, StoreUnavailableError
 
 MAX_NAMED: Final = 1_000  # Boards or files after which an answer is given, so that it does not become too long
 _BUSY: Final = "others kept writing the member: stop what posts for it, then erase it again"

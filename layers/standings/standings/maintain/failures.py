@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 
-from standings.aws.dynamodb.scores import Scores
+from standings.aws.dynamodb.scores import ParkedMember, Scores
+from standings.aws.sqs import DeadLetter
 from standings.domain.board_record import MAX_ATTEMPT_S
 from standings.domain.boards import Boards
 from standings.domain.members import Image, calendar_rankings
@@ -16,15 +17,7 @@ from standings.domain.windows import DAY, MINUTE, instant
 from standings.project.projector import announced
 from standings.rankings.storing import Placement, Rankings, placements_now
 from standings.runtime.clock import Backoff, Clock
-from standings.stores import (
-    REPLAYABLE_DAYS,
-    DeadLetter,
-    MemberKey,
-    ParkedMember,
-    RankingName,
-    StoreRefusedError,
-    StoreUnavailableError,
-)
+from standings.stores import REPLAYABLE_DAYS, MemberKey, RankingName, StoreRefusedError, StoreUnavailableError
 
 if TYPE_CHECKING:
     from standings.aws.s3 import FailureBucket, StoredObject

@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any, Final
 
-from standings.aws.dynamodb.scores import Scores
+from standings.aws.dynamodb.scores import Conflict, Fence, FencedError, Rewrite, Scores
 from standings.aws.sqs import LookQueue
 from standings.catalog import BoardCatalog
 from standings.domain.board_record import (
@@ -38,12 +38,7 @@ from standings.stores import (
     MAX_TRANSACTION_BYTES,
     SLOTS,
     CancelReason,
-    Fence,
-    FencedError,
-    ItemConflict,
     RankingName,
-    ReceiptConflict,
-    Rewrite,
     StoreRefusedError,
     StoreUnavailableError,
 )
@@ -172,7 +167,7 @@ class RewriteMembers:
                 self.done.append(image)
             else:
                 before.append(image)
-                changes.append(Rewrite(after, image.version))
+                changes.append(Rewrite(after, image))
         if not changes:
             return []
         if self._scores.bytes_of([], changes) > MAX_TRANSACTION_BYTES:
@@ -186,7 +181,7 @@ class RewriteMembers:
             return []
         return self._split(before, conflicts)
 
-    def _split(self, chunk: Chunk, conflicts: Sequence[ReceiptConflict | ItemConflict]) -> list[Chunk]:
+    def _split(self, chunk: Chunk, conflicts: Sequence[Conflict]) -> list[Chunk]:
         """The members that met a conflict, each alone, and the others together.
 
         If all of them did, as they do when the table is throttled, the chunk is halved.
@@ -199,8 +194,8 @@ class RewriteMembers:
             image = others.pop(conflict.position)
             if conflict.reason is CancelReason.BUSY:
                 met.append(image)
-            elif isinstance(conflict.found, Image):
-                met.append(conflict.found)
+            elif conflict.image is not None:
+                met.append(conflict.image)
             else:
                 self.done.append(image)  # its item is gone
         if others:

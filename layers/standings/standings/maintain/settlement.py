@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from standings.aws.eventbridge import EventBus
+from standings.aws.eventbridge import MAX_EVENTS, BusEvent, EventBus
 from standings.aws.s3 import ResultsBucket
 from standings.domain.board_record import BoardRecord
 from standings.domain.boards import MAX_ANNOUNCED, Family, Metric, PrizeMethod, Ranking
@@ -21,7 +21,7 @@ from standings.maintain.audit import BoardAudit
 from standings.maintain.audited_rankings import AuditCall, Kind, RankingEntries
 from standings.read.reader import period_of, score_at
 from standings.runtime.clock import Clock
-from standings.stores import MAX_EVENTS, BusEvent, StoreUnavailableError
+from standings.stores import StoreUnavailableError
 
 # The lines of settled files, and a checksum of them that does not depend on their order.
 #

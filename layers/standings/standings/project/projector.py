@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from standings.catalog import BoardCatalog, Written
+from standings.catalog import BoardCatalog
+from standings.domain.board_record import BoardRecord
 from standings.domain.boards import Boards
 from standings.domain.members import Change, Image
 from standings.rankings.commits import Outcome, PruneResult
@@ -143,14 +144,18 @@ class _Batch:
                     # During a deployment this function may run with an older boards.toml than the writer.
                     self._park(position, f"no family in boards.toml matches {new.board!r}")
 
-    def _changes(self, written: Mapping[str, Written]) -> dict[MemberKey, list[Change]]:
+    def _changes(self, written: Mapping[str, BoardRecord]) -> dict[MemberKey, list[Change]]:
         """The changes of each member, up to the item as it is now if they are from before the board's last rebuild."""
         changes = {
             key: [change for position in positions if (change := self._records[position].change) is not None]
             for key, positions in self._positions.items()
         }
         newest = {key: max((change.new for change in of), key=lambda new: new.version) for key, of in changes.items()}
-        early = [key for key, image in newest.items() if image.written_at_ms < written[key[0]].projected_since]
+        early = [
+            key
+            for key, image in newest.items()
+            if (record := written.get(key[0])) is not None and image.written_at_ms < record.projected_since
+        ]
         images = self._projector.read_images(early) if early else {}
         for key, found in images.items():
             last = newest[key]
@@ -161,13 +166,14 @@ class _Batch:
         return changes
 
     def _parts(
-        self, written: Mapping[str, Written], changes: Mapping[MemberKey, Sequence[Change]]
+        self, written: Mapping[str, BoardRecord], changes: Mapping[MemberKey, Sequence[Change]]
     ) -> Iterator[list[Placement]]:
         """Yield the moves in parts, in the order of the records. If time runs out, a part that is done stays done."""
         of_members: list[list[Placement]] = []
         for key in list(self._positions):
             try:
-                boards, generations = self._projector.catalog.boards, written[key[0]].generations
+                boards, record = self._projector.catalog.boards, written.get(key[0])
+                generations = record.written if record is not None else (0,)
                 of_member = placements(boards, changes[key], generations)
             except Exception as bug:  # noqa: BLE001 - a member whose images break the code must not stop the others
                 for position in self._positions.pop(key):

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple, cast
 
-from standings.aws.dynamodb.scores import Scores, decode_stored
+from standings.aws.dynamodb.scores import DamagedItem, Scores, decode_stored
 from standings.aws.dynamodb.tables import (
     DynamoDBClient,
     Item,
@@ -47,7 +47,7 @@ from standings.rankings.rolling.steps import (
 )
 from standings.rankings.rolling.storing import MAX_LOGS
 from standings.runtime.clock import Clock
-from standings.stores import DamagedItem, Partition, StoreRefusedError
+from standings.stores import Partition, StoreRefusedError
 
 # Counts the read units that DynamoDB charges.
 

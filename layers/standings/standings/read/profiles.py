@@ -4,17 +4,19 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
-from standings.aws.dynamodb.profiles import Profiles
+from standings.aws.dynamodb.profiles import Match, Profiles
 from standings.aws.dynamodb.scores import Scores
 from standings.domain.boards import check_member
 from standings.domain.errors import NotFoundError, bad_argument
 from standings.domain.profiles import MAX_LOOKED_AT, MIN_SEARCH_LENGTH, Profile, begins_with, search_form
 from standings.read.reader import Request, naming
 from standings.runtime.clock import Clock, TtlCache
-from standings.stores import PROFILE_TTL_S, Match
 
 # Profiles: one by itself, and those of all members in another answer.
 
+PROFILE_TTL_S: Final = 55
+"""Seconds for which a process caches a profile. With the delay of an eventually consistent read, a change shows
+everywhere within a minute."""
 _NONE = Profile()  # Stands for a member without a profile: the cache holds no None
 
 

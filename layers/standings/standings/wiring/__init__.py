@@ -1,1 +1,1 @@
-"""Assembles the services of each function, in a module of its own: so a function imports only what it uses."""
+"""What functions have in common: each puts itself together from it, and imports only what it uses."""

@@ -1,6 +1,5 @@
-"""The query function's services."""
+"""What answers reads from the tables, for the query function and for programs that use the client."""
 
-import os
 from typing import Any, NamedTuple
 
 from standings.aws.dynamodb.profiles import Profiles
@@ -9,11 +8,9 @@ from standings.domain.boards import Boards
 from standings.read.dispatch import Answers
 from standings.read.notes import Notes
 from standings.read.profiles import ProfileCache, Search
-from standings.read.reader import PRIVATE_LIMITS, PUBLIC_LIMITS, Limits, Reader
+from standings.read.reader import Limits, Reader
 from standings.read.tables import QueryReads
 from standings.runtime.clock import Clock
-from standings.runtime.environment import required
-from standings.wiring import building_blocks
 
 
 class Tables(NamedTuple):
@@ -22,17 +19,6 @@ class Tables(NamedTuple):
     scores: str
     rankings: str
     profiles: str
-
-
-def answers(clock: Clock) -> Answers:
-    """Create what answers the function's requests."""
-    tables = Tables(required("SCORES_TABLE"), required("RANKINGS_TABLE"), required("PROFILES_TABLE"))
-    is_open = os.environ.get("OPEN_READS") == "true"
-    limits = PUBLIC_LIMITS if is_open else PRIVATE_LIMITS
-    needs_board = is_open and os.environ.get("OPEN_SEARCH") != "true"
-    return answers_from(
-        building_blocks.client("dynamodb"), tables, building_blocks.boards(), clock, limits, needs_board=needs_board
-    )
 
 
 def answers_from(
@@ -44,6 +30,5 @@ def answers_from(
     """
     reader = Reader(boards, QueryReads(dynamodb, tables.rankings, tables.scores, clock), clock, limits)
     people = ProfileCache(Profiles(dynamodb, tables.profiles, clock), clock)
-    # It only reads members: no receipts table is needed.
-    scores = Scores(dynamodb, tables.scores, "", clock)
+    scores = Scores(dynamodb, tables.scores, "", clock)  # It reads members alone, and no receipts
     return Answers(reader, people, Search(people, scores, needs_board=needs_board), Notes(scores))

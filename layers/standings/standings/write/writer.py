@@ -1,4 +1,8 @@
-"""Applies batches of events: each event exactly once, in as few transactions as they fit into."""
+"""Applies batches of events to members' items: each event exactly once, in as few transactions as they fit into.
+
+`Writer.write` parses a batch and groups its events (`transactions`). For each group a `_Transaction` reads items, plans
+their changes (`plan_changes`), and writes these with the receipts of the events.
+"""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -6,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Final, NamedTuple
 
-from standings.aws.dynamodb.scores import Scores
+from standings.aws.dynamodb.scores import Addition, DamagedItem, ItemChange, NewReceipt, Receipt, Rewrite, Scores
 from standings.catalog import BoardCatalog
 from standings.domain.boards import MAX_UNITS, Boards, Family, family_of
 from standings.domain.events import Event, RefusedEvent, Rule, limits_of, other_content, parse_event
@@ -31,53 +35,11 @@ from standings.stores import (
     MAX_ACTIONS,
     MAX_TRANSACTION_BYTES,
     REPLAYABLE_DAYS,
-    Addition,
     CancelReason,
-    DamagedItem,
-    DamagedItemError,
-    ItemChange,
     MemberKey,
-    NewReceipt,
-    Patch,
-    Receipt,
-    ReceiptConflict,
-    Rewrite,
     StoreRefusedError,
     StoreUnavailableError,
 )
-
-# Groups a batch of events into transactions. Events on the same item go together, so that it is written once.
-
-
-def transactions(events: Iterable[Event], most: int = MAX_ACTIONS) -> list[list[Event]]:
-    """Group events so that each group fits one transaction: a receipt for each event, a change for each item."""
-    events = list(events)
-    popularity = Counter(item for event in events for item in event.items)
-
-    def by_shared_items(event: Event) -> list[tuple[int, MemberKey]]:
-        return sorted((-popularity[item], item) for item in event.items)
-
-    groups: list[list[Event]] = []
-    items: set[MemberKey] = set()  # those of the last group
-    for _, sharing in groupby(sorted(events, key=by_shared_items), key=lambda event: by_shared_items(event)[0]):
-        together = list(sharing)
-        if not groups or _size(groups[-1], items, together) > most >= _size([], set(), together):
-            groups.append([])
-            items = set()
-        for event in together:
-            if _size(groups[-1], items, [event]) > most:
-                groups.append([])
-                items = set()
-            groups[-1].append(event)
-            items.update(event.items)
-    return groups
-
-
-def _size(events: Sequence[Event], items: set[MemberKey], more: Sequence[Event]) -> int:
-    return len(events) + len(more) + len(items.union(*(event.items for event in more)))
-
-
-# Plans how events change members' items, given the images that were read of them.
 
 MAX_EXPRESSION: Final = 4_096
 """The most bytes of an expression in DynamoDB. An addition removes as many accumulators as fit. If not even its amounts
@@ -90,196 +52,6 @@ _MOST_ATTRIBUTES: Final = 4  # Of an accumulator: its number, its tie key, its n
 MOST_WHOLE_BYTES: Final = MAX_TRANSACTION_BYTES
 """Up to here, items are written whole: that takes the writer less time."""
 Images = Mapping[MemberKey, Image | None]
-
-
-class UnfitEventError(RefusedEvent):
-    """The image that was read shows that the item cannot take an event."""
-
-    def __init__(self, event_id: str, item: MemberKey, rule: Rule, message: str) -> None:
-        super().__init__(rule, message, event_id)
-        self.item = item
-
-
-class Plan(NamedTuple):
-    """How events change items: one stamp for all items and receipts, in milliseconds, and the change of each item.
-
-    `superseded` are the ids of events that set a total which is older than the one there.
-    """
-
-    stamp: int
-    changes: Mapping[MemberKey, ItemChange]
-    superseded: Collection[str]
-
-
-def plan_changes(
-    boards: Boards,
-    events: Iterable[Event],
-    images: Images,
-    now: int,
-    as_read: Collection[MemberKey] = (),
-    *,
-    patches: bool = False,
-) -> Plan:
-    """Plan the change of each item of the events. Raise UnfitEventError for the first event that does not fit.
-
-    The items in `as_read` are changed only if they are still as they were read. With `patches`, items are not written
-    whole, unless one has so many changes that they fit into no expression.
-    """
-    by_item: dict[MemberKey, list[EventPart]] = {}
-    for event in events:
-        for update in event.updates:
-            counted = EventPart(event.id, event.at, update.amounts, update.notes, update.sets)
-            by_item.setdefault((update.board, update.member), []).append(counted)
-    stamp = _stamp((images.get(item) for item in by_item), now)
-    changes: dict[MemberKey, ItemChange] = {}
-    superseded: set[str] = set()
-    for item, parts in by_item.items():
-        family, image = family_of(boards, item[0]), images.get(item)
-        if family.members == "registered" and item in images and (image is None or image.removed):
-            message = f"member: {item[1]!r} is not registered on board {item[0]!r}"
-            raise UnfitEventError(parts[0].event_id, item, "unregistered", message)
-        addition = None if item in as_read else _addition(family, item, parts, image, stamp)
-        if addition is not None:
-            changes[item] = addition
-            continue
-        result = _count(family, item, parts, image, stamp)
-        superseded |= result.superseded
-        patch = _patch(family, image, result, stamp) if patches and result.changed else None
-        changes[item] = _rewrite(family, image, result, stamp) if patch is None else patch
-    return Plan(stamp, changes, superseded)
-
-
-class _CountedImage(NamedTuple):
-    """An image with some events counted in it, the accumulators that changed, and the ids of superseded events."""
-
-    image: Image
-    changed: set[str]
-    superseded: set[str]
-
-
-def _count(
-    family: Family, item: MemberKey, parts: Sequence[EventPart], image: Image | None, stamp: int
-) -> _CountedImage:
-    after = image if image is not None else new_image(*item, stamp)
-    changed: set[str] = set()
-    superseded: set[str] = set()
-    for part in sorted(parts, key=set_key) if any(part.sets for part in parts) else parts:
-        one = part
-        if part.sets:
-            after, one = _with_differences(family, item, after, part)
-            superseded |= {part.event_id} if len(one.amounts) < len(part.amounts) else set()
-            changed.update(family.metrics[name].total() for name in one.amounts)
-        after, names = apply_event(family, after, one, stamp)
-        if (beyond := beyond_bounds(family, after, names)) is not None:
-            raise UnfitEventError(one.event_id, item, "bounds", f"metrics: {beyond} would go beyond ±(2^53 - 1) units")
-        changed.update(names)
-    return _CountedImage(after, changed, superseded)
-
-
-def _rewrite(family: Family, before: Image | None, counted: _CountedImage, stamp: int) -> Rewrite:
-    """The whole item with some events counted, without old accumulators. If nothing changed, it is only checked."""
-    after = counted.image
-    if counted.changed:
-        after, merged = late_merged(family, after, stamp)
-        after = rewritten(after, stamp, [*merged, *expired(family, after, stamp)])
-    return Rewrite(after, before.version if before is not None else None)
-
-
-def _patch(family: Family, before: Image | None, counted: _CountedImage, stamp: int) -> Patch | None:
-    """The patch that counts events in an item; None if an expression has no room for what they change.
-
-    With the room that is left it merges and removes old accumulators, which are more than the events add.
-    """
-    after = counted.image
-    images = [image for image in (before, after) if image is not None]
-    texts = [
-        {name for image in images for name in image.tie_keys},
-        {name for image in images for name in image.notes},
-        {name for image in images for name in image.set_keys},
-    ]
-    attributes = sum(1 + sum(name in names for names in texts) for name in counted.changed)
-    room = MAX_EXPRESSION - _FIXED - _SET * attributes
-    if room < 0:
-        return None
-    merge_bytes = _MOST_ATTRIBUTES * (_SET + _REMOVED)
-    after, merged = late_merged(family, after, stamp, room // merge_bytes)
-    room -= merge_bytes * len(merged)
-    gone = expired(family, after, stamp)[: room // (_MOST_ATTRIBUTES * _REMOVED)]
-    return Patch(rewritten(after, stamp, [*merged, *gone]), before)
-
-
-def _with_differences(family: Family, item: MemberKey, image: Image, part: EventPart) -> tuple[Image, EventPart]:
-    """The part with the amounts that take the member's totals to those that it sets, and the image with its key.
-
-    A total that is older than the one that was set last is left out: it changes nothing.
-    """
-    key, amounts = set_key(part), dict[str, int]()
-    for name, total in part.amounts.items():
-        metric = family.metrics[name]
-        if key < image.set_keys.get(metric.total(), ""):
-            continue
-        image = replace(image, set_keys={**image.set_keys, metric.total(): key})
-        before = image.values.get(metric.total(), 0)
-        amounts[name] = change = total - before
-        if metric.is_beyond_limits(change):
-            steps = (decimal_text(units, metric.precision) for units in (change, before, total))
-            got = "got a change of {} (from {} to {})".format(*steps)
-            message = f"metrics.{name}: expected a change of {limits_of(metric)} on board {item[0]!r}, {got}"
-            raise UnfitEventError(part.event_id, item, "limit", message)
-    return image, part._replace(amounts=amounts, sets=False)
-
-
-def _addition(
-    family: Family, item: MemberKey, counted: Sequence[EventPart], image: Image | None, stamp: int
-) -> Addition | None:
-    """The addition of some events to an item; None if it has to be rewritten."""
-    if not all(family.metrics[name].adds_up and not one.sets for one in counted for name in one.amounts):
-        return None
-    abs_total = sum(abs(units) for one in counted for units in one.amounts.values())
-    if (image.abs_total if image is not None else 0) + abs_total > MAX_UNITS:
-        return None
-    adds = additions(family, counted, stamp)
-    if any(one is not None and one.names_first for one in map(family.accumulator, adds)):
-        return None  # So that late buckets are merged
-    # An addition writes no tie key. If there is one, another definition of ties wrote it.
-    tie_keys = [name for name in adds if image is None or name in image.tie_keys]
-    room = MAX_EXPRESSION - _FIXED - _names_bytes(adds) - _names_bytes(tie_keys)
-    if room < 0:
-        return None
-    removes = _first_that_fit(image, expired(family, image, stamp), room) if image is not None else []
-    tie_keys += [name for name in removes if image is not None and name in image.tie_keys]
-    notes = [name for name in removes if image is not None and name in image.notes]
-    set_keys = [name for name in removes if image is not None and name in image.set_keys]
-    known = family.members == "registered"
-    return Addition(*item, adds, removes, tie_keys, notes, stamp, abs_total, known, set_keys)
-
-
-def _first_that_fit(image: Image, names: Iterable[str], room: int) -> list[str]:
-    """The first accumulators whose removal needs at most `room` bytes, with their tie keys, notes and set keys."""
-    fit = []
-    for name in names:
-        texts = (image.tie_keys, image.notes, image.set_keys)
-        room -= _names_bytes([name, *(name for of in texts if name in of)])
-        if room < 0:
-            break
-        fit.append(name)
-    return fit
-
-
-def _names_bytes(names: Iterable[str]) -> int:
-    """The bytes that names need in an expression, at most."""
-    return sum(len(name) + _VALUE for name in names)
-
-
-def _stamp(images: Iterable[Image | None], now: int) -> int:
-    """The stamp of a transaction. It never goes back on an item: the latest clock that wrote it decides what is late.
-
-    It is one for all items and receipts, so a later removal of any of them has a later stamp than the receipts.
-    """
-    return max([now, *(image.written_at_ms for image in images if image is not None)])
-
-
-# Applies events to members' items, each exactly once.
 
 
 class QueueMessage(NamedTuple):
@@ -405,8 +177,8 @@ class _Transaction:
                 backoff.check()
                 try:
                     backoff.retry(self._attempt, backoff)
-                except DamagedItemError as damage:
-                    self._refuse_all_of(damage.item)
+                except DamagedItem as damage:
+                    self._refuse_all_of(damage)
         except StoreUnavailableError as error:
             self.result.failed.update((self.message_of[event_id].id, str(error)) for event_id in self.events)
         except StoreRefusedError as error:
@@ -427,18 +199,17 @@ class _Transaction:
 
     def _read_items(self) -> None:
         """Register the boards, and read the items that cannot be added to without reading them."""
-        keys = {item for event in self.events.values() for item in event.items}
-        records = self.writer.catalog.register(board for board, _ in keys)
-        if leaving := {board for board, record in records.items() if record.is_being_deleted}:
-            self._refuse_leaving(leaving)
-            keys = {item for event in self.events.values() for item in event.items}
-        families = {board: family_of(self.writer.catalog.boards, board) for board, _ in keys}
-        set_items = {(one.board, one.member) for event in self.events.values() for one in event.updates if one.sets}
-        to_read = [
-            key
-            for key in sorted(keys)
-            if key in set_items or families[key[0]].has_buckets or not families[key[0]].adds_up
-        ]
+        records = self.writer.catalog.register(one.board for event in self.events.values() for one in event.updates)
+        self._refuse_leaving({board for board, record in records.items() if record.is_being_deleted})
+        updates = [update for event in self.events.values() for update in event.updates]
+        families = {update.board: family_of(self.writer.catalog.boards, update.board) for update in updates}
+        to_read = sorted(
+            {
+                (one.board, one.member)
+                for one in updates
+                if one.sets or families[one.board].has_buckets or not families[one.board].adds_up
+            }
+        )
         if to_read:
             images = self.writer.scores.images(to_read)
             self.images.update((key, images.get(key)) for key in to_read)
@@ -463,11 +234,11 @@ class _Transaction:
         for conflict in conflicts:
             if conflict.reason is CancelReason.BUSY:
                 must_wait = True
-            elif isinstance(conflict, ReceiptConflict):
-                known.append((events[conflict.position], conflict.found))
+            elif conflict.position < len(receipts):
+                known.append((events[conflict.position], conflict.receipt))
             else:
-                item = list(plan.changes)[conflict.position]
-                self.images[item] = conflict.found
+                item = list(plan.changes)[conflict.position - len(receipts)]
+                self.images[item] = conflict.image
                 self.certain.add(item)
                 self.checked.discard(item)
                 must_wait = True
@@ -475,7 +246,7 @@ class _Transaction:
         if must_wait:
             raise StoreUnavailableError(conflicts[0].message)
 
-    def _planned(self, now: int, backoff: Backoff) -> tuple[Plan, list[NewReceipt]]:
+    def _planned(self, now: int, backoff: Backoff) -> "tuple[Plan, list[NewReceipt]]":
         """Plan changes and receipts that one transaction can hold. Raises StoreRefusedError if there are none."""
         plan = self._plan(now, backoff)
         receipts = [
@@ -490,7 +261,7 @@ class _Transaction:
             raise StoreRefusedError(f"expected at most {MAX_TRANSACTION_BYTES} bytes in a transaction, got {size}")
         return plan, receipts
 
-    def _plan(self, now: int, backoff: Backoff) -> Plan:
+    def _plan(self, now: int, backoff: Backoff) -> "Plan":
         """Plan the change of every item. Refuse each event that an item cannot take, and plan again without it.
 
         Makes at most two requests for each item: one for its image, one for the receipts of its events.
@@ -592,3 +363,217 @@ def _check_age(message: QueueMessage, event: Event, now: int) -> None:
 def _check_content(event: Event, digest: bytes | None) -> None:
     if digest != event.digest:
         raise RefusedEvent("id", other_content(event.id), event.id)
+
+
+def transactions(events: Iterable[Event], most: int = MAX_ACTIONS) -> list[list[Event]]:
+    """Group events so that each group fits one transaction: a receipt for each event, a change for each item."""
+    events = list(events)
+    popularity = Counter(item for event in events for item in event.items)
+
+    def by_shared_items(event: Event) -> list[tuple[int, MemberKey]]:
+        return sorted((-popularity[item], item) for item in event.items)
+
+    groups: list[list[Event]] = []
+    items: set[MemberKey] = set()  # those of the last group
+    for _, sharing in groupby(sorted(events, key=by_shared_items), key=lambda event: by_shared_items(event)[0]):
+        together = list(sharing)
+        if not groups or _size(groups[-1], items, together) > most >= _size([], set(), together):
+            groups.append([])
+            items = set()
+        for event in together:
+            if _size(groups[-1], items, [event]) > most:
+                groups.append([])
+                items = set()
+            groups[-1].append(event)
+            items.update(event.items)
+    return groups
+
+
+def _size(events: Sequence[Event], items: set[MemberKey], more: Sequence[Event]) -> int:
+    return len(events) + len(more) + len(items.union(*(event.items for event in more)))
+
+
+class UnfitEventError(RefusedEvent):
+    """The image that was read shows that the item cannot take an event."""
+
+    def __init__(self, event_id: str, item: MemberKey, rule: Rule, message: str) -> None:
+        super().__init__(rule, message, event_id)
+        self.item = item
+
+
+class Plan(NamedTuple):
+    """How events change items: one stamp for all items and receipts, in milliseconds, and the change of each item.
+
+    `superseded` are the ids of events that set a total which is older than the one there.
+    """
+
+    stamp: int
+    changes: Mapping[MemberKey, ItemChange]
+    superseded: Collection[str]
+
+
+def plan_changes(
+    boards: Boards,
+    events: Iterable[Event],
+    images: Images,
+    now: int,
+    as_read: Collection[MemberKey] = (),
+    *,
+    patches: bool = False,
+) -> Plan:
+    """Plan the change of each item of the events. Raise UnfitEventError for the first event that does not fit.
+
+    The items in `as_read` are changed only if they are still as they were read. With `patches`, items are not written
+    whole, unless one has so many changes that they fit into no expression.
+    """
+    by_item: dict[MemberKey, list[EventPart]] = {}
+    for event in events:
+        for update in event.updates:
+            part = EventPart(event.id, event.at, update.amounts, update.notes, update.sets)
+            by_item.setdefault((update.board, update.member), []).append(part)
+    stamp = _stamp((images.get(item) for item in by_item), now)
+    changes: dict[MemberKey, ItemChange] = {}
+    superseded: set[str] = set()
+    for item, parts in by_item.items():
+        family, image = family_of(boards, item[0]), images.get(item)
+        if family.members == "registered" and item in images and (image is None or image.removed):
+            message = f"member: {item[1]!r} is not registered on board {item[0]!r}"
+            raise UnfitEventError(parts[0].event_id, item, "unregistered", message)
+        addition = None if item in as_read else _addition(family, item, parts, image, stamp)
+        if addition is not None:
+            changes[item] = addition
+            continue
+        counted = _count(family, item, parts, image, stamp)
+        superseded |= counted.superseded
+        changes[item] = _rewrite(family, image, counted, stamp, patches=patches)
+    return Plan(stamp, changes, superseded)
+
+
+class _CountedImage(NamedTuple):
+    """An image with some events counted in it, the accumulators that changed, and the ids of superseded events."""
+
+    image: Image
+    changed: set[str]
+    superseded: set[str]
+
+
+def _count(
+    family: Family, item: MemberKey, parts: Sequence[EventPart], image: Image | None, stamp: int
+) -> _CountedImage:
+    after = image if image is not None else new_image(*item, stamp)
+    changed: set[str] = set()
+    superseded: set[str] = set()
+    for part in sorted(parts, key=set_key) if any(part.sets for part in parts) else parts:
+        one = part
+        if part.sets:
+            after, one = _with_differences(family, item, after, part)
+            superseded |= {part.event_id} if len(one.amounts) < len(part.amounts) else set()
+            changed.update(family.metrics[name].total() for name in one.amounts)
+        after, names = apply_event(family, after, one, stamp)
+        if (beyond := beyond_bounds(family, after, names)) is not None:
+            raise UnfitEventError(one.event_id, item, "bounds", f"metrics: {beyond} would go beyond ±(2^53 - 1) units")
+        changed.update(names)
+    return _CountedImage(after, changed, superseded)
+
+
+def _rewrite(family: Family, before: Image | None, counted: _CountedImage, stamp: int, *, patches: bool) -> Rewrite:
+    """The item with some events counted, without old accumulators. If nothing changed, it is only checked.
+
+    A patch merges and removes as many old accumulators as its expression has room for, which are more than the events
+    add. If it has no room for what the events change, the item is written whole.
+    """
+    after = counted.image
+    if not counted.changed:
+        return Rewrite(after, before)
+    room = _room(after if before is None else before, after, counted.changed) if patches else -1
+    if whole := room < 0:
+        after, merged = late_merged(family, after, stamp)
+        gone = expired(family, after, stamp)
+    else:
+        merge_bytes = _MOST_ATTRIBUTES * (_SET + _REMOVED)
+        after, merged = late_merged(family, after, stamp, room // merge_bytes)
+        room -= merge_bytes * len(merged)
+        gone = expired(family, after, stamp)[: room // (_MOST_ATTRIBUTES * _REMOVED)]
+    return Rewrite(rewritten(after, stamp, [*merged, *gone]), before, whole)
+
+
+def _room(before: Image, after: Image, changed: Iterable[str]) -> int:
+    """The bytes that an expression has left after all attributes of the accumulators that changed."""
+    texts = (
+        before.tie_keys.keys() | after.tie_keys.keys(),
+        before.notes.keys() | after.notes.keys(),
+        before.set_keys.keys() | after.set_keys.keys(),
+    )
+    return MAX_EXPRESSION - _FIXED - _SET * sum(1 + sum(name in names for names in texts) for name in changed)
+
+
+def _with_differences(family: Family, item: MemberKey, image: Image, part: EventPart) -> tuple[Image, EventPart]:
+    """The part with the amounts that take the member's totals to those that it sets, and the image with its key.
+
+    A total that is older than the one that was set last is left out: it changes nothing.
+    """
+    key, amounts = set_key(part), dict[str, int]()
+    for name, total in part.amounts.items():
+        metric = family.metrics[name]
+        if key < image.set_keys.get(metric.total(), ""):
+            continue
+        image = replace(image, set_keys={**image.set_keys, metric.total(): key})
+        before = image.values.get(metric.total(), 0)
+        amounts[name] = change = total - before
+        if metric.is_beyond_limits(change):
+            steps = (decimal_text(units, metric.precision) for units in (change, before, total))
+            got = "got a change of {} (from {} to {})".format(*steps)
+            message = f"metrics.{name}: expected a change of {limits_of(metric)} on board {item[0]!r}, {got}"
+            raise UnfitEventError(part.event_id, item, "limit", message)
+    return image, part._replace(amounts=amounts, sets=False)
+
+
+def _addition(
+    family: Family, item: MemberKey, counted: Sequence[EventPart], image: Image | None, stamp: int
+) -> Addition | None:
+    """The addition of some events to an item; None if it has to be rewritten."""
+    if not all(family.metrics[name].adds_up and not one.sets for one in counted for name in one.amounts):
+        return None
+    before = image if image is not None else new_image(*item, stamp)
+    abs_total = sum(abs(units) for one in counted for units in one.amounts.values())
+    if before.abs_total + abs_total > MAX_UNITS:
+        return None
+    adds = additions(family, counted, stamp)
+    if any(one is not None and one.names_first for one in map(family.accumulator, adds)):
+        return None  # So that late buckets are merged
+    # An addition writes no tie key. If there is one, another definition of ties wrote it.
+    tie_keys = [name for name in adds if image is None or name in image.tie_keys]
+    room = MAX_EXPRESSION - _FIXED - _names_bytes(adds) - _names_bytes(tie_keys)
+    if room < 0:
+        return None
+    removes = _first_that_fit(before, expired(family, before, stamp), room)
+    tie_keys += [name for name in removes if name in before.tie_keys]
+    notes = [name for name in removes if name in before.notes]
+    set_keys = [name for name in removes if name in before.set_keys]
+    known = family.members == "registered"
+    return Addition(*item, adds, removes, tie_keys, notes, stamp, abs_total, known, set_keys)
+
+
+def _first_that_fit(image: Image, names: Iterable[str], room: int) -> list[str]:
+    """The first accumulators whose removal needs at most `room` bytes, with their tie keys, notes and set keys."""
+    fit = []
+    for name in names:
+        texts = (image.tie_keys, image.notes, image.set_keys)
+        room -= _names_bytes([name, *(name for of in texts if name in of)])
+        if room < 0:
+            break
+        fit.append(name)
+    return fit
+
+
+def _names_bytes(names: Iterable[str]) -> int:
+    """The bytes that names need in an expression, at most."""
+    return sum(len(name) + _VALUE for name in names)
+
+
+def _stamp(images: Iterable[Image | None], now: int) -> int:
+    """The stamp of a transaction. It never goes back on an item: the latest clock that wrote it decides what is late.
+
+    It is one for all items and receipts, so a later removal of any of them has a later stamp than the receipts.
+    """
+    return max([now, *(image.written_at_ms for image in images if image is not None)])

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from botocore.exceptions import ClientError
 
@@ -21,9 +21,17 @@ from standings.aws.dynamodb.tables import (
 from standings.aws.sdk_errors import error_code
 from standings.domain.profiles import INDEXED_LENGTH, Changes, Field, Profile
 from standings.runtime.clock import Clock
-from standings.stores import Match, StoreRefusedError, StoreUnavailableError
+from standings.stores import StoreRefusedError, StoreUnavailableError
 
 ATTRIBUTES: Final[dict[Field, str]] = {"name": "n", "picture": "i", "country": "c", "data": "d"}
+
+
+class Match(NamedTuple):
+    """A member whose name begins with a search text, with the sort key of its name."""
+
+    key: str
+    member: str
+    profile: Profile
 
 
 class Profiles:

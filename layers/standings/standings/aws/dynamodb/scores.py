@@ -1,10 +1,14 @@
-"""Scores, the source of truth (members' items, boards' records), and the receipts of events (idempotency records)."""
+"""Scores, the source of truth (members' items, boards' records), and the receipts of events (idempotency records).
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+The legend of the attributes is in `tables`. All times are in milliseconds since 1970, and lifetimes in milliseconds.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from string import ascii_lowercase, digits
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import orjson
 
@@ -38,32 +42,359 @@ from standings.domain.coverage import BucketCoverage, Coverage
 from standings.domain.members import Change, Image
 from standings.domain.windows import DAY, SECOND
 from standings.runtime.clock import Clock
-from standings.stores import (
-    MAX_TRANSACTION_BYTES,
-    Addition,
-    CancelReason,
-    DamagedItem,
-    DamagedItemError,
-    EventStatus,
-    Fence,
-    FencedError,
-    ItemChange,
-    ItemConflict,
-    MemberKey,
-    NewReceipt,
-    ParkedMember,
-    Patch,
-    Receipt,
-    ReceiptConflict,
-    Rewrite,
-    StoreUnavailableError,
-)
+from standings.stores import MAX_TRANSACTION_BYTES, CancelReason, MemberKey, StoreUnavailableError
 
-# Members' items, and the records that their stream has of them. The legend of the attributes is in `tables`.
-
+RECEIPT_LIFETIME: Final = 30 * DAY
+REFUSAL_LIFETIME: Final = 14 * DAY  # As long as the dead-letter queue keeps the event
 REMOVED_LIFETIME: Final = 60 * DAY  # Of a removed member's item: longer than anything older can be replayed
 MAX_NUMBER: Final = 10**38 - 1  # DynamoDB's numbers have 38 digits
-LAST_INSTANT: Final = 253_402_214_400_000  # The last day of Python's calendar, in milliseconds
+LAST_INSTANT: Final = 253_402_214_400_000  # The last day of Python's calendar
+MAX_REASON_BYTES: Final = 450  # With the longest id, an item of at most a kilobyte: one write unit
+_MOST_OF_RECEIPT: Final = 1_000
+_MOST_OF_ADDITION: Final = 30_000  # Its expression has at most 4 KB
+_MOST_OF_KEY: Final = 2_000
+_MOST_OF_NUMBER: Final = 100  # A name and a number of an item, or in an expression that name and two tokens
+_MOST_OF_TIE_KEY: Final = 600
+_MOST_OF_NOTE: Final = 350
+_TOKENS: Final = [first + second for first in digits + ascii_lowercase for second in digits + ascii_lowercase]
+TEXT_PREFIXES: Final = (TIE_KEY_PREFIX, NOTE_PREFIX, SET_KEY_PREFIX)
+_RECORD: Final = ("coverage", "codes", "generation", "written", "latest", "stale", "renewed", "job")  # As JSON
+_NOT_COUNTED: Final = "attribute_not_exists(d)"
+_NEXT_VERSION: Final = "if_not_exists(v, :t) + :i"  # A new item starts at the clock: above any earlier item's version
+_STAMPED_BEFORE: Final = "t <= :t"  # No faster clock wrote the item. The fastest clock decides which events are late.
+
+
+class Addition(NamedTuple):
+    """Adds to a member's item without reading it. An item that was removed starts again.
+
+    The store applies it if the item was not written after `written_at_ms` and its total has room for `abs_total`. With
+    `known` the item must exist. `removes` are accumulators. `tie_keys_removed` are those that lose their tie keys,
+    `notes_removed` those that lose their notes, and `set_keys_removed` those that lose their set keys.
+    """
+
+    board: str
+    member: str
+    adds: Mapping[str, int]
+    removes: Sequence[str]
+    tie_keys_removed: Sequence[str]
+    notes_removed: Sequence[str]
+    written_at_ms: int
+    abs_total: int
+    known: bool
+    set_keys_removed: Sequence[str] = ()
+
+
+class Rewrite(NamedTuple):
+    """Replaces an image by the next one (optimistic concurrency). `before` is the image that was read; None: no item.
+
+    If `image` has the same version, it is not written: the store only checks that it is still there. With `whole` false
+    the store is sent only what differs from `before`. So the request is small, whatever the item is. It costs the same:
+    a write is billed by the size of the item.
+    """
+
+    image: Image
+    before: Image | None
+    whole: bool = True
+
+
+ItemChange = Addition | Rewrite
+
+
+class Fence(NamedTuple):
+    """Lets a task write only as long as it is the task of its board (a fencing token).
+
+    A call that was held up may go on when another has finished the task. `token` is such as
+    `delete/removing/1795256100000`.
+    """
+
+    board: str
+    token: str
+
+
+class FencedError(Exception):
+    """The task is not, or is no longer, the current one of its board."""
+
+
+class Receipt(NamedTuple):
+    """The stored receipt of an event that counted: its digest, and when it counted, in milliseconds.
+
+    `stamp` is at least the stamp of each item that it counted in. `seen` is the attribute, with its value, by which a
+    write makes sure that nobody else has replaced the receipt: `("t", 1795256100000)`.
+    """
+
+    digest: bytes
+    stamp: int
+    seen: tuple[str, int]
+
+
+class NewReceipt(NamedTuple):
+    """A receipt to write. `stamp` is that of the items in its transaction, in milliseconds.
+
+    `is_superseded`: a total that the event sets was older than one that had counted. `replaces` is the receipt of the
+    same event from before its members were removed.
+    """
+
+    event_id: str
+    digest: bytes
+    stamp: int
+    is_superseded: bool = False
+    replaces: Receipt | None = None
+
+
+class Conflict(NamedTuple):
+    """A receipt or a change that cancelled a transaction. `position` counts all receipts, and then the changes.
+
+    `receipt` or `image` is what is stored in its place; None if nothing is, or if it is not known.
+    """
+
+    position: int
+    reason: CancelReason
+    message: str
+    receipt: Receipt | None = None
+    image: Image | None = None
+
+
+class EventStatus(NamedTuple):
+    """What became of an event: it was counted or refused at `at`, in milliseconds. `reason` is None if it counted.
+
+    `is_superseded`: a total that it sets was older than one that had counted, and changed nothing.
+    """
+
+    at: int
+    reason: str | None
+    is_superseded: bool = False
+
+
+@dataclass(unsafe_hash=True)
+class DamagedItem(Exception):
+    """A member's item, written by hand, is no image: `DamagedItem("berlin-2026", "u7", "KeyError: 'v'")`."""
+
+    board: str
+    member: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"the item of {self.member!r} on board {self.board!r} cannot be read: {self.why}"
+
+
+class Scores:
+    """Members' items, and the receipts of events. Every method may raise the errors of a store.
+
+    Where an item cannot be read, the methods raise DamagedItem, and `members` returns it.
+    """
+
+    def __init__(self, client: DynamoDBClient, scores: str, receipts: str, clock: Clock) -> None:
+        self._client = client
+        self._scores = scores
+        self._receipts = receipts
+        self._clock = clock
+
+    def images(
+        self, keys: Iterable[MemberKey], *, consistent: bool = False, damaged: list[DamagedItem] | None = None
+    ) -> dict[MemberKey, Image]:
+        """Read items, eventually consistently by default. A member without an item is left out.
+
+        With `damaged`, members whose items cannot be read are appended to it, and left out.
+        """
+        wanted = [member_item_key(*key) for key in keys]
+        images: dict[MemberKey, Image] = {}
+        for item in batch_get(self._client, self._scores, wanted, self._clock, consistent=consistent):
+            image = decode_or_damage(item)
+            if isinstance(image, Image):
+                images[image.board, image.member] = image
+            elif damaged is None:
+                raise image
+            else:
+                damaged.append(image)
+        return images
+
+    def image(self, key: MemberKey) -> Image | None:
+        """Read an item, strongly consistently; None if it does not exist."""
+        item = get_item(self._client, self._scores, member_item_key(*key), consistent=True)
+        return decode_stored(item) if item is not None else None
+
+    def members(self, board: str, slot: int, after: str | None, limit: int) -> list[Image | DamagedItem]:
+        """Read items of a slot, strongly consistently, by member after `after`. Fewer than `limit`: the last ones."""
+        values = {":p": {"S": slot_key(board, slot)}}
+        condition = "pk = :p"
+        if after is not None:
+            condition += " AND sk > :s"
+            values[":s"] = {"S": after}
+        items = query_items(self._client, limit, self._scores, condition, values, ConsistentRead=True)
+        return [decode_or_damage(item) for item in items]
+
+    def receipts(self, event_ids: Iterable[str]) -> dict[str, Receipt]:
+        """Read the receipts of events, strongly consistently. An event that was not applied is left out."""
+        items = items_by_key(self._client, self._receipts, event_ids, self._clock, consistent=True)
+        return {event_id: receipt for event_id, item in items.items() if (receipt := _receipt_of(item)) is not None}
+
+    def refuse(self, event_id: str, reason: str) -> None:
+        """Store why an event was refused, for 14 days. A receipt stays as it is."""
+        now = self._clock.now()
+        item = {
+            "pk": {"S": event_id},
+            "w": {"S": reason.encode(errors="replace")[:MAX_REASON_BYTES].decode(errors="ignore")},
+            "t": {"N": str(now)},
+            "e": {"N": str((now + REFUSAL_LIFETIME) // SECOND)},
+        }
+        put_if(self._client, self._receipts, item, _NOT_COUNTED)
+
+    def status(self, event_id: str) -> EventStatus | None:
+        """The status of an event, read strongly consistently; None if nothing is stored of it, or no longer."""
+        item = get_item(self._client, self._receipts, item_key(event_id), consistent=True)
+        if item is None or (expires := int(item["e"]["N"]) * SECOND) <= self._clock.now():
+            return None
+        if "d" in item:
+            counted_at = int(item["t"]["N"]) if "t" in item else expires - RECEIPT_LIFETIME
+            return EventStatus(counted_at, None, "s" in item)
+        return EventStatus(int(item["t"]["N"]), item["w"]["S"])
+
+    def apply(
+        self, receipts: Sequence[NewReceipt], changes: Sequence[ItemChange], now: int, fence: Fence | None = None
+    ) -> list[Conflict]:
+        """Write the receipts of events and the changes of items, all or nothing. Return the conflicts, if any.
+
+        With a fence, one change fewer fits. Raises FencedError if the fence is not that of its board's record.
+        """
+        actions = self._actions(receipts, changes, now)
+        if fence is not None:
+            actions.append(self._check(fence))
+        conflicts: list[Conflict] = []
+        for position, reason, item, message in transact(self._client, actions):
+            if position == len(receipts) + len(changes):
+                if reason is not CancelReason.BUSY:
+                    raise FencedError(message)
+                others = set(range(len(receipts), position)).difference(one.position for one in conflicts)
+                return conflicts + [Conflict(busy, reason, message) for busy in sorted(others)]
+            is_receipt = position < len(receipts)
+            receipt = _receipt_of(item) if item and is_receipt else None
+            image = decode_stored(item) if item and not is_receipt else None
+            conflicts.append(Conflict(position, reason, message, receipt, image))
+        return conflicts
+
+    def bytes_of(self, receipts: Collection[NewReceipt], changes: Collection[ItemChange]) -> int:
+        """The bytes of a transaction, or more; if that is near its limit, only some more."""
+        most = len(receipts) * _MOST_OF_RECEIPT + sum(map(_most_of_change, changes))
+        return most if most <= MAX_TRANSACTION_BYTES else transaction_bytes(self._actions(receipts, changes, 0))
+
+    def _actions(self, receipts: Iterable[NewReceipt], changes: Iterable[ItemChange], now: int) -> list[dict[str, Any]]:
+        expiry = str((now + RECEIPT_LIFETIME) // SECOND)
+        actions = [self._receipt(receipt, expiry) for receipt in receipts]
+        for change in changes:
+            if isinstance(change, Addition):
+                actions.append(self._addition(change))
+            else:
+                actions.append(self._rewrite(change) if change.whole else self._patch(change))
+        return actions
+
+    def _receipt(self, receipt: NewReceipt, expiry: str) -> dict[str, Any]:
+        item: dict[str, Any] = {
+            "pk": {"S": receipt.event_id},
+            "d": {"B": receipt.digest},
+            "t": {"N": str(receipt.stamp)},
+            "e": {"N": expiry},
+        }
+        if receipt.is_superseded:
+            item["s"] = {"BOOL": True}
+        request = conditional(self._receipts, _NOT_COUNTED)
+        if receipt.replaces is not None:
+            name, value = receipt.replaces.seen
+            request = conditional(self._receipts, f"{name} = :seen", {":seen": {"N": str(value)}})
+        return {"Put": {**request, "Item": item}}
+
+    def _addition(self, change: Addition) -> dict[str, Any]:
+        values = {
+            ":i": {"N": "1"},
+            ":t": {"N": str(change.written_at_ms)},
+            ":g": {"N": str(change.abs_total)},
+            ":room": {"N": str(MAX_UNITS - change.abs_total)},
+        }
+        values |= {f":{number}": {"N": str(amount)} for number, amount in enumerate(change.adds.values())}
+        exists = "attribute_exists(v) AND attribute_not_exists(x) AND" if change.known else "attribute_not_exists(v) OR"
+        texts = zip(
+            TEXT_PREFIXES, (change.tie_keys_removed, change.notes_removed, change.set_keys_removed), strict=True
+        )
+        removes = (*change.removes, *(prefix + name for prefix, names in texts for name in names))
+        return {
+            "Update": {
+                **conditional(self._scores, f"{exists} ({_STAMPED_BEFORE} AND g <= :room)", values),
+                "Key": member_item_key(change.board, change.member),
+                "UpdateExpression": _addition_expression(tuple(change.adds), removes),
+            }
+        }
+
+    def _check(self, fence: Fence) -> dict[str, Any]:
+        request = conditional(self._scores, "f = :f", {":f": {"S": fence.token}})
+        return {"ConditionCheck": {**request, "Key": {"pk": {"S": BOARDS}, "sk": {"S": fence.board}}}}
+
+    def _patch(self, change: Rewrite) -> dict[str, Any]:
+        before = encode_image(change.before) if change.before is not None else {}
+        after = encode_image(change.image)
+        key = {name: after.pop(name) for name in ("pk", "sk")}
+        # What version 0.3 wrote as `y` may differ from what was read as it.
+        sets = {name: value for name, value in after.items() if value != before.get(name) or name == "y"}
+        gone = [name for name in before if name not in after and name not in key]
+        names = {name: f"#{token}" for name, token in zip([*sets, *gone], _TOKENS, strict=False)}
+        # A tie key or a note that stands in many accumulators is sent once.
+        tokens, values = iter(_TOKENS), {}
+        for value in sets.values():
+            if (content := tuple(value.items())) not in values:
+                values[content] = f":{next(tokens)}"
+        expression = "SET " + ",".join(f"{names[name]}={values[*value.items(),]}" for name, value in sets.items())
+        if gone:
+            expression += " REMOVE " + ",".join(names[name] for name in gone)
+        request = conditional(self._scores, *_seen(change.before))
+        sent = {token: dict(content) for content, token in values.items()}
+        return {
+            "Update": {
+                **request,
+                "Key": key,
+                "UpdateExpression": expression,
+                "ExpressionAttributeNames": {token: name for name, token in names.items()},
+                "ExpressionAttributeValues": sent | request.get("ExpressionAttributeValues", {}),
+            }
+        }
+
+    def _rewrite(self, change: Rewrite) -> dict[str, Any]:
+        request = conditional(self._scores, *_seen(change.before))
+        if change.before is not None and change.image.version == change.before.version:
+            return {"ConditionCheck": {**request, "Key": member_item_key(change.image.board, change.image.member)}}
+        return {"Put": {**request, "Item": encode_image(change.image)}}
+
+
+def _receipt_of(item: Item) -> Receipt | None:
+    """The receipt that an item holds; None if it says why an event was refused."""
+    if "d" not in item:
+        return None
+    if "t" in item:
+        stamp = int(item["t"]["N"])
+        return Receipt(bytes(item["d"]["B"]), stamp, ("t", stamp))
+    # Version 0.3 kept no stamp: the event counted within this second, by the writer's clock.
+    expiry = int(item["e"]["N"])
+    latest = (expiry + 1) * SECOND - RECEIPT_LIFETIME + CLOCK_SKEW_S * SECOND
+    return Receipt(bytes(item["d"]["B"]), latest, ("e", expiry))
+
+
+def _seen(before: Image | None) -> tuple[str, dict[str, Any] | None]:
+    """The condition that an item still has the version that was read (None: no item), and its values."""
+    return ("attribute_not_exists(v)", None) if before is None else ("v = :v", {":v": {"N": str(before.version)}})
+
+
+def _most_of_change(change: ItemChange) -> int:
+    """The bytes of a change, or more."""
+    if isinstance(change, Addition):
+        return _MOST_OF_ADDITION
+    image = change.image
+    texts = (len(image.tie_keys) + len(image.set_keys)) * _MOST_OF_TIE_KEY + len(image.notes) * _MOST_OF_NOTE
+    fixed = _MOST_OF_KEY if change.whole else _MOST_OF_ADDITION
+    return fixed + len(image.values) * _MOST_OF_NUMBER + texts
+
+
+@lru_cache(maxsize=4096)
+def _addition_expression(adds: tuple[str, ...], removes: tuple[str, ...]) -> str:
+    """The update expression of an addition. A member that was removed exists again, and does not expire."""
+    added = ", ".join(["g :g", *(f"{name} :{number}" for number, name in enumerate(adds))])
+    return f"SET v = {_NEXT_VERSION}, t = :t ADD {added} REMOVE {', '.join(['e', 'x', *removes])}"
 
 
 def decode_image(item: Item) -> Image:
@@ -109,10 +440,10 @@ def decode_or_damage(item: Item) -> Image | DamagedItem:
 
 
 def decode_stored(item: Item) -> Image:
-    """The image of a stored item. Raises DamagedItemError."""
+    """The image of a stored item. Raises DamagedItem."""
     image = decode_or_damage(item)
     if isinstance(image, DamagedItem):
-        raise DamagedItemError(image)
+        raise image
     return image
 
 
@@ -137,9 +468,8 @@ def encode_image(image: Image) -> dict[str, Any]:
         "g": {"N": str(image.abs_total)},
     }
     item.update((name, {"N": str(value)}) for name, value in image.values.items())
-    item.update((TIE_KEY_PREFIX + name, {"S": tie_key}) for name, tie_key in image.tie_keys.items())
-    item.update((NOTE_PREFIX + name, {"S": note}) for name, note in image.notes.items())
-    item.update((SET_KEY_PREFIX + name, {"S": set_key}) for name, set_key in image.set_keys.items())
+    for prefix, texts in zip(TEXT_PREFIXES, (image.tie_keys, image.notes, image.set_keys), strict=True):
+        item.update((prefix + name, {"S": text}) for name, text in texts.items())
     if image.hidden:
         item["h"] = {"BOOL": True}
     if image.removed_at is not None:
@@ -164,6 +494,19 @@ def decode_change(record: Any) -> Change | None:
     if old is None:
         raise KeyError("NewImage")
     return Change(old, old.without_scores())
+
+
+class ParkedMember(NamedTuple):
+    """The member that a parked record names.
+
+    `gone` stands in for an item that no longer exists: the record's newest image without scores, one version on (None
+    if the record has no readable image). `made` is when the record was made, in milliseconds, if it says so.
+    """
+
+    board: str
+    member: str
+    gone: Image | None
+    made: int | None
 
 
 def decode_parked(record: Any) -> ParkedMember | None:
@@ -206,16 +549,13 @@ def _image_of(key: MemberKey, item: Any) -> Image:
     return decode_image(item)
 
 
-# Reads and writes the records of boards. They are in Scores, because Rankings can be thrown away.
-#
-# The record of a deleted board is kept as a tombstone: a board that comes back goes on with its versions and
-# generations. It is in a partition of its own, which no list reads. Version 0.2 left deleted boards among the others.
-
-_CONTENT: Final = ("coverage", "codes", "generation", "written", "latest", "stale", "renewed", "job")
-
-
 class BoardRecords:
-    """All records of boards. Every method may raise the errors of a store."""
+    """All records of boards. They are in Scores, because Rankings can be thrown away.
+
+    The record of a deleted board is kept as a tombstone: a board that comes back goes on with its versions and
+    generations. It is in a partition of its own, which no list reads. Version 0.2 left deleted boards among the others.
+    Every method may raise the errors of a store.
+    """
 
     def __init__(self, client: DynamoDBClient, scores: str, clock: Clock) -> None:
         self._client = client
@@ -264,23 +604,23 @@ class BoardRecords:
         if seen is None or was_deleted == _is_done_with(record):
             is_put = put_version(self._client, self._scores, item, version)
         else:
-            move = self._put_tombstone if _is_done_with(record) else self._restore
-            is_put = self._all_or_nothing(move(item, {":v": {"N": str(version)}}))
-        # Version 0.2 left it among the others.
+            is_put = self._move(item, seen, was_deleted=was_deleted)
         return is_put or (
             was_deleted and put_version(self._client, self._scores, {**item, "pk": {"S": BOARDS}}, version)
         )
 
-    def _put_tombstone(self, tombstone: Item, seen: Item) -> list[dict[str, Any]]:
-        living = {**conditional(self._scores, "v = :v", seen), "Key": _key(tombstone["sk"]["S"])}
-        return [{"Put": {"TableName": self._scores, "Item": tombstone}}, {"Delete": living}]
-
-    def _restore(self, living: Item, seen: Item) -> list[dict[str, Any]]:
-        tombstone = {**conditional(self._scores, "v = :v", seen), "Key": _key(living["sk"]["S"], DELETED_BOARDS)}
-        put = {**conditional(self._scores, "attribute_not_exists(pk)"), "Item": living}
-        return [{"Put": put}, {"ConditionCheck": tombstone}]
-
-    def _all_or_nothing(self, actions: Sequence[dict[str, Any]]) -> bool:
+    def _move(self, item: Item, seen: BoardRecord, *, was_deleted: bool) -> bool:
+        """Put a record among the deleted boards or back. Its tombstone stays. False if there is another version."""
+        request = conditional(self._scores, "v = :v", {":v": {"N": str(seen.version)}})
+        actions: list[dict[str, Any]] = [
+            {"Put": {"TableName": self._scores, "Item": item}},
+            {"Delete": {**request, "Key": _key(seen.board)}},
+        ]
+        if was_deleted:
+            actions = [
+                {"Put": {**conditional(self._scores, "attribute_not_exists(pk)"), "Item": item}},
+                {"ConditionCheck": {**request, "Key": _key(seen.board, DELETED_BOARDS)}},
+            ]
         for _, reason, _, message in transact(self._client, actions):
             if reason is CancelReason.BUSY:
                 raise StoreUnavailableError(message)
@@ -300,7 +640,7 @@ def _key(board: str, partition: str = BOARDS) -> Item:
 def encode_record(record: BoardRecord) -> dict[str, Any]:
     """The item of a record. Most of it is one JSON text, for people to read."""
     job = record.job
-    content = {name: getattr(record, name) for name in _CONTENT}
+    content = {name: getattr(record, name) for name in _RECORD}
     content |= {"coverage": _encode_coverage(record.coverage), "codes": sorted(record.codes)}
     content["again"] = False  # Version 0.2 reads it
     if job is not None:
@@ -321,7 +661,7 @@ def encode_record(record: BoardRecord) -> dict[str, Any]:
 def decode_record(item: Item) -> BoardRecord:
     """The record of an item: the inverse of `encode_record`."""
     content = orjson.loads(item["d"]["S"])
-    fields = {name: content[name] for name in _CONTENT}
+    fields = {name: content[name] for name in _RECORD}
     fields |= {"coverage": _decode_coverage(content["coverage"]), "codes": frozenset(content["codes"])}
     fields |= {"written": tuple(content["written"]), "stale": tuple(content["stale"])}
     if (job := content["job"]) is not None:
@@ -358,258 +698,3 @@ def _decode_coverage(content: Mapping[str, Any]) -> Coverage:
     # Records of version 0.2 have neither totals nor lost ones.
     totals, lost = content.get("totals", {}), frozenset(content.get("lost", ()))
     return Coverage(frozenset(content["rankings"]), buckets, content["late"], content["keep"], totals, lost)
-
-
-def read_images(
-    client: DynamoDBClient,
-    table: str,
-    keys: Iterable[MemberKey],
-    clock: Clock,
-    *,
-    consistent: bool,
-    damaged: list[DamagedItem] | None,
-) -> dict[MemberKey, Image]:
-    """Read members' items, as `Scores.images` does."""
-    wanted = [member_item_key(*key) for key in keys]
-    items = batch_get(client, table, wanted, clock, consistent=consistent)
-    return {(image.board, image.member): image for image in _images(items, damaged)}
-
-
-# Reads and writes members' items and receipts.
-
-RECEIPT_LIFETIME: Final = 30 * DAY
-REFUSAL_LIFETIME: Final = 14 * DAY  # As long as the dead-letter queue keeps the event
-MAX_REASON_BYTES: Final = 450  # With the longest id, an item of at most a kilobyte: one write unit
-_MOST_OF_RECEIPT: Final = 1_000
-_MOST_OF_ADDITION: Final = 30_000  # Its expression has at most 4 KB
-_MOST_OF_KEY: Final = 2_000
-_MOST_OF_NUMBER: Final = 100  # A name and a number of an item, or in an expression that name and two tokens
-_MOST_OF_TIE_KEY: Final = 600
-_MOST_OF_NOTE: Final = 350
-_TOKENS: Final = [first + second for first in digits + ascii_lowercase for second in digits + ascii_lowercase]
-_NOT_COUNTED: Final = "attribute_not_exists(d)"
-_NEXT_VERSION: Final = "if_not_exists(v, :t) + :i"  # A new item starts at the clock: above any earlier item's version
-_STAMPED_BEFORE: Final = "t <= :t"  # No faster clock wrote the item. The fastest clock decides which events are late.
-
-
-class Scores:
-    """Members' items, and the receipts of events. Every method may raise the errors of a store.
-
-    Where an item cannot be read, the methods raise DamagedItemError, and `members` returns a DamagedItem for it.
-    """
-
-    def __init__(self, client: DynamoDBClient, scores: str, receipts: str, clock: Clock) -> None:
-        self._client = client
-        self._scores = scores
-        self._receipts = receipts
-        self._clock = clock
-
-    def images(
-        self, keys: Iterable[MemberKey], *, consistent: bool = False, damaged: list[DamagedItem] | None = None
-    ) -> dict[MemberKey, Image]:
-        """Read items, eventually consistently by default. A member without an item is left out.
-
-        With `damaged`, members whose items cannot be read are appended to it, and left out.
-        """
-        return read_images(self._client, self._scores, keys, self._clock, consistent=consistent, damaged=damaged)
-
-    def image(self, key: MemberKey) -> Image | None:
-        """Read an item, strongly consistently; None if it does not exist."""
-        item = get_item(self._client, self._scores, member_item_key(*key), consistent=True)
-        return decode_stored(item) if item is not None else None
-
-    def members(self, board: str, slot: int, after: str | None, limit: int) -> list[Image | DamagedItem]:
-        """Read items of a slot, strongly consistently, by member after `after`. Fewer than `limit`: the last ones."""
-        values = {":p": {"S": slot_key(board, slot)}}
-        condition = "pk = :p"
-        if after is not None:
-            condition += " AND sk > :s"
-            values[":s"] = {"S": after}
-        items = query_items(self._client, limit, self._scores, condition, values, ConsistentRead=True)
-        return [decode_or_damage(item) for item in items]
-
-    def receipts(self, event_ids: Iterable[str]) -> dict[str, Receipt]:
-        """Read the receipts of events, strongly consistently. An event that was not applied is left out."""
-        items = items_by_key(self._client, self._receipts, event_ids, self._clock, consistent=True)
-        return {event_id: receipt for event_id, item in items.items() if (receipt := _receipt_of(item)) is not None}
-
-    def refuse(self, event_id: str, reason: str) -> None:
-        """Store why an event was refused, for 14 days. A receipt stays as it is."""
-        now = self._clock.now()
-        item = {
-            "pk": {"S": event_id},
-            "w": {"S": reason.encode(errors="replace")[:MAX_REASON_BYTES].decode(errors="ignore")},
-            "t": {"N": str(now)},
-            "e": {"N": str((now + REFUSAL_LIFETIME) // SECOND)},
-        }
-        put_if(self._client, self._receipts, item, _NOT_COUNTED)
-
-    def status(self, event_id: str) -> EventStatus | None:
-        """The status of an event, read strongly consistently; None if nothing is stored of it, or no longer."""
-        item = get_item(self._client, self._receipts, item_key(event_id), consistent=True)
-        if item is None or (expires := int(item["e"]["N"]) * SECOND) <= self._clock.now():
-            return None
-        if "d" in item:
-            counted_at = int(item["t"]["N"]) if "t" in item else expires - RECEIPT_LIFETIME
-            return EventStatus(counted_at, None, "s" in item)
-        return EventStatus(int(item["t"]["N"]), item["w"]["S"])
-
-    def apply(
-        self, receipts: Sequence[NewReceipt], changes: Sequence[ItemChange], now: int, fence: Fence | None = None
-    ) -> list[ReceiptConflict | ItemConflict]:
-        """Write the receipts of events and the changes of items, all or nothing. Return the conflicts, if any.
-
-        With a fence, one change fewer fits. Raises FencedError if the fence is not that of its board's record.
-        """
-        actions = self._actions(receipts, changes, now)
-        if fence is not None:
-            actions.append(self._check(fence))
-        conflicts: list[ReceiptConflict | ItemConflict] = []
-        for index, reason, item, message in transact(self._client, actions):
-            if index == len(receipts) + len(changes):
-                if reason is not CancelReason.BUSY:
-                    raise FencedError(message)
-                conflicts += [ItemConflict(position, reason, None, message) for position in range(len(changes))]
-                break
-            if index < len(receipts):
-                conflicts.append(ReceiptConflict(index, reason, _receipt_of(item) if item else None, message))
-            else:
-                image = decode_stored(item) if item else None
-                conflicts.append(ItemConflict(index - len(receipts), reason, image, message))
-        return conflicts
-
-    def bytes_of(self, receipts: Collection[NewReceipt], changes: Collection[ItemChange]) -> int:
-        """The bytes of a transaction, or more; if that is near its limit, only some more."""
-        most = len(receipts) * _MOST_OF_RECEIPT + sum(map(_most_of_change, changes))
-        return most if most <= MAX_TRANSACTION_BYTES else transaction_bytes(self._actions(receipts, changes, 0))
-
-    def _actions(self, receipts: Iterable[NewReceipt], changes: Iterable[ItemChange], now: int) -> list[dict[str, Any]]:
-        expiry = str((now + RECEIPT_LIFETIME) // SECOND)
-        return [self._receipt(receipt, expiry) for receipt in receipts] + [self._action(change) for change in changes]
-
-    def _action(self, change: ItemChange) -> dict[str, Any]:
-        if isinstance(change, Addition):
-            return self._addition(change)
-        return self._rewrite(change) if isinstance(change, Rewrite) else self._patch(change)
-
-    def _receipt(self, receipt: NewReceipt, expiry: str) -> dict[str, Any]:
-        item: dict[str, Any] = {
-            "pk": {"S": receipt.event_id},
-            "d": {"B": receipt.digest},
-            "t": {"N": str(receipt.stamp)},
-            "e": {"N": expiry},
-        }
-        if receipt.is_superseded:
-            item["s"] = {"BOOL": True}
-        if receipt.replaces is None:
-            return {"Put": {**conditional(self._receipts, _NOT_COUNTED), "Item": item}}
-        name, value = receipt.replaces.seen
-        return {"Put": {**conditional(self._receipts, f"{name} = :seen", {":seen": {"N": str(value)}}), "Item": item}}
-
-    def _addition(self, change: Addition) -> dict[str, Any]:
-        values = {
-            ":i": {"N": "1"},
-            ":t": {"N": str(change.written_at_ms)},
-            ":g": {"N": str(change.abs_total)},
-            ":room": {"N": str(MAX_UNITS - change.abs_total)},
-        }
-        values |= {f":{number}": {"N": str(amount)} for number, amount in enumerate(change.adds.values())}
-        exists = "attribute_exists(v) AND attribute_not_exists(x) AND" if change.known else "attribute_not_exists(v) OR"
-        texts = (
-            (TIE_KEY_PREFIX, change.tie_keys_removed),
-            (NOTE_PREFIX, change.notes_removed),
-            (SET_KEY_PREFIX, change.set_keys_removed),
-        )
-        removes = (*change.removes, *(prefix + name for prefix, names in texts for name in names))
-        return {
-            "Update": {
-                **conditional(self._scores, f"{exists} ({_STAMPED_BEFORE} AND g <= :room)", values),
-                "Key": member_item_key(change.board, change.member),
-                "UpdateExpression": _addition_expression(tuple(change.adds), removes),
-            }
-        }
-
-    def _check(self, fence: Fence) -> dict[str, Any]:
-        request = conditional(self._scores, "f = :f", {":f": {"S": fence.token}})
-        return {"ConditionCheck": {**request, "Key": {"pk": {"S": BOARDS}, "sk": {"S": fence.board}}}}
-
-    def _patch(self, change: Patch) -> dict[str, Any]:
-        before = encode_image(change.before) if change.before is not None else {}
-        after = encode_image(change.image)
-        key = {name: after.pop(name) for name in ("pk", "sk")}
-        # What version 0.3 wrote as `y` may differ from what was read as it.
-        sets = {name: value for name, value in after.items() if value != before.get(name) or name == "y"}
-        gone = [name for name in before if name not in after and name not in key]
-        names = {name: f"#{token}" for name, token in zip([*sets, *gone], _TOKENS, strict=False)}
-        # A tie key or a note that stands in many accumulators is sent once.
-        tokens, values = iter(_TOKENS), {}
-        for value in sets.values():
-            if (content := tuple(value.items())) not in values:
-                values[content] = f":{next(tokens)}"
-        expression = "SET " + ",".join(f"{names[name]}={values[*value.items(),]}" for name, value in sets.items())
-        if gone:
-            expression += " REMOVE " + ",".join(names[name] for name in gone)
-        request = conditional(self._scores, *_seen(None if change.before is None else change.before.version))
-        sent = {token: dict(content) for content, token in values.items()}
-        return {
-            "Update": {
-                **request,
-                "Key": key,
-                "UpdateExpression": expression,
-                "ExpressionAttributeNames": {token: name for name, token in names.items()},
-                "ExpressionAttributeValues": sent | request.get("ExpressionAttributeValues", {}),
-            }
-        }
-
-    def _rewrite(self, change: Rewrite) -> dict[str, Any]:
-        request = conditional(self._scores, *_seen(change.seen))
-        if change.image.version == change.seen:
-            return {"ConditionCheck": {**request, "Key": member_item_key(change.image.board, change.image.member)}}
-        return {"Put": {**request, "Item": encode_image(change.image)}}
-
-
-def _receipt_of(item: Item) -> Receipt | None:
-    """The receipt that an item holds; None if it says why an event was refused."""
-    if "d" not in item:
-        return None
-    if "t" in item:
-        stamp = int(item["t"]["N"])
-        return Receipt(bytes(item["d"]["B"]), stamp, ("t", stamp))
-    # Version 0.3 kept no stamp: the event counted within this second, by the writer's clock.
-    expiry = int(item["e"]["N"])
-    latest = (expiry + 1) * SECOND - RECEIPT_LIFETIME + CLOCK_SKEW_S * SECOND
-    return Receipt(bytes(item["d"]["B"]), latest, ("e", expiry))
-
-
-def _seen(version: int | None) -> tuple[str, dict[str, Any] | None]:
-    """The condition that an item still has the version that was read (None: no item), and its values."""
-    return ("attribute_not_exists(v)", None) if version is None else ("v = :v", {":v": {"N": str(version)}})
-
-
-def _most_of_change(change: ItemChange) -> int:
-    """The bytes of a change, or more."""
-    if isinstance(change, Addition):
-        return _MOST_OF_ADDITION
-    image = change.image
-    texts = (len(image.tie_keys) + len(image.set_keys)) * _MOST_OF_TIE_KEY + len(image.notes) * _MOST_OF_NOTE
-    fixed = _MOST_OF_ADDITION if isinstance(change, Patch) else _MOST_OF_KEY
-    return fixed + len(image.values) * _MOST_OF_NUMBER + texts
-
-
-def _images(items: Iterable[Item], damaged: list[DamagedItem] | None) -> Iterator[Image]:
-    """Yield the images of items. Those that cannot be read go to `damaged`; without it, raise DamagedItemError."""
-    for item in items:
-        image = decode_or_damage(item)
-        if isinstance(image, Image):
-            yield image
-        elif damaged is None:
-            raise DamagedItemError(image)
-        else:
-            damaged.append(image)
-
-
-@lru_cache(maxsize=4096)
-def _addition_expression(adds: tuple[str, ...], removes: tuple[str, ...]) -> str:
-    """The update expression of an addition. A member that was removed exists again, and does not expire."""
-    added = ", ".join(["g :g", *(f"{name} :{number}" for number, name in enumerate(adds))])
-    return f"SET v = {_NEXT_VERSION}, t = :t ADD {added} REMOVE {', '.join(['e', 'x', *removes])}"

@@ -1,4 +1,6 @@
-"""The tables: keys, a legend of all attributes, and the requests to DynamoDB.
+"""The tables: a legend of all keys and attributes, the requests to DynamoDB, and the keys.
+
+The requests raise the errors of `stores`. Where a function of a key takes a `ranking`, that is the ranking's own key.
 
 | what               | table    | pk                                 | sk     | index `places`: r          | s        |
 |--------------------|----------|------------------------------------|--------|----------------------------|----------|
@@ -101,8 +103,6 @@ from standings.stores import SLOTS, CancelReason, Lane, StoreRefusedError, Store
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import client as stubs
 
-
-# Calls to DynamoDB. They raise the errors of `stores`.
 
 DynamoDBClient: TypeAlias = "stubs.DynamoDBClient"
 Item = Mapping[str, Mapping[str, Any]]  # An item with DynamoDB's type descriptors, as in `{"pk": {"S": "x"}}`
@@ -335,9 +335,6 @@ def member_item_key(board: str, member: str) -> dict[str, dict[str, str]]:
 def board_of(partition: str) -> str:
     """The board in the partition key of a member's item."""
     return partition.rsplit("#", 1)[0]
-
-
-# In the functions below, a ranking is given by its key.
 
 
 def entry_key(ranking: str, member: str) -> str:

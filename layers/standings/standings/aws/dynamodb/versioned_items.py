@@ -1,14 +1,34 @@
 """Items that are replaced as a whole, each over the version that was read (optimistic concurrency)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import orjson
 
 from standings.aws.dynamodb.tables import DynamoDBClient, get_item, item_key, put_version, top_key
 from standings.domain.boards import Ranking
-from standings.stores import AnnouncedTop, AuditPosition, Position, Standing, Tally
+from standings.stores import AuditPosition, Position, Tally
+
+
+class Standing(NamedTuple):
+    """A member of a top, with its sort value: `Standing("u123", -300)`."""
+
+    member: str
+    sort_value: int
+
+
+class AnnouncedTop(NamedTuple):
+    """What was last announced of a ranking.
+
+    `unsent` is the event without its `top`, as long as nobody has confirmed that EventBridge took it.
+    """
+
+    version: int
+    seq: int
+    announced_at_ms: int
+    top: Sequence[Standing]
+    unsent: Mapping[str, Any] | None
 
 
 class _VersionedJson:
@@ -69,14 +89,14 @@ def _key(ranking: Ranking) -> str:
     return top_key(ranking._replace(generation=0).key)
 
 
-# Where turns over all boards are. That is in Rankings: without it, a turn begins again.
-
-
 P = TypeVar("P", bound=Position)
 
 
 class Positions(_VersionedJson, Generic[P]):
-    """The one record of a schedule; `position` decodes it. Methods may raise StoreUnavailableError."""
+    """The one record of a schedule: where its turn over all boards is. `position` decodes it.
+
+    It is in Rankings: without it, a turn begins again. Methods may raise StoreUnavailableError.
+    """
 
     def __init__(self, client: DynamoDBClient, table: str, key: str, position: Callable[..., P]) -> None:
         super().__init__(client, table)
