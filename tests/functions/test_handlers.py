@@ -190,7 +190,7 @@ def test_what_a_producer_did_wrong_is_no_bug(stack: Stack, log: Lines) -> None:
 
 
 @pytest.mark.parametrize(
-    "function", ["standings.aws.dynamodb.scores.decode_image", "standings.project.projector.moves"]
+    "function", ["standings.aws.dynamodb.scores.decode_image", "standings.project.projector.placements"]
 )
 def test_a_bug_of_the_projector_parks_the_record(stack: Stack, log: Lines, function: str) -> None:
     stack.writer(messages(*EVENTS), Context())
