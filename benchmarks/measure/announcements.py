@@ -22,7 +22,7 @@ from standings.aws.dynamodb.scores import BoardRecords
 from standings.aws.dynamodb.versioned_items import AnnouncedTops
 from standings.aws.eventbridge import EventBus
 from standings.domain.boards_toml import parse_boards
-from standings.rankings.audit_reads import TopReads
+from standings.rankings.calendar.reading import TopReads
 from standings.runtime.clock import Clock
 from standings.stores import Look, RankingName
 from tests.support.aws.fakes import Bus

@@ -5,7 +5,7 @@ from standings.aws.dynamodb.scores import BoardRecords
 from standings.aws.dynamodb.versioned_items import AnnouncedTops
 from standings.aws.eventbridge import EventBus
 from standings.aws.sqs import LookQueue
-from standings.rankings.audit_reads import TopReads
+from standings.rankings.calendar.reading import TopReads
 from standings.runtime.clock import Clock
 from standings.runtime.environment import required
 from standings.wiring import building_blocks

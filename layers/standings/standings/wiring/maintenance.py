@@ -1,12 +1,12 @@
 """The maintenance function's services."""
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 from standings.aws.dynamodb.profiles import Profiles
 from standings.aws.dynamodb.scores import Scores, decode_parked
-from standings.aws.dynamodb.tables import AUDIT, SETTLE
+from standings.aws.dynamodb.tables import AUDIT, SETTLE, items_by_key
 from standings.aws.dynamodb.versioned_items import Positions, audit_position
 from standings.aws.eventbridge import EventBus
 from standings.aws.s3 import ResultsBucket
@@ -18,6 +18,7 @@ from standings.maintain.rebuild import Rebuild, RebuiltTops
 from standings.maintain.settlements import Mentions, Place, Settlements
 from standings.maintain.turns import Lease
 from standings.rankings.audit_reads import AuditReads
+from standings.rankings.calendar.reading import CalendarReads
 from standings.rankings.storing import Purging
 from standings.runtime.clock import Clock
 from standings.runtime.environment import given, required
@@ -82,7 +83,7 @@ def maintenance(clock: Clock) -> Maintenance:
             catalog,
             scores,
             rankings,
-            evidence.rows,
+            CalendarReads(partial(items_by_key, dynamodb, rankings_table, clock=clock), clock).entries,
             purging.purge,
             clock,
             RebuiltTops(looks, purging.delete_tops),

@@ -11,8 +11,7 @@ from standings.aws.sqs import LookQueue
 from standings.domain.members import Image
 from standings.project.projector import Projector
 from standings.rankings.calendar.pruning import Pruning, Trees
-from standings.rankings.commits import RunParallel
-from standings.rankings.rolling.storing import RunAll
+from standings.rankings.commits import RunAll, RunParallel
 from standings.rankings.storing import Rankings
 from standings.runtime.clock import Clock
 from standings.runtime.environment import given, required
