@@ -14,6 +14,7 @@ from standings.aws.dynamodb.tables import (
     item_key,
     items_by_key,
     member_item_key,
+    placed_items,
     shard_of,
     shards_ever,
     store_errors,
@@ -22,7 +23,6 @@ from standings.domain.boards import MAX_UNITS, Metric, Ranking
 from standings.domain.members import Image
 from standings.domain.scoring import Place, decode_sort_key, encode_sortable, sort_key
 from standings.domain.tiers import Counters, Path, path, span
-from standings.rankings.calendar.reading import placed_items
 from standings.runtime.clock import Clock
 from standings.stores import DamagedItem
 

@@ -15,8 +15,7 @@ from standings.aws.dynamodb.tables import (
     lane_count,
     lane_of,
     node_key,
-    on_places,
-    query_items,
+    placed_items,
     shards_ever,
 )
 from standings.domain.boards import Ranking
@@ -107,22 +106,10 @@ class TopReads:
         keys = {member: entry.key for (_, member), entry in entries.items()}
         return {member: keys.get(member) for member in members}
 
-    def counters(self, ranking: Ranking, paths: Sequence[Path]) -> dict[Path, Counters]:
+    def counters(self, ranking: Ranking, paths: Sequence[Path]) -> Mapping[Path, Counters]:
         """The counters of nodes. A node that does not exist is left out."""
         nodes = self._consistent.lanes(ranking, paths)
         return {path: summed(lane.counters for lane in lanes.values()) for path, lanes in nodes.items()}
-
-
-def placed_items(
-    client: DynamoDBClient, table: str, partition: str, beyond: str, before: str | None, limit: int
-) -> list[Item]:
-    """Up to `limit` items of a partition of the sorted index, between two sort keys (`before` None: to the end)."""
-    request = on_places(table, partition, " AND s > :s", s=beyond)
-    if before is not None:
-        # BETWEEN includes both ends, which are dropped below.
-        request = on_places(table, partition, " AND s BETWEEN :s AND :e", s=beyond, e=before)
-        limit += 2
-    return [item for item in query_items(client, limit, **request) if item["s"]["S"] not in {beyond, before}]
 
 
 def entry_of(item: Item, ranking: Ranking) -> Entry:
