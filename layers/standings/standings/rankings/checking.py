@@ -1,16 +1,17 @@
-"""Compares the rankings of a board with members' items while events flow, and names each kind of difference.
+r"""Compares the rankings of a board with members' items while events flow, and names each kind of difference.
 
-Three things must agree. Each edge is a check:
+Three things must agree, and each edge is a check:
 
-                           Scores
-        1. members   ↗ ↙            ↖ ↘   3. surplus
-                rows    ←——————————→   tree
-                          2. tiers
+                  Scores
+     1. members  /      \  3. surplus
+                /        \
+             rows ------ tree
+                 2. tiers
 
 1. Each member's item is compared with its row in each ranking; in a rolling window also with its items in the lists.
-2. The tree and the entries in the sorted index are walked side by side, in order (`tree_check`): a leaf's counter is
-   the number of entries with its score, another node's counter is the sum of its child's.
-3. Each entry that the walk passes leads back to a member whose item is part of the ranking.
+2. The tree and the rows' entries in the sorted index are walked side by side (`TreeCheck`): a leaf's counter is the
+   number of entries with its score, another node's counter is the sum of its child's.
+3. Each entry that this walk passes must lead back to a member whose item is part of the ranking.
 
 Each check reads cheaply, at different moments, and reads what differs again at one moment, in a read transaction
 (`Findings.check`). At one moment every legal change is either complete or absent, so what still differs is a
