@@ -10,7 +10,7 @@ from standings.aws.dynamodb.scores import BoardRecords
 from standings.aws.dynamodb.versioned_items import AnnouncedTops
 from standings.aws.eventbridge import EventBus
 from standings.aws.sqs import Look, LookQueue, decode_look
-from standings.rankings.audit_reads import TopReads
+from standings.rankings.calendar.reading import TopReads
 from standings.runtime.environment import required
 from standings.runtime.logs import logger, metrics, stack_of
 from standings.stores import RankingName, StoreUnavailableError

@@ -18,7 +18,7 @@ from aws_lambda_powertools.metrics import MetricUnit
 
 from standings.aws.dynamodb.profiles import Profiles
 from standings.aws.dynamodb.scores import Scores, decode_parked
-from standings.aws.dynamodb.tables import AUDIT, SETTLE
+from standings.aws.dynamodb.tables import AUDIT, SETTLE, items_by_key
 from standings.aws.dynamodb.versioned_items import Positions, audit_position
 from standings.aws.eventbridge import EventBus
 from standings.aws.s3 import ResultsBucket
@@ -33,6 +33,7 @@ from standings.maintain.settlements import Mentions, Place, Settlements
 from standings.maintain.task_arguments import Task, Tasks, task_of
 from standings.maintain.turns import Lease
 from standings.rankings.audit_reads import AuditReads
+from standings.rankings.calendar.reading import CalendarReads
 from standings.rankings.storing import Purging
 from standings.runtime.environment import given, required
 from standings.runtime.logs import logger, metrics, stack_of
@@ -84,7 +85,15 @@ _settle_positions = Positions(_dynamodb, _rankings_table, SETTLE, Position)
 _settle_lease = Lease(_settle_positions, _clock, partial(_report_board, "board not settled"))
 _settlements = Settlements(_catalog, _evidence, _settle_lease, _clock, _place)
 _tops = RebuiltTops(_looks, _purging.delete_tops)
-_rebuilds = Rebuild(_catalog, _scores, _rankings, _evidence.rows, _purging.purge, _clock, _tops)
+_rebuilds = Rebuild(
+    _catalog,
+    _scores,
+    _rankings,
+    CalendarReads(partial(items_by_key, _dynamodb, _rankings_table, clock=_clock), _clock).entries,
+    _purging.purge,
+    _clock,
+    _tops,
+)
 _profiles = Profiles(_dynamodb, required("PROFILES_TABLE"), _clock)
 _mentions = Mentions(_place.results, _clock) if _place is not None else None
 _erase = Erase(_catalog, _scores, _profiles.remove, _clock, _mentions)

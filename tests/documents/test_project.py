@@ -164,17 +164,27 @@ def test_no_test_module_imports_a_private_name_of_another(path: Path) -> None:
     assert [alias.name for node in ours for alias in node.names if re.match("_[^_]", alias.name)] == []
 
 
-def test_outside_the_domain_the_kinds_of_windows_part_in_one_place() -> None:
-    """Whoever treats rolling windows in another way has two objects or functions, and `Window.of_kind` chooses."""
-    paths = [path for path in modules() if of_project(path).startswith(("layers/", "functions/"))]
-    found = [(path, node) for path in paths for node in nodes(path) if isinstance(node, ast.Attribute)]
-    # Stores are left out: theirs is the part for rolling windows.
-    of_stores = re.compile(r"\b(self|store|rankings)\.rolling$")
-    asked = [(path, ast.unparse(node)) for path, node in found if node.attr == "rolling"]
-    others = [f"{of_project(path)}: {name}" for path, name in asked if not of_stores.search(name)]
+KINDS: Final = re.compile(r"\.of_kind\b|\.rolling\b|\bisinstance\(.*\b(Move|Shift|Calendar\w+|Rolling\w+)\b")
+ROLLING: Final = re.compile(r"^(from|import) standings\.rankings\.rolling\b", re.MULTILINE)
 
-    assert [one for one in others if "/domain/" not in one and "/rankings/" not in one] == []
-    assert others
+
+def test_only_the_domain_and_the_package_rankings_know_kinds_of_windows() -> None:
+    """Others have `Rankings`, `RankingReads` and `RankingChecks`, which choose by the window."""
+    texts = {
+        of_project(path): path.read_text("utf-8")
+        for path in modules()
+        if of_project(path).startswith(("layers/", "functions/"))
+    }
+    knowing = [name for name, text in texts.items() if KINDS.search(text) or ROLLING.search(text)]
+    storage = [name for name, text in texts.items() if "/rolling/" in name or ROLLING.search(text)]
+
+    assert [name for name in knowing if "/domain/" not in name and "/rankings/" not in name] == []
+    assert sorted(name.partition("/rankings/")[2] for name in storage if not name.endswith("__init__.py")) == [
+        "checking.py",
+        "reading.py",
+        *(f"rolling/{name}.py" for name in ("checking", "reading", "steps", "storing")),
+        "storing.py",
+    ]
 
 
 def test_the_architecture_page_shows_every_module_of_the_layer() -> None:

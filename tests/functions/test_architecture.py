@@ -16,8 +16,9 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from standings.domain.boards_toml import parse_boards
+from standings.rankings.commits import one_after_another
 from standings.rankings.rolling.steps import rolling_windows
-from standings.rankings.rolling.storing import fold_log, one_after_another
+from standings.rankings.rolling.storing import fold_log
 from tests.support.aws.stack import ManualClock, Stack, apply, deliver, project, running
 from tests.support.builders.checks import rows
 from tests.support.dynamodb.requests import Requests

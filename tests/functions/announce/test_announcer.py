@@ -197,7 +197,7 @@ def test_a_ranking_whose_members_stand_in_two_parts_of_a_batch_is_announced_afte
     stack: Stack, engine: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A member of `b` fills a part. The last one cannot be placed for a while: what the others did is told."""
-    monkeypatch.setattr("standings.project.projector.MAX_MOVES", 3)
+    monkeypatch.setattr("standings.project.projector.MAX_PLACEMENTS", 3)
     for board, member in (("b", "ann"), ("wide", "cem"), ("b", "ben")):
         write(stack, events(stack, board, **{member: 1}))
     records = unprojected(stack)

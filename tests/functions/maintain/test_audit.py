@@ -12,7 +12,6 @@ import pytest
 from standings.aws.dynamodb.tables import node_key
 from standings.domain.boards_toml import parse_boards
 from standings.domain.tiers import ROOT
-from standings.maintain import audited_rankings
 from standings.maintain.audit import GRACE
 from standings.rankings.rolling.storing import RollingStorage
 from tests.support.aws.stack import ManualClock, running
@@ -50,7 +49,7 @@ def board(seed: int) -> Iterator[Audited]:
     rng = random.Random(seed)
     text = FAMILY.format(shards=rng.choice([1, 3]), ties=rng.choice(["member", "first"]))
     with (
-        mock.patch.object(audited_rankings, "MAX_EXAMPLES", 10_000),
+        mock.patch("standings.rankings.findings.MAX_EXAMPLES", 10_000),
         mock.patch("standings.maintain.audit.PAGE_SIZE", 1),  # a call may end between any two members
         mock.patch("time.monotonic", clock.monotonic),
         mock.patch("time.sleep", clock.sleep),

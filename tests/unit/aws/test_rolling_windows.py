@@ -15,7 +15,7 @@ from standings.domain.scoring import Place
 from standings.domain.tiers import ROOT, Path, deltas, nodes_for
 from standings.domain.windows import DAY
 from standings.rankings import EXPIRY_MARGIN, ROW_LIFETIME
-from standings.rankings.commits import Conflict
+from standings.rankings.commits import Conflict, one_after_another
 from standings.rankings.rolling import storing
 from standings.rankings.rolling.steps import (
     Block,
@@ -45,7 +45,6 @@ from standings.rankings.rolling.storing import (
     RollingStorage,
     RowWrite,
     fold_log,
-    one_after_another,
     write_all,
 )
 from standings.rankings.storing import Purging

@@ -12,12 +12,10 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import cached_property, lru_cache
 from hashlib import blake2b
-from typing import Final, Literal, NamedTuple, TypeVar
+from typing import Final, Literal, NamedTuple
 
 from standings.domain.zones import time_zone
 
-A = TypeVar("A")
-B = TypeVar("B")
 Unit = Literal["h", "d", "w", "m", "y", "s"]  # An hour, a day, a week, a month or a year of the calendar, a season
 
 
@@ -61,14 +59,6 @@ class Window:
         it has 16.
         """
         return min(4 if self.size <= _SHORT else MAX_SLAB, self.size)
-
-    def of_kind(self, calendar: A, rolling: B) -> A | B:
-        """What is meant for this kind of window: `calendar` for `all`, calendar periods and seasons, or `rolling`.
-
-        The two kinds are stored in two ways. Whoever reads, audits or purges both has one object or function for each,
-        and chooses here.
-        """
-        return rolling if self.rolling else calendar
 
 
 MAX_SLAB: Final = 16

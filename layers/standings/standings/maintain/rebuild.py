@@ -30,7 +30,6 @@ from standings.domain.members import (
     rewritten,
 )
 from standings.domain.windows import HOUR, SECOND
-from standings.rankings.checking import StoredRow
 from standings.rankings.storing import MAX_PLACEMENTS, Placement, Rankings, placements_now
 from standings.runtime.clock import Clock
 from standings.stores import (
@@ -280,8 +279,8 @@ Purge = Callable[[str, Iterable[str], int, Callable[[], bool]], bool]
 """Purges a generation: (board, ranking codes, generation, whether time is over) -> whether all of it is gone."""
 
 
-Rows = Callable[[Sequence[tuple[Ranking, str]]], dict[tuple[Ranking, str], StoredRow]]
-"""Reads the rows of members, each in a ranking."""
+Entries = Callable[[Sequence[tuple[Ranking, str]]], Iterable[tuple[Ranking, str]]]
+"""Which of some members, each in a calendar ranking, have an entry there."""
 
 
 @dataclass(frozen=True)
@@ -291,7 +290,7 @@ class Rebuild:
     catalog: BoardCatalog
     scores: Scores
     rankings: Rankings
-    rows: Rows
+    entries: Entries
     purge: Purge
     clock: Clock
     tops: RebuiltTops
@@ -432,9 +431,8 @@ class _Run:
         rankings = list(calendar_rankings(self._family, self._board, now)) if removed_members else []
         rows = [(ranking._replace(generation=generation), name) for ranking in rankings for name in removed_members]
         entries: dict[str, list[Ranking]] = {}
-        for (ranking, name), row in self._backoff.retry(self._service.rows, rows).items():
-            if row.key is not None:
-                entries.setdefault(name, []).append(ranking._replace(generation=0))
+        for ranking, name in self._backoff.retry(self._service.entries, rows):
+            entries.setdefault(name, []).append(ranking._replace(generation=0))
         return entries
 
     def _registered(self, image: Image) -> Image | None:

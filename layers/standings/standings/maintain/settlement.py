@@ -18,7 +18,8 @@ from standings.domain.boards import MAX_ANNOUNCED, Family, Metric, PrizeMethod, 
 from standings.domain.members import Image, place
 from standings.domain.windows import final_at, instant, label_of
 from standings.maintain.audit import BoardAudit
-from standings.maintain.audited_rankings import AuditCall, Kind, RankingEntries
+from standings.rankings.checking import RankingChecks, tree_of
+from standings.rankings.findings import Findings, Kind
 from standings.read.reader import period_of, score_at
 from standings.runtime.clock import Clock
 from standings.stores import StoreUnavailableError
@@ -413,7 +414,7 @@ class Settlement:
     `attempt` is a name that no other call has, such as `1795300000000-17`: files that this call begins get it.
     """
 
-    call: AuditCall
+    findings: Findings
     family: Family
     record: BoardRecord
     ranking: Ranking
@@ -434,7 +435,7 @@ class Settlement:
         elif at["stage"] in {"files", "seal"} and self._is_settled(at):
             at = {"stage": "events"}
         is_first = True
-        while is_first or not self.call.is_over(RESERVE_S):
+        while is_first or not self.findings.is_over(RESERVE_S):
             following = steps[at["stage"]](at)
             if following is None:
                 return None
@@ -467,8 +468,9 @@ class Settlement:
             if (placed := place(image, ranking)) is not None:
                 seen.add(rest_of(image.member, placed.sort_value, ranking.metric))
 
-        audit = BoardAudit(self.call, self.family, self.record.generation, self.record.coverage, self.ranking, see)
-        report = audit.run(at["at"])
+        generation, coverage = self.record.generation, self.record.coverage
+        checks = RankingChecks(self.findings, self.family, generation, coverage, self.ranking, see)
+        report = BoardAudit(checks).run(at["at"])
         if any(report["found"].values()):
             found = ", ".join(f"{count} {kind}" for kind, count in report["found"].items() if count)
             advice = "rebuild the board" if report["drift"] else "the ranking is still catching up: try again later"
@@ -490,8 +492,7 @@ class Settlement:
     def _write(self, at: Mapping[str, Any]) -> dict[str, Any]:
         """Write the next part of the list."""
         ranking = self.ranking._replace(generation=self.record.generation)
-        root = self.call.clock.retry(self.call.store.tree(ranking).root, ranking)
-        following = RankingEntries(self.call, ranking).following(at["after"], root.shards)
+        following = tree_of(self.findings.reads, ranking).following(at["after"])
         after, listed, rank, last = at["after"], at["listed"], at["rank"], at["last"]
         lines: list[Line] = []
         for entry in following:
@@ -565,5 +566,5 @@ class Settlement:
 
     def _send(self, at: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """Put the events that were not put yet: the same cursor if the time was too short."""
-        done = PrizeEvents(self.files, self.bus, self.call.clock).send(self.call.is_over)
+        done = PrizeEvents(self.files, self.bus, self.findings.clock).send(self.findings.is_over)
         return None if done else at

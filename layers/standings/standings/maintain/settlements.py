@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import orjson
 
@@ -16,7 +16,6 @@ from standings.domain.errors import bad_argument
 from standings.domain.members import open_rankings
 from standings.domain.windows import NO_SEASON, final_at, instant, label_of, state_of
 from standings.maintain.audit import GRACE, is_read
-from standings.maintain.audited_rankings import AuditCall
 from standings.maintain.settlement import (
     ALL_SENT,
     RESERVE_S,
@@ -30,12 +29,10 @@ from standings.maintain.settlement import (
     keys_of,
 )
 from standings.maintain.turns import Lease, Run
+from standings.rankings.audit_reads import AuditReads
+from standings.rankings.findings import Findings
 from standings.runtime.clock import Clock
 from standings.stores import Position
-
-if TYPE_CHECKING:
-    from standings.rankings.audit_reads import AuditReads
-
 
 # Settles final periods of a board, and lists what was settled.
 
@@ -66,7 +63,7 @@ class Settlements:
     """Settles rankings one after the other. `place` is None on a stack that settles nothing."""
 
     catalog: BoardCatalog
-    store: "AuditReads"
+    reads: AuditReads
     lease: Lease[Position]
     clock: Clock
     place: Place | None
@@ -178,12 +175,12 @@ class Settlements:
             "bucket": place.results.name,
             "prefix": files.prefix,
         }
-        call = AuditCall(ranking.board, self.store, self.clock, attempt.deadline, GRACE)
+        findings = Findings(ranking.board, self.reads, self.clock, attempt.deadline, GRACE)
         after = None
         try:
             record = self._record(ranking, files_are_there=at is None and not again and files.summary() is not None)
             family = family_of(self.catalog.boards, ranking.board)
-            settlement = Settlement(call, family, record, ranking, files, attempt.name, place.bus, place.stack)
+            settlement = Settlement(findings, family, record, ranking, files, attempt.name, place.bus, place.stack)
             after = settlement.run(at, again=again)
         except NotSettledError as error:
             if error.report is not None and not is_read(self.catalog, self.clock, record):

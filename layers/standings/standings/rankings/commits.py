@@ -49,6 +49,11 @@ RunParallel = Callable[[Sequence[Callable[[], Outcome]]], Iterable[Outcome]]
 
 one_by_one: Final[RunParallel] = partial(map, call)
 
+RunAll = Callable[[Sequence[Callable[[], None]]], Iterable[None]]
+"""Runs jobs, in parallel or one after the other; an iteration waits for them and raises their errors."""
+
+one_after_another: Final[RunAll] = partial(map, call)
+
 
 class RankingRow(NamedTuple):
     """A member's row in a ranking: the place that is counted (None: none), and the image's version it came from."""

@@ -32,7 +32,7 @@ from standings.domain.windows import DAY, Timetable, Window, window_of
 from standings.rankings import EXPIRY_MARGIN
 from standings.rankings.calendar.pruning import Pruning
 from standings.rankings.calendar.storing import MAX_LANES, CalendarStorage
-from standings.rankings.commits import Outcome, RunParallel, one_by_one
+from standings.rankings.commits import Outcome, RunAll, RunParallel, one_after_another, one_by_one
 from standings.rankings.rolling.steps import (
     LogEntry,
     Shift,
@@ -43,7 +43,7 @@ from standings.rankings.rolling.steps import (
     placing_shifts,
     shifts,
 )
-from standings.rankings.rolling.storing import RollingStorage, RunAll, fold_deltas, one_after_another
+from standings.rankings.rolling.storing import RollingStorage, fold_deltas
 from standings.runtime.clock import Clock
 from standings.stores import StoreRefusedError, StoreUnavailableError
 

@@ -249,6 +249,18 @@ def on_places(table: str, partition: str, condition: str = "", **keys: str) -> d
     return {"table": table, "condition": f"r = :r{condition}", "values": values, "IndexName": PLACES}
 
 
+def placed_items(
+    client: DynamoDBClient, table: str, partition: str, beyond: str, before: str | None, limit: int
+) -> list[Item]:
+    """Up to `limit` items of a partition of the sorted index, between two sort keys (`before` None: to the end)."""
+    request = on_places(table, partition, " AND s > :s", s=beyond)
+    if before is not None:
+        # BETWEEN includes both ends, which are dropped below.
+        request = on_places(table, partition, " AND s BETWEEN :s AND :e", s=beyond, e=before)
+        limit += 2
+    return [item for item in query_items(client, limit, **request) if item["s"]["S"] not in {beyond, before}]
+
+
 def put_if(
     client: DynamoDBClient, table: str, item: Item, condition: str, values: Mapping[str, Any] | None = None
 ) -> bool:

@@ -1,19 +1,26 @@
 """Reads calendar rankings: members' entries, and tier nodes in all their lanes."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
 
 from standings.aws.dynamodb.tables import (
+    DynamoDBClient,
     Item,
     ReadKeys,
     entry_key,
+    get_item,
+    index_key,
+    item_key,
+    items_by_key,
     lane_count,
     lane_of,
     node_key,
+    placed_items,
     shards_ever,
 )
 from standings.domain.boards import Ranking
 from standings.domain.scoring import decode_sort_key
-from standings.domain.tiers import ROOT, Path, summed
+from standings.domain.tiers import ROOT, Counters, Path, summed
 from standings.runtime.clock import RANKING_TTL_S, Clock, TtlCache
 from standings.stores import Entry, Lanes, Node
 
@@ -70,6 +77,39 @@ class CalendarReads:
             if path == ROOT:
                 self._counts.put(ranking.key, max(counts[ranking.key], self._counts.get(ranking.key) or 1))
         return {node: lanes for node, lanes in items.items() if node in nodes}
+
+
+class TopReads:
+    """What an announcement reads of one ranking. Every method may raise StoreUnavailableError.
+
+    All but `indexed` is strongly consistent.
+    """
+
+    def __init__(self, client: DynamoDBClient, rankings: str, clock: Clock) -> None:
+        self._client = client
+        self._rankings = rankings
+        self._consistent = CalendarReads(partial(items_by_key, client, rankings, clock=clock, consistent=True), clock)
+
+    def shards(self, ranking: Ranking) -> int:
+        """The highest number of shards that the sorted index has or had."""
+        root = get_item(self._client, self._rankings, item_key(node_key(ranking.key, ROOT)), consistent=True)
+        return max(ranking.metric.shards, *shards_ever(root or {}))
+
+    def indexed(self, ranking: Ranking, shard: int, beyond: str, before: str | None, limit: int) -> list[str]:
+        """Up to `limit` sort keys of a shard of the sorted index, between two sort keys, in order."""
+        items = placed_items(self._client, self._rankings, index_key(ranking.key, shard), beyond, before, limit)
+        return [item["s"]["S"] for item in items]
+
+    def keys(self, ranking: Ranking, members: Collection[str]) -> dict[str, str | None]:
+        """The sort key of each member's row; None for a member without a place."""
+        entries = self._consistent.entries((ranking, member) for member in members)
+        keys = {member: entry.key for (_, member), entry in entries.items()}
+        return {member: keys.get(member) for member in members}
+
+    def counters(self, ranking: Ranking, paths: Sequence[Path]) -> Mapping[Path, Counters]:
+        """The counters of nodes. A node that does not exist is left out."""
+        nodes = self._consistent.lanes(ranking, paths)
+        return {path: summed(lane.counters for lane in lanes.values()) for path, lanes in nodes.items()}
 
 
 def entry_of(item: Item, ranking: Ranking) -> Entry:

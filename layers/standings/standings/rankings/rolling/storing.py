@@ -16,7 +16,6 @@ A repeated attempt writes the same items again, or newer ones.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from operator import call
 from typing import Any, Final, NamedTuple
 
 from standings.aws.dynamodb.tables import (
@@ -39,7 +38,7 @@ from standings.aws.dynamodb.tables import (
 from standings.domain.tiers import Path
 from standings.domain.windows import MAX_ROLLING_BUCKETS, SECOND
 from standings.rankings import EXPIRY_MARGIN
-from standings.rankings.commits import Attempt, Conflict, Outcome, attempt_all
+from standings.rankings.commits import Attempt, Conflict, Outcome, RunAll, attempt_all, one_after_another
 from standings.rankings.rolling.reading import positions
 from standings.rankings.rolling.steps import (
     Log,
@@ -68,11 +67,6 @@ LONG: Final = 24 * 1024  # Bytes of a log that is folded before it takes more
 MAX_LOG: Final = 64 * 1024  # Bytes of a log that takes no more
 MAX_ENTRY: Final = 8 * 1024  # Bytes of a log's entry that a transaction stays below, unless it has one row alone
 ROOM: Final = 3 * 1024  # Bytes of a log that wait for more changes: readers read a log of 4 KB for one unit
-
-RunAll = Callable[[Sequence[Callable[[], None]]], Iterable[None]]
-"""Runs jobs, in parallel or one after the other; an iteration waits for them and raises their errors."""
-
-one_after_another: Final[RunAll] = partial(map, call)
 
 
 class RollingStorage:
