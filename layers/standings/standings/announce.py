@@ -19,7 +19,7 @@ from standings.domain.boards import Boards, Metric, Ranking
 from standings.domain.scoring import decode_sort_key, encode_sortable
 from standings.domain.tiers import ROOT
 from standings.domain.windows import instant
-from standings.read.reader import period_of, score_at
+from standings.read.session import period_of, score_at
 from standings.runtime.clock import Clock
 from standings.stores import AnnouncedTop, BusEvent, Look, RankingName, Standing, StoreUnavailableError
 

@@ -35,7 +35,7 @@ from standings.runtime.logs import logger, stack_of
 from standings.stores import StoreUnavailableError
 
 if TYPE_CHECKING:
-    from standings.read.dispatch import Answers
+    from standings.read.answers import Answers
 
 # Responses: JSON, the live page, reads whose answer the client already has, and problem documents (RFC 9457).
 

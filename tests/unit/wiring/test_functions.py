@@ -15,7 +15,7 @@ from demo.embedded import emulator
 from demo.embedded.stack import PROJECT
 from standings.aws.dynamodb.ranking_reads import SIDE_BY_SIDE
 from standings.aws.dynamodb.tables import UNPROCESSED_TIMEOUT_S
-from standings.read.reader import LAST_READ_S
+from standings.read.session import LAST_READ_S
 from standings.runtime.clock import RETRIED_FOR_S
 from standings.runtime.environment import running
 from standings.wiring import building_blocks, projector
@@ -29,10 +29,10 @@ LIST_MODULES = "import sys, app; print(*sorted(name for name in sys.modules if n
 @pytest.mark.parametrize(
     ("function", "others"),
     [
-        ("writer", {"project.projector", "read.reader", "members", "aws.dynamodb.rankings"}),
-        ("projector", {"write.writer", "read.reader", "ingest", "http"}),
+        ("writer", {"project.projector", "read.session", "members", "aws.dynamodb.rankings"}),
+        ("projector", {"write.writer", "read.session", "ingest", "http"}),
         ("query", {"write.writer", "project.projector", "ingest", "aws.sqs"}),
-        ("command", {"write.writer", "project.projector", "read.reader", "aws.dynamodb.rankings"}),
+        ("command", {"write.writer", "project.projector", "read.session", "aws.dynamodb.rankings"}),
     ],
 )
 def test_a_function_starts_without_what_only_others_need(function: str, others: set[str]) -> None:

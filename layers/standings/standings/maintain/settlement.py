@@ -18,7 +18,7 @@ from standings.domain.members import Image, place
 from standings.domain.windows import final_at, instant, label_of
 from standings.maintain.audit import BoardAudit
 from standings.maintain.audited_rankings import AuditCall, Kind, RankingEntries
-from standings.read.reader import period_of, score_at
+from standings.read.session import period_of, score_at
 from standings.runtime.clock import Clock
 from standings.stores import MAX_EVENTS, BusEvent, StoreUnavailableError
 
