@@ -11,7 +11,7 @@ from standings.domain.profiles import MAX_NAME_LENGTH, MAX_PICTURE_LENGTH
 from standings.domain.windows import WEEKDAYS, State
 from standings.ingest import MAX_EVENTS
 from standings.read.member_ranks import MAX_MEMBERS
-from standings.read.reader import METHODS
+from standings.read.session import METHODS
 
 Schema = dict[str, Any]
 

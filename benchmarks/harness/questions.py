@@ -7,13 +7,13 @@ from typing import Any, Final, NamedTuple
 
 from benchmarks.harness import population
 from benchmarks.harness.pipeline import Pipeline, still_clock
-from benchmarks.harness.trips import Ticks, Trips, query_reads
+from benchmarks.harness.trips import Ticks, Trips, tables
 from benchmarks.harness.truth import Truth
 from standings.domain.boards import Boards, Ranking
 from standings.domain.boards_toml import parse_boards
 from standings.read import member_ranks, pages, score_statistics
-from standings.read.reader import Question as About
-from standings.read.reader import Reader, Request
+from standings.read.answers import Answers
+from standings.read.session import RankingReader
 from standings.runtime.clock import Clock
 
 SAMPLE: Final = 100
@@ -48,7 +48,8 @@ class Board:
         self.trips = Trips(self._meter, self._ticks)
         """The client through which questions read."""
         self.boards = boards
-        self.reader = Reader(boards, query_reads(self.trips, self._ticks, self._clock), self._clock)
+        self.tables = tables(self.trips, self._ticks, self._clock)
+        self.answers = Answers(boards, self.tables)
 
     def ranking(self, window: str, periods_ago: int = 0) -> Ranking:
         """Return the ranking of a window's current period, or of an earlier one."""
@@ -61,9 +62,9 @@ class Board:
             raise LookupError(f"expected a window of {self.name}, got {window!r}")
         return Ranking(self.name, metric, ranked, metric.timetable.current(ranked, self._clock.now()) - periods_ago)
 
-    def about(self, window: str, method: str | None = None, period: str | None = None) -> About:
+    def about(self, window: str, method: str | None = None, period: str | None = None) -> RankingReader:
         """Return the subject of a question about a window's current period, or another one."""
-        return Request(self.reader).question(self.name, "points", window, period, method)
+        return self.answers.session().reader(self.name, "points", window, period, method)
 
     def read_record(self, window: str = "all") -> None:
         """Have the services read the board's record, which no figure includes: they cache it for a minute."""
@@ -121,7 +122,7 @@ class Questions:
         self._window = window
         self._period = period
 
-    def _about(self, method: str | None = None) -> About:
+    def _about(self, method: str | None = None) -> RankingReader:
         return self._board.about(self._window, method, self._period)
 
     def _shown(self, read: Callable[[], Answer], first: int, limit: int) -> Question:

@@ -13,7 +13,7 @@ from heapq import heapreplace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from unittest import mock
 
-from standings.read.tables import QueryReads
+from standings.read.session import Tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -95,7 +95,7 @@ class SideBySide(Executor):
         return (one.result() for one in jobs)
 
 
-def query_reads(client: Trips, ticks: Ticks, clock: Clock) -> QueryReads:
-    """Return the reader's store on a client that counts trips."""
+def tables(client: Trips, ticks: Ticks, clock: Clock) -> Tables:
+    """Return the tables of reads on a client that counts trips."""
     with mock.patch("standings.rankings.reading.ThreadPoolExecutor", partial(SideBySide, ticks)):
-        return QueryReads(client, "Rankings", "Scores", clock)  # type: ignore[arg-type]
+        return Tables(client, clock, rankings="Rankings", scores="Scores", profiles="Profiles")

@@ -33,11 +33,10 @@ from standings.domain.profiles import MAX_LOOKED_AT
 from standings.domain.windows import DAY
 from standings.ingest import event_status
 from standings.members import ProfileAdmin
-from standings.read import board_list, member_ranks, pages
-from standings.read.history import history
-from standings.read.member_ranks import MAX_MEMBERS
-from standings.read.profiles import ProfileCache, Search
-from standings.read.reader import PRIVATE_LIMITS, Request
+from standings.read import board_list, member_ranks, pages, profiles
+from standings.read.member_ranks import MAX_MEMBERS, history
+from standings.read.session import PRIVATE_LIMITS, PROFILE_TTL_S
+from standings.runtime.clock import TtlCache
 
 SIZES: Final = (10_000, 1_000_000)
 SMALL: Final = (2_500,)
@@ -118,7 +117,7 @@ def periods(count: int) -> Iterator[Answer]:
             windows = answer["metrics"][0]["windows"]
             return len(windows) == 2 and all(one["score"] == scores[member] for one in windows)
 
-        return lambda: member_ranks.card(Request(board.reader), board.name, member, None), is_right
+        return lambda: member_ranks.card(board.answers.session(), board.name, member, None), is_right
 
     group = members[:MAX_MEMBERS]
     ranks = [(now.rank(member), before.rank(member)) for member in group]
@@ -176,7 +175,7 @@ def directory() -> Iterator[Answer]:
     def boards(limit: int) -> Question:
         expected = [{"board": name} for name in names[:limit]]
         return (
-            lambda: board_list.boards(Request(board.reader), prefix="board-", limit=limit, cursor=None),
+            lambda: board_list.boards(board.answers.session(), prefix="board-", limit=limit, cursor=None),
             lambda answer: answer["boards"] == expected,
         )
 
@@ -186,7 +185,7 @@ def directory() -> Iterator[Answer]:
         "a board",
         [
             (
-                lambda: board_list.definition(Request(board.reader), board.name),
+                lambda: board_list.definition(board.answers.session(), board.name),
                 lambda answer: answer["board"] == board.name,
             )
         ],
@@ -280,7 +279,7 @@ def _card(of: RollingBoard, name: str) -> Question:
         (one,) = (one for one in answer["metrics"][0]["windows"] if one["window"] == of.window)
         return (one["score"], one["rank"], one["total"]) == expected
 
-    return lambda: member_ranks.card(Request(of.board.reader), of.board.name, name, "competition"), is_right
+    return lambda: member_ranks.card(of.board.answers.session(), of.board.name, name, "competition"), is_right
 
 
 # ---- members, one by one
@@ -417,20 +416,20 @@ class WithProfiles:
     def admin(self, client: Any) -> ProfileAdmin:
         return ProfileAdmin(Profiles(client, "Profiles", self._clock), self._clock)
 
-    def people(self) -> ProfileCache:
-        """Return the profiles as a new process reads them, without any in its cache."""
-        store = Profiles(self.board.trips, "Profiles", self._clock)  # type: ignore[arg-type]
-        return ProfileCache(store, self._clock)
+    def forget(self) -> None:
+        """Read profiles as a new process does, without any in its cache."""
+        self.board.tables.known_profiles = TtlCache(self._clock, PROFILE_TTL_S)
 
     def rows(self) -> Iterator[Answer]:
         yield self.board.row("a profile", [self.profile(number) for number in range(MAX_MEMBERS)])
         for limit in (100, SHOWN):
-            people = self.people()
-            yield self.board.row(f"top {limit:,}, without profiles", [self.page(None, limit)])
-            yield self.board.row(f"top {limit:,}, with profiles", [self.page(people, limit)])
-            yield self.board.row(f"top {limit:,}, with profiles, again within a minute", [self.page(people, limit)])
-        yield self.board.row("rank of a member, without its profile", [self.rank(None)])
-        yield self.board.row("rank of a member, with its profile", [self.rank(self.people())])
+            self.forget()
+            yield self.board.row(f"top {limit:,}, without profiles", [self.page(limit, shown=False)])
+            yield self.board.row(f"top {limit:,}, with profiles", [self.page(limit)])
+            yield self.board.row(f"top {limit:,}, with profiles, again within a minute", [self.page(limit)])
+        self.forget()
+        yield self.board.row("rank of a member, without its profile", [self.rank(shown=False)])
+        yield self.board.row("rank of a member, with its profile", [self.rank()])
         yield self.board.row("search in all, 20 found", [self.search(None, MAX_FOUND)])
         yield self.board.row(
             "search on a board, 20 found among the first 50", [self.search(self.board.name, MAX_FOUND)]
@@ -441,27 +440,27 @@ class WithProfiles:
     def profile(self, number: int) -> Question:
         member, expected = self.order[number], self.kind(number)
         return (
-            lambda: self.people().profile(Request(self.board.reader), member),
+            lambda: profiles.profile(self.board.answers.session(), member),
             lambda answer: answer["name"] == expected["name"],
         )
 
-    def page(self, people: ProfileCache | None, limit: int) -> Question:
-        """Read the first page, with the profiles that some process has or reads."""
+    def page(self, limit: int, *, shown: bool = True) -> Question:
+        """Read the first page, with the profiles that the process has or reads."""
 
         def ask() -> Answer:
-            question = self.board.about("all")
-            answer = pages.page(question, limit=limit, cursor=None)
-            return people.show(question.request, answer) if people else answer
+            reader = self.board.about("all")
+            answer = pages.page(reader, limit=limit, cursor=None)
+            return profiles.show_profiles(reader.session, answer) if shown else answer
 
-        return ask, lambda answer: self.is_right(answer["entries"], shown=people is not None)
+        return ask, lambda answer: self.is_right(answer["entries"], shown=shown)
 
-    def rank(self, people: ProfileCache | None) -> Question:
+    def rank(self, *, shown: bool = True) -> Question:
         def ask() -> Answer:
-            question = self.board.about("all")
-            answer = member_ranks.rank(question, member=self.order[0])
-            return people.show(question.request, answer) if people else answer
+            reader = self.board.about("all")
+            answer = member_ranks.rank(reader, member=self.order[0])
+            return profiles.show_profiles(reader.session, answer) if shown else answer
 
-        return ask, lambda answer: self.is_right([answer], shown=people is not None)
+        return ask, lambda answer: self.is_right([answer], shown=shown)
 
     def is_right(self, entries: Sequence[Answer], *, shown: bool) -> bool:
         """Return whether the first members are there, with or without their profiles."""
@@ -473,10 +472,8 @@ class WithProfiles:
 
     def search(self, board: str | None, count: int) -> Question:
         """Search for the names that all members have, on a board or in all."""
-        scores = Scores(self.board.trips, "Scores", "", self._clock)  # type: ignore[arg-type]
-        search = Search(self.people(), scores, needs_board=False)
         return (
-            lambda: search.search(Request(self.board.reader), name="ada", board=board, limit=MAX_FOUND),
+            lambda: profiles.search(self.board.answers.session(), name="ada", board=board, limit=MAX_FOUND),
             lambda answer: [one["member"] for one in answer["members"]] == self.order[:count],
         )
 

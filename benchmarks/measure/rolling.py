@@ -43,7 +43,7 @@ from standings.calls import CALLS
 from standings.domain.boards_toml import parse_boards
 from standings.domain.windows import DAY, SECOND
 from standings.read import pages
-from standings.read.reader import Question
+from standings.read.session import RankingReader
 
 MOST: Final = CALLS["listRanking"].arguments["limit"].most
 WINDOWS: Final = ("last-7-days", "last-30-days")
@@ -206,7 +206,7 @@ class Run:
             cursor = page["next"]
         self._compared += truth.total
 
-    def _about(self, period: str | None = None) -> Question:
+    def _about(self, period: str | None = None) -> RankingReader:
         return self._board.about(self._window, period=period)
 
 

@@ -8,22 +8,27 @@ from typing import Final
 from aws_lambda_powertools.event_handler import Response
 
 from standings import http
-from standings.read.reader import PRIVATE_LIMITS, PUBLIC_LIMITS
+from standings.read.answers import Answers
+from standings.read.session import PRIVATE_LIMITS, PUBLIC_LIMITS, Tables
 from standings.runtime.environment import required
 from standings.wiring import building_blocks
-from standings.wiring.query import Tables, answers_from
 
 _OPEN_READS: Final = os.environ.get("OPEN_READS") == "true"
 # A cache that anyone may ask must not keep what only some may read.
 _api = http.Api(rankings_max_age=int(os.environ.get("READS_MAX_AGE", "0")) if _OPEN_READS else 0)
+_tables = Tables(
+    building_blocks.client("dynamodb"),
+    building_blocks.real_clock(),
+    rankings=required("RANKINGS_TABLE"),
+    scores=required("SCORES_TABLE"),
+    profiles=required("PROFILES_TABLE"),
+)
 _api.answer_from(
-    answers_from(
-        building_blocks.client("dynamodb"),
-        Tables(required("SCORES_TABLE"), required("RANKINGS_TABLE"), required("PROFILES_TABLE")),
+    Answers(
         building_blocks.boards(),
-        building_blocks.real_clock(),
+        _tables,
         PUBLIC_LIMITS if _OPEN_READS else PRIVATE_LIMITS,
-        needs_board=_OPEN_READS and os.environ.get("OPEN_SEARCH") != "true",
+        search_needs_board=_OPEN_READS and os.environ.get("OPEN_SEARCH") != "true",
     )
 )
 handler = _api.handle

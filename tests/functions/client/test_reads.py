@@ -175,7 +175,7 @@ def test_a_store_that_does_not_say_whether_the_definitions_are_stale_is_unavaila
     clients: Clients, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fails = mock.Mock(side_effect=StoreUnavailableError("Scores is throttled"))
-    monkeypatch.setattr("standings.read.reader.Request.record", fails)
+    monkeypatch.setattr("standings.read.session.ReadSession.record", fails)
     with pytest.raises(Unavailable):
         clients.tables.board("b").top(metric="points", window="last-9-days")
 

@@ -19,11 +19,11 @@ from standings.domain.boards import Ranking
 from standings.domain.scoring import Place as Score
 from standings.domain.tiers import ROOT, Path, deltas, nodes_for
 from standings.rankings import reading as rankings_reading
+from standings.rankings.reading import RankingReads
 from standings.rankings.rolling import reading, storing
 from standings.rankings.rolling.reading import TRIES
 from standings.rankings.rolling.steps import LogEntry, RollingRow, Shift, Step, Steps, count_changes, node_deltas
 from standings.rankings.rolling.storing import RollingStorage, RowWrite
-from standings.read.tables import QueryReads
 from standings.runtime.clock import Clock
 from standings.stores import Partition, Span
 from tests.support.aws.stack import OneThread
@@ -134,7 +134,7 @@ class Reading:
         self.window = window
         self.before = before
         self.client = ItemByItem(window.engine)
-        self.reader = QueryReads(self.client, "Rankings", "Scores", window.clock)  # type: ignore[arg-type]
+        self.reader = RankingReads(self.client, "Rankings", window.clock)  # type: ignore[arg-type]
 
     def counts(self) -> Counts:
         """The counters of all nodes as a new request reads them."""
@@ -280,7 +280,7 @@ def test_nodes_of_several_windows_are_caught_up_each_by_itself(engine: Any) -> N
     other.rankings = other.rankings._replace(board="c")
     other.move("m0", -130)
     client = ItemByItem(engine, acting(window, {(1, 1): move_and_fold}))
-    reader = QueryReads(client, "Rankings", "Scores", window.clock).for_request()  # type: ignore[arg-type]
+    reader = RankingReads(client, "Rankings", window.clock).for_request()  # type: ignore[arg-type]
     since = window.lengths()
     nodes = reader.nodes([(each.ranking, path) for each in (window, other) for path in PATHS])
 
@@ -312,7 +312,7 @@ def test_nodes_of_several_batches_beside_spans_do_not_wait_on_the_pool(
     engine: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rankings_reading, "ThreadPoolExecutor", BusyThread)
-    reader = QueryReads(engine, "Rankings", "Scores", Time(0).clock())
+    reader = RankingReads(engine, "Rankings", Time(0).clock())
     metric = family("b").metrics["points"]
     ranking = Ranking("b", metric, metric.windows[0], 0)
     spans = [Span(Partition(ranking.key, shard), None, 10) for shard in (0, 1)]

@@ -12,7 +12,8 @@ from standings.aws.dynamodb.tables import UNPROCESSED_TIMEOUT_S, batch_get
 from standings.domain.boards_toml import parse_boards
 from standings.domain.errors import RequestError
 from standings.read import board_list, member_ranks, score_statistics
-from standings.read.reader import LAST_READ_S, Question, Reader, Request
+from standings.read.answers import Answers
+from standings.read.session import LAST_READ_S, RankingReader, Tables
 from standings.runtime.clock import Clock
 from standings.stores import Node, Partition, StoreUnavailableError
 from tests.support.faults.faulty_client import Time
@@ -33,8 +34,9 @@ class Store:
     def for_request(self) -> "Store":
         return self
 
-    def record(self, _: str) -> None:
+    def records(self, _: Any) -> dict[str, Any]:
         self.before()
+        return {}
 
     def nodes(self, wanted: Any) -> Any:
         self.before()
@@ -65,12 +67,14 @@ class Throttled:
         self.reads += 1
 
 
-def reader(before: Callable[[], None], clock: Clock) -> Reader:
-    return Reader(BOARDS, Store(before), clock)  # type: ignore[arg-type]
+def answers(before: Callable[[], None], clock: Clock) -> Answers:
+    tables: Any = Tables(None, clock, rankings="Rankings", scores="Scores", profiles="Profiles")
+    tables.rankings = tables.records = tables.scores = Store(before)
+    return Answers(BOARDS, tables)
 
 
-def question(reader: Reader) -> Question:
-    return Request(reader).question("b", "points", "all")
+def reader(answers: Answers) -> RankingReader:
+    return answers.session().reader("b", "points", "all")
 
 
 def test_all_reads_of_a_request_share_one_deadline() -> None:
@@ -78,7 +82,7 @@ def test_all_reads_of_a_request_share_one_deadline() -> None:
     throttled = Throttled(time, 2.0)
 
     with pytest.raises(StoreUnavailableError):
-        score_statistics.distribution(question(reader(throttled, time.clock())), buckets=50)
+        score_statistics.distribution(reader(answers(throttled, time.clock())), buckets=50)
     assert throttled.reads > 0
     assert time.monotonic() <= 5.0
 
@@ -86,11 +90,11 @@ def test_all_reads_of_a_request_share_one_deadline() -> None:
 def test_the_next_request_has_a_deadline_of_its_own() -> None:
     time = Time(MIDNIGHT)
     throttled = Throttled(time, 4.0)
-    reads = reader(throttled, time.clock())
+    reads = answers(throttled, time.clock())
 
     for _ in range(2):
         with pytest.raises(RequestError, match="no member"):
-            member_ranks.card(Request(reads), "b", "m", None)
+            member_ranks.card(reads.session(), "b", "m", None)
     assert throttled.reads == 2
 
 
@@ -98,7 +102,7 @@ def test_a_request_whose_reads_are_slow_ends_before_its_function_does() -> None:
     time = Time(MIDNIGHT)
 
     with pytest.raises(StoreUnavailableError, match="took longer"):
-        score_statistics.percentile(question(reader(lambda: time.sleep(6.0), time.clock())), p="100")
+        score_statistics.percentile(reader(answers(lambda: time.sleep(6.0), time.clock())), p="100")
     assert time.monotonic() <= LAST_READ_S + 6.0
 
 
@@ -106,7 +110,7 @@ def test_all_windows_of_an_answer_are_those_of_one_moment() -> None:
     # The clock shows the last millisecond of a day once, then the next day.
     time, shown = Time(MIDNIGHT), iter([MIDNIGHT - 1])
     clock = Clock(lambda: next(shown, MIDNIGHT), time.monotonic, time.sleep, lambda: 0.5)
-    (metric,) = board_list.definition(Request(reader(lambda: None, clock)), "b")["metrics"]
+    (metric,) = board_list.definition(answers(lambda: None, clock).session(), "b")["metrics"]
 
     periods = {window["window"]: window["period"]["end"] for window in metric["windows"] if window["period"]}
     assert periods["hour"] == periods["day"] == periods["last-7-days"] == "2026-11-22T00:00:00Z"

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pytest
 
-from standings.read.reader import PUBLIC_LIMITS
+from standings.read.session import PUBLIC_LIMITS
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.stack import Stack, project, running
 from tests.support.builders.maintenance import apart

@@ -15,7 +15,7 @@ from standings.domain.boards import MAX_MEMBER_BYTES, Ranking
 from standings.domain.boards_toml import parse_boards
 from standings.domain.tiers import Path
 from standings.domain.windows import DAY as A_DAY
-from standings.read import pages
+from standings.read import cursors
 from standings.read.pages import Stretch, read_stretches
 from standings.stores import Entry, Node, Partition, Span
 from tests.support.aws.stack import ManualClock, Stack, project, running
@@ -137,7 +137,7 @@ def forge(window: str, content: Any, period: int = 0) -> str:
     metric = family.metrics["points"]
     ranked = metric.window(window)
     assert ranked is not None
-    return pages._with_checksum(json.dumps(content).encode(), pages._list_of(Ranking("b", metric, ranked, period)))
+    return cursors._with_checksum(json.dumps(content).encode(), cursors._list_of(Ranking("b", metric, ranked, period)))
 
 
 def test_forged_cursors(engine: Any) -> None:
@@ -154,7 +154,7 @@ def test_forged_cursors(engine: Any) -> None:
             assert stack.get(f"/boards/b/points/{window}", cursor=forged)[0] == 400
         # The store rejects such a name as a key.
         for name in ("", "x" * 1_025):
-            assert stack.get("/boards", cursor=pages.encode_name(name, ""))[0] == 400
+            assert stack.get("/boards", cursor=cursors.encode_name(name, ""))[0] == 400
 
 
 def test_a_cursor_stays_in_its_period_and_ends_with_it(stack: Stack) -> None:
@@ -232,7 +232,8 @@ class Shards:
     def __init__(self, keys: Sequence[Sequence[str]], after: Sequence[Sequence[str]]) -> None:
         self.keys, self._after = ([sorted(some) for some in moment] for moment in (keys, after))
 
-    def partitions(self, _: Any) -> list[Partition]:
+    @property
+    def partitions(self) -> list[Partition]:
         return [Partition("list", shard) for shard in range(len(self.keys))]
 
     def spans(self, spans: Sequence[Span], _: Any) -> tuple[list[list[Entry]], dict[Path, Node]]:

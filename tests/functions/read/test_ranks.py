@@ -13,7 +13,8 @@ from benchmarks.harness.meter import Meter
 from standings.domain.boards import Ranking
 from standings.domain.boards_toml import parse_boards
 from standings.read import member_ranks
-from standings.read.reader import PRIVATE_LIMITS, PUBLIC_LIMITS, Limits, Reader
+from standings.read.answers import Answers
+from standings.read.session import PRIVATE_LIMITS, PUBLIC_LIMITS, Limits
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.stack import ManualClock, Stack, project, running
 from tests.support.builders.maintenance import before
@@ -25,11 +26,11 @@ from tests.support.thoroughness import seeds
 ANOTHER: Final = "ask for another method"
 
 
-def _reader(stack: Stack) -> Reader:
-    """The reader of a stack's query function."""
+def _answers(stack: Stack) -> Answers:
+    """What answers the reads of a stack's query function."""
     api: Any = stack.query
-    reader: Reader = api.__self__.answers.reader
-    return reader
+    answers: Answers = api.__self__.answers
+    return answers
 
 
 def test_the_list_of_boards_and_a_definition(stack: Stack) -> None:
@@ -80,7 +81,7 @@ class Placed:
         return sorted(scores, key=lambda name: (-scores[name], name))
 
     def limit(self, limits: Limits) -> None:
-        _reader(self.stack).limits = limits
+        _answers(self.stack).limits = limits
 
     def rank(self, method: str, **of: Any) -> tuple[int, Any]:
         """The status, and the rank of a member or a score or what the problem says."""
@@ -132,7 +133,7 @@ def test_anyone_who_may_read_reads_less(
 ) -> None:
     monkeypatch.setitem(ENVIRONMENT, "OPEN_READS", open_reads)
     with running(engine, ManualClock(population.NOW), population.BOARDS) as stack:
-        assert _reader(stack).limits == limits
+        assert _answers(stack).limits == limits
     assert (Limits(1_000, 5_000, 5_000, 400, 1_300), Limits(10_000, 100_000, 200_000, 100_000, 100_000)) == (
         PUBLIC_LIMITS,
         PRIVATE_LIMITS,
@@ -337,7 +338,7 @@ def test_a_rolling_window_costs_six_units_a_period(engine: Any) -> None:
 def test_the_periods_share_the_limits_of_a_request(stack: Stack) -> None:
     """Else a history of a hundred periods would read a hundred times what one rank may."""
     post(stack, {f"m{n:02}": 5 for n in range(31)})
-    _reader(stack).limits = Limits(equals=60, scores=60, entries=60)
+    _answers(stack).limits = Limits(equals=60, scores=60, entries=60)
 
     status, problem = stack.get(f"{DAY}/history", member="m30", method="ordinal", periods=3)
     assert (status, problem["type"]) == (400, "urn:standings:too-far")

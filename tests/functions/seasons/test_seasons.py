@@ -7,7 +7,7 @@ import pytest
 from standings.domain.boards import Ranking
 from standings.domain.boards_toml import parse_boards
 from standings.domain.windows import SEASON_KEPT
-from standings.read import pages
+from standings.read import cursors
 from tests.support.aws.stack import ManualClock, Stack, apply, running
 from tests.support.builders.checks import rows
 from tests.support.builders.maintenance import finish
@@ -81,9 +81,9 @@ def test_a_forged_cursor_of_no_season_is_no_failure(stack: Stack, back: int) -> 
     metric = family.metrics["points"]
     (_, window) = metric.windows
     period = metric.timetable.current(window, stack.clock()) - back
-    cursor = pages.Cursor(period, True, "", "competition")
+    cursor = cursors.Cursor(period, True, "", "competition")
 
-    assert problem(stack, cursor=pages.encode_cursor(cursor, Ranking("b", metric, window, period))) == BAD
+    assert problem(stack, cursor=cursors.encode_cursor(cursor, Ranking("b", metric, window, period))) == BAD
 
 
 def test_a_season_that_is_added_later_lets_the_one_before_be_read_again(engine: Any, clock: ManualClock) -> None:

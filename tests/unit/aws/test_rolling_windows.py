@@ -16,6 +16,7 @@ from standings.domain.tiers import ROOT, Path, deltas, nodes_for
 from standings.domain.windows import DAY
 from standings.rankings import EXPIRY_MARGIN, ROW_LIFETIME
 from standings.rankings.commits import Conflict, one_after_another
+from standings.rankings.reading import RankingReads
 from standings.rankings.rolling import storing
 from standings.rankings.rolling.steps import (
     Block,
@@ -48,7 +49,6 @@ from standings.rankings.rolling.storing import (
     write_all,
 )
 from standings.rankings.storing import Purging
-from standings.read.tables import QueryReads
 from standings.stores import (
     CancelReason,
     Partition,
@@ -84,8 +84,8 @@ def windows(client: Any, time: Time) -> RollingStorage:
 
 
 @pytest.fixture
-def reader(client: Any, time: Time) -> QueryReads:
-    return QueryReads(client, "Rankings", "Scores", time.clock())
+def reader(client: Any, time: Time) -> RankingReads:
+    return RankingReads(client, "Rankings", time.clock())
 
 
 @pytest.fixture
@@ -132,7 +132,7 @@ def list_items(windows: RollingStorage, members: Mapping[str, Steps], version: i
     windows.write(WINDOW, Plan(items))
 
 
-def counts(reader: QueryReads, *sort_values: int) -> dict[Path, dict[int, int]]:
+def counts(reader: RankingReads, *sort_values: int) -> dict[Path, dict[int, int]]:
     """The counters of the nodes of some sort values that are not 0."""
     paths = dict.fromkeys([ROOT, *(path for value in sort_values for path in nodes_for(value))])
     nodes = reader.for_request().nodes([(WINDOW.at(TODAY), path) for path in paths])
@@ -153,7 +153,9 @@ def two_members(windows: RollingStorage) -> None:
     assert commit(windows, {"n": steps((0, 7, -300))}) == []
 
 
-def test_a_member_is_in_its_new_list_before_it_leaves_the_old_one(client: Any, time: Time, reader: QueryReads) -> None:
+def test_a_member_is_in_its_new_list_before_it_leaves_the_old_one(
+    client: Any, time: Time, reader: RankingReads
+) -> None:
     seen = []
     spans = [Span(Partition(key, 0), None, 100) for key in lists_of(WINDOW.at(TODAY))]
 
@@ -173,7 +175,7 @@ def test_a_member_is_in_its_new_list_before_it_leaves_the_old_one(client: Any, t
 
 
 @pytest.mark.parametrize("damage", ["x", "[]", "[1,[2]]"])
-def test_a_damaged_row_says_so(client: Any, windows: RollingStorage, reader: QueryReads, damage: str) -> None:
+def test_a_damaged_row_says_so(client: Any, windows: RollingStorage, reader: RankingReads, damage: str) -> None:
     commit(windows, {"m": steps((0, 7, -5)), "n": steps((0, 7, -6))})
     key = {"pk": {"S": entry_key(WINDOW.key, "m")}}
     client.update_item(
@@ -233,7 +235,7 @@ def test_a_purge_leaves_nodes_of_a_damaged_log_to_time(client: Any, windows: Rol
     assert log(client) == {}
 
 
-def test_a_fold_takes_so_many_entries_at_once(client: Any, windows: RollingStorage, reader: QueryReads) -> None:
+def test_a_fold_takes_so_many_entries_at_once(client: Any, windows: RollingStorage, reader: RankingReads) -> None:
     most = storing.MAX_ENTRIES
     two_members(windows)
     texts = [encode_entry(SHORT)] * (most + 3)
@@ -249,7 +251,7 @@ def test_a_fold_takes_so_many_entries_at_once(client: Any, windows: RollingStora
 
 
 def test_a_long_log_is_folded_first_and_a_full_one_takes_no_more(
-    client: Any, windows: RollingStorage, other: RollingStorage, reader: QueryReads
+    client: Any, windows: RollingStorage, other: RollingStorage, reader: RankingReads
 ) -> None:
     two_members(windows)
     assert commit(other, {"o": steps((0, 7, -5))}) == []
@@ -266,7 +268,7 @@ def test_a_long_log_is_folded_first_and_a_full_one_takes_no_more(
 
 
 def test_a_log_that_is_gone_is_made_again_above_all_earlier_positions(
-    client: Any, windows: RollingStorage, reader: QueryReads
+    client: Any, windows: RollingStorage, reader: RankingReads
 ) -> None:
     two_members(windows)
     windows.fold(WINDOW, 0)
@@ -289,7 +291,7 @@ def test_a_log_that_is_gone_is_made_again_above_all_earlier_positions(
     ids=str,
 )
 def test_a_damaged_log_is_neither_read_nor_folded(
-    client: Any, windows: RollingStorage, reader: QueryReads, damage: dict[str, Any]
+    client: Any, windows: RollingStorage, reader: RankingReads, damage: dict[str, Any]
 ) -> None:
     two_members(windows)
     damaged = {**log(client), **damage}
@@ -304,7 +306,7 @@ def test_a_damaged_log_is_neither_read_nor_folded(
 
 
 def test_there_are_so_many_logs_and_no_more(
-    client: Any, other: RollingStorage, faulty: Faulty, reader: QueryReads
+    client: Any, other: RollingStorage, faulty: Faulty, reader: RankingReads
 ) -> None:
     assert commit(other, {"m": steps((0, 7, -5))}) == []
     for version in range(2, 8):
@@ -333,7 +335,7 @@ def test_conflicts_on_rows_are_no_reason_for_another_log(client: Any, other: Rol
 
 
 def test_a_process_with_conflicts_uses_no_other_log_of_a_window_that_was_purged(
-    client: Any, other: RollingStorage, faulty: Faulty, reader: QueryReads, time: Time
+    client: Any, other: RollingStorage, faulty: Faulty, reader: RankingReads, time: Time
 ) -> None:
     assert commit(other, {"m": steps((0, 7, -5))}) == []
     other.fold(WINDOW, 0)

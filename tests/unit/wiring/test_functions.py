@@ -15,7 +15,7 @@ from demo.embedded import emulator
 from demo.embedded.stack import PROJECT
 from standings.aws.dynamodb.tables import UNPROCESSED_TIMEOUT_S
 from standings.rankings.reading import SIDE_BY_SIDE
-from standings.read.reader import LAST_READ_S
+from standings.read.session import LAST_READ_S
 from standings.runtime.clock import RETRIED_FOR_S
 from standings.runtime.environment import running
 from standings.wiring import building_blocks, rankings
@@ -29,10 +29,10 @@ LIST_MODULES = "import sys, app; print(*sorted(name for name in sys.modules if n
 @pytest.mark.parametrize(
     ("function", "others"),
     [
-        ("writer", {"project.projector", "read.reader", "members", "rankings.storing"}),
-        ("projector", {"write.writer", "read.reader", "ingest", "http"}),
+        ("writer", {"project.projector", "read.session", "members", "rankings.storing"}),
+        ("projector", {"write.writer", "read.session", "ingest", "http"}),
         ("query", {"write.writer", "project.projector", "ingest", "aws.sqs"}),
-        ("command", {"write.writer", "project.projector", "read.reader", "rankings.storing"}),
+        ("command", {"write.writer", "project.projector", "read.session", "rankings.storing"}),
     ],
 )
 def test_a_function_starts_without_what_only_others_need(function: str, others: set[str]) -> None:

@@ -17,7 +17,7 @@ from standings.stores import StoreUnavailableError
 if TYPE_CHECKING:
     from standings.aws.dynamodb.scores import Scores
     from standings.client.api import Api
-    from standings.read.dispatch import Answers
+    from standings.read.answers import Answers
 
 Answer = dict[str, Any]
 Reads: TypeAlias = "ApiReads | TableReads"
@@ -70,13 +70,11 @@ class TableReads:
         """StaleBoards if the stack's record of the board has rankings that these definitions lack; else None."""
         if problem.kind not in _BY_DEFINITION or not is_board_name(board):
             return None
-        from standings.read.reader import Request  # noqa: PLC0415 - it is there: the read has failed with it
-
         answers = self._answers()
-        record = Request(answers.reader).record(board)
+        record = answers.session().record(board)
         if record is None:
             return None
-        family = answers.reader.boards.family(board)
+        family = answers.boards.family(board)
         unknown = record.coverage.rankings - (frozenset() if family is None else family.rankings())
         if not unknown:
             return None

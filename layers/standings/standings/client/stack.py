@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from standings.aws.dynamodb.scores import Scores
     from standings.client.api import Api
-    from standings.read.dispatch import Answers
+    from standings.read.answers import Answers
 
 T = TypeVar("T")
 _TABLES: Final = ("scores", "rankings", "profiles", "receipts")
@@ -79,14 +79,13 @@ class Stack:
 
     def answers(self) -> "Answers":
         """What answers reads from the tables."""
-        from standings.read.reader import PRIVATE_LIMITS  # noqa: PLC0415 - with the first read
-        from standings.wiring.query import Tables, answers_from  # noqa: PLC0415 - the same
+        from standings.read.answers import Answers  # noqa: PLC0415 - with the first read
+        from standings.read.session import Tables  # noqa: PLC0415 - the same
 
         def make() -> "Answers":
-            tables = Tables(self._table("scores"), self._table("rankings"), self._table("profiles"))
-            return answers_from(
-                self.client("dynamodb"), tables, self.boards(), self._clock, PRIVATE_LIMITS, needs_board=False
-            )
+            names = {name: self._table(name) for name in ("scores", "rankings", "profiles")}
+            tables = Tables(self.client("dynamodb"), self._clock, **names)
+            return Answers(self.boards(), tables)
 
         return self._once("answers", make)
 

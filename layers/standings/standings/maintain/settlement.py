@@ -20,7 +20,7 @@ from standings.domain.windows import final_at, instant, label_of
 from standings.maintain.audit import BoardAudit
 from standings.rankings.checking import RankingChecks, tree_of
 from standings.rankings.findings import Findings, Kind
-from standings.read.reader import period_of, score_at
+from standings.read.session import period_of, score_at
 from standings.runtime.clock import Clock
 from standings.stores import StoreUnavailableError
 

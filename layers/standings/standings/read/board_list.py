@@ -6,26 +6,26 @@ from typing import Any, Final
 from standings.domain.boards import BOARD_NAME, Metric, Prize
 from standings.domain.errors import bad_argument, being_deleted
 from standings.domain.windows import DAY, HOUR, MINUTE, WEEKDAYS, Timetable, day_text
-from standings.read.pages import encode_name, read_name
-from standings.read.reader import Request, decimal_of
+from standings.read.cursors import encode_name, read_name
+from standings.read.session import ReadSession, decimal_of
 
 _SPANS: Final = (("day", DAY), ("hour", HOUR), ("minute", MINUTE))
 
 
-def boards(request: Request, *, prefix: str, limit: int, cursor: str | None) -> dict[str, Any]:
+def boards(session: ReadSession, *, prefix: str, limit: int, cursor: str | None) -> dict[str, Any]:
     """The boards whose names begin with a prefix, in order of their names."""
     if prefix and not BOARD_NAME.fullmatch(prefix):
         raise bad_argument("prefix", f"no name of a board begins with {prefix[:80]!r}")
     after = None if cursor is None else read_name(cursor, prefix)
-    names = request.read(request.store.boards, prefix, after, limit + 1)
+    names = session.backoff().retry(session.tables.records.names, after, limit + 1, prefix)
     following = encode_name(names[limit - 1], prefix) if len(names) > limit else None
     return {"boards": [{"board": name} for name in names[:limit]], "next": following}
 
 
-def definition(request: Request, board: str) -> dict[str, Any]:
+def definition(session: ReadSession, board: str) -> dict[str, Any]:
     """A board's definition in `boards.toml`, with the current period of each window."""
-    family = request.family(board)
-    record = request.record(board)
+    family = session.family(board)
+    record = session.record(board)
     if record is not None and record.is_being_deleted:
         raise being_deleted(board)
     timetable = family.timetable
@@ -52,7 +52,7 @@ def definition(request: Request, board: str) -> dict[str, Any]:
                 "windows": [
                     {
                         "window": window.name,
-                        "period": request.period(request.current(board, metric, window)),
+                        "period": session.period(session.current(board, metric, window)),
                         **_prizes(family.endings.prizes_of(window.name, metric.name)),
                     }
                     for window in metric.windows

@@ -4,50 +4,39 @@ from typing import Any
 
 import orjson
 
-from standings.aws.dynamodb.scores import Scores
 from standings.domain.boards import Ranking
 from standings.domain.errors import bad_argument
 from standings.domain.members import aggregate_in_period
-from standings.domain.scoring import Aggregate
-from standings.read.pages import read_cursor
-from standings.read.reader import Question, Request, decimal_of, naming, note_of
+from standings.read.cursors import read_cursor
+from standings.read.profiles import naming
+from standings.read.session import RankingReader, ReadSession, decimal_of, note_of
 
 
-def noted(question: Question, cursor: str | None) -> Ranking:
-    """The ranking whose scores are shown, of the cursor's period if there is one; an error if it keeps no notes."""
-    ranking = question.ranking
+def show_notes(session: ReadSession, ranking: Ranking, answer: dict[str, Any]) -> dict[str, Any]:
+    """The answer, in which each object with a `member` and a `score` also has its `note`, or None.
+
+    Items are read eventually consistently. A note that belongs to another score than the one shown is left out.
+    """
+    shown = list(naming(answer, "member", "score"))
+    members = dict.fromkeys(one["member"] for one in shown if one["score"] is not None)
+    keys = [(ranking.board, member) for member in members]
+    images = session.backoff().retry(session.tables.scores.images, keys) if keys else {}
+    for one in shown:
+        image = images.get((ranking.board, one["member"]))
+        found = None if image is None else aggregate_in_period(image, ranking.metric, ranking.window, ranking.period)
+        score = None if found is None else decimal_of(found.value, ranking.metric.precision)
+        one["note"] = note_of(found) if orjson.dumps(score) == orjson.dumps(one["score"]) else None
+    return answer
+
+
+def ranking_with_notes(reader: RankingReader, cursor: str | None) -> Ranking:
+    """The ranking whose scores are shown, of the cursor's period if there is one.
+
+    InvalidArgumentError if its metric keeps no notes, or for a cursor that does not fit.
+    """
+    ranking = reader.ranking
     if not ranking.metric.notes:
         raise bad_argument(
             "notes", f"metric {ranking.metric.name!r} keeps none: boards.toml has no notes = true for it"
         )
-    return ranking if cursor is None else ranking._replace(period=read_cursor(question, cursor).period)
-
-
-class Notes:
-    """The notes of members' items."""
-
-    def __init__(self, scores: Scores) -> None:
-        self._scores = scores
-
-    def show(self, request: Request, ranking: Ranking, answer: dict[str, Any]) -> dict[str, Any]:
-        """The answer, in which each object with a `member` and a `score` also has its `note`, or None.
-
-        Items are read eventually consistently. A note that belongs to another score than the one shown is left out.
-        """
-        shown = list(naming(answer, "member", "score"))
-        members = dict.fromkeys(one["member"] for one in shown if one["score"] is not None)
-        keys = [(ranking.board, member) for member in members]
-        images = request.read(self._scores.images, keys) if keys else {}
-        about = ranking.metric, ranking.window, ranking.period
-        for one in shown:
-            image = images.get((ranking.board, one["member"]))
-            found = None if image is None else aggregate_in_period(image, *about)
-            one["note"] = note_of(found) if _has_score(found, ranking, one["score"]) else None
-        return answer
-
-
-def _has_score(found: Aggregate | None, ranking: Ranking, score: Any) -> bool:
-    """Whether an aggregate has the score, as an answer shows it."""
-    if found is None:
-        return False
-    return orjson.dumps(decimal_of(found.value, ranking.metric.precision)) == orjson.dumps(score)
+    return ranking if cursor is None else ranking._replace(period=read_cursor(reader, cursor).period)

@@ -12,7 +12,7 @@ from standings.domain.tiers import Path
 from standings.rankings.calendar.pruning import Pruning, Trees
 from standings.rankings.calendar.storing import CalendarStorage
 from standings.rankings.commits import Outcome, PruneResult
-from standings.read.tables import QueryReads
+from standings.rankings.reading import RankingReads
 from tests.support.builders.checks import nodes
 from tests.support.builders.points import NOW, family
 from tests.support.faults import faulty_client
@@ -47,9 +47,9 @@ class Worker:
         return outcome
 
 
-def reading(engine: Any, time: faulty_client.Time | None = None) -> QueryReads:
+def reading(engine: Any, time: faulty_client.Time | None = None) -> RankingReads:
     """A reader with a clock of its own."""
-    return QueryReads(engine, "Rankings", "Scores", (time or faulty_client.Time(NOW)).clock())
+    return RankingReads(engine, "Rankings", (time or faulty_client.Time(NOW)).clock())
 
 
 def moved(member: str, old: int | None, new: int | None, version: int) -> Move:

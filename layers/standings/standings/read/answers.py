@@ -1,0 +1,199 @@
+"""Answers every read of `standings.calls`, for the query function and for the client.
+
+A rank takes two round trips, and one more where the board's record is not cached. These are its four files:
+
+    answers.py          member_ranks.py     session.py            rankings/calendar/reading.py
+    Answers.answer
+    _Read.rank -------------------------->  ReadSession.reader    (Scores: the board's record)
+          ----------->  rank
+                        read_ranks
+                     1  ------------------------------------->    entries: the score of the member
+                     2  ------------------------------------->    nodes: those on the path of this score
+                        entry_ranks: members ahead + 1
+          <-----------  {"rank": 211, "score": 50, ...}
+
+`ReadSession` retries each of them until the request's deadline. A page of a list (`pages.py`) takes one round trip: the
+entries and the nodes side by side. `me` and `around` take one more before it: the entry of the member.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+from standings.calls import Arguments
+from standings.domain import zones
+from standings.domain.boards import MAX_MEMBER_BYTES, Boards, Ranking, check_member
+from standings.domain.errors import InvalidBodyError, bad_argument
+from standings.read import board_list, member_ranks, notes, pages, profiles, score_statistics
+from standings.read.session import PRIVATE_LIMITS, Limits, RankingReader, ReadSession, Tables, method_of
+
+Answer = dict[str, Any]
+
+
+class Answers:
+    """Answers reads from the tables. Threads may share it.
+
+    `answer("getRank", {"board": "berlin-2026", "metric": "points", "window": "all"}, arguments)` returns
+    `{"board": "berlin-2026", …, "rank": 211, "score": 50, …}`: docs/reference/http.md has every answer.
+    With `search_needs_board` a search for names must say on which board.
+    """
+
+    def __init__(
+        self, boards: Boards, tables: Tables, limits: Limits = PRIVATE_LIMITS, *, search_needs_board: bool = False
+    ) -> None:
+        self.boards = boards
+        self.limits = limits
+        self.reads: Final = _READS
+        """Every read, by its name in `CALLS`."""
+        self._tables = tables
+        self._search_needs_board = search_needs_board
+
+    def answer(
+        self, name: str, path: Mapping[str, str], arguments: Arguments, document: Callable[[], Any] = dict
+    ) -> Answer:
+        """The answer to a read, by its name in `CALLS`. Raises RequestError and StoreUnavailableError.
+
+        `path` has the names in the path, `document()` parses the body.
+        """
+        return _READS[name](_Read(self.session(), path, arguments, document, self._search_needs_board))
+
+    def session(self) -> ReadSession:
+        """A session for one request, which begins now."""
+        return ReadSession(self.boards, self._tables, self.limits)
+
+
+class _Read(NamedTuple):
+    """One read. Its methods check which arguments go together; the functions that they call check each by itself."""
+
+    session: ReadSession
+    path: Mapping[str, str]
+    arguments: Arguments
+    document: Callable[[], Any]
+    search_needs_board: bool
+
+    def reader(self) -> RankingReader:
+        """The reader of the ranking that the path and the arguments name."""
+        path, arguments = self.path, self.arguments
+        return self.session.reader(
+            path["board"], path["metric"], path["window"], arguments.get("period"), arguments.get("method")
+        )
+
+    def profile(self) -> Answer:
+        """A member's profile, or the members whose names begin with a text."""
+        arguments = self.arguments
+        if "name" not in arguments:
+            member = arguments.required("id", "say whose profile, or give the beginning of a name")
+            self._refuse("is only valid with name", "board", "limit")
+            return profiles.profile(self.session, member)
+        self._refuse("cannot go with name", "id")
+        board, limit = arguments.get("board"), arguments.whole("limit")
+        needs_board = self.search_needs_board
+        return profiles.search(self.session, name=arguments["name"], board=board, limit=limit, needs_board=needs_board)
+
+    def boards(self) -> Answer:
+        """The list of boards."""
+        prefix, cursor = self.arguments.get("prefix", ""), self.arguments.get("cursor")
+        return board_list.boards(self.session, prefix=prefix, limit=self.arguments.whole("limit"), cursor=cursor)
+
+    def member(self) -> Answer:
+        """A member's scores in every metric and window of a board."""
+        ranks = self.arguments.flag("ranks")
+        if not ranks:
+            self._refuse("is only valid with ranks=true", "method")
+        method = method_of(self.arguments.get("method")) if ranks else None
+        board, member, noted = self.path["board"], self.arguments["id"], self.arguments.flag("notes")
+        return self._shown(member_ranks.card(self.session, board, member, method, notes=noted))
+
+    def page(self) -> Answer:
+        """A page of a ranking's list: the first, after a cursor, from a position or a score, or around a member."""
+        starts = [name for name in ("cursor", "rank", "score", "around") if name in self.arguments]
+        if len(starts) > 1:
+            raise bad_argument(starts[1], f"a page begins at one place: it cannot go with {starts[0]}")
+        reader = self.reader()
+        noted = self._noted(reader)
+        return self._shown(self._page(reader), noted)
+
+    def _page(self, reader: RankingReader) -> Answer:
+        arguments = self.arguments
+        me = arguments.get("me")
+        if me is not None:
+            check_member("me", me)
+        limit, around = arguments.whole("limit"), arguments.get("around")
+        if around is None:
+            self._refuse("is only valid with around", "radius")
+        elif "limit" not in arguments:
+            return pages.page_around(reader, member=around, radius=arguments.whole("radius"), me=me)
+        elif "radius" in arguments:
+            raise bad_argument("limit", "cannot go with radius")
+        else:
+            return pages.page_around(reader, member=around, limit=limit, me=me)
+        if "rank" in arguments:
+            return pages.page_at(reader, rank=arguments.whole("rank"), limit=limit, me=me)
+        if "score" in arguments:
+            return pages.page_from(reader, score=arguments["score"], limit=limit, me=me)
+        return pages.page(reader, limit=limit, cursor=arguments.get("cursor"), me=me)
+
+    def rank(self) -> Answer:
+        """A member's rank, or the rank that a score would have."""
+        reader, arguments = self.reader(), self.arguments
+        if "score" in arguments:
+            self._refuse("cannot go with score", "member", "previous", "profiles", "notes")
+            return score_statistics.score_rank(reader, score=arguments["score"])
+        member = arguments.required("member", "say whose rank, or give a score")
+        noted = self._noted(reader)
+        return self._shown(member_ranks.rank(reader, member=member, previous=arguments.flag("previous")), noted)
+
+    def group(self) -> Answer:
+        """The ranks of a group of members."""
+        reader = self.reader()
+        noted = self._noted(reader)
+        members = _members(self.document())
+        return self._shown(member_ranks.group(reader, members=members, previous=self.arguments.flag("previous")), noted)
+
+    def _refuse(self, detail: str, *names: str) -> None:
+        """Raise an error for the first of these arguments that is given."""
+        for name in names:
+            if name in self.arguments:
+                raise bad_argument(name, detail)
+
+    def _noted(self, reader: RankingReader) -> Ranking | None:
+        """The ranking whose notes the caller requested; None if it requested none."""
+        if not self.arguments.flag("notes"):
+            return None
+        return notes.ranking_with_notes(reader, self.arguments.get("cursor"))
+
+    def _shown(self, answer: Answer, noted: Ranking | None = None) -> Answer:
+        """The answer, with the note of each score and the profile of each member if the caller wants them."""
+        if noted is not None:
+            answer = notes.show_notes(self.session, noted, answer)
+        return profiles.show_profiles(self.session, answer) if self.arguments.flag("profiles") else answer
+
+
+def _members(document: Any) -> list[str]:
+    """The members that a body names."""
+    if not isinstance(document, dict) or set(document) != {"members"}:
+        raise InvalidBodyError('expected an object such as {"members": ["u1", "u2"]}')
+    members = document["members"]
+    if not isinstance(members, list) or not 1 <= len(members) <= member_ranks.MAX_MEMBERS:
+        raise InvalidBodyError(f"members: expected a list of 1 to {member_ranks.MAX_MEMBERS} members")
+    if not all(isinstance(member, str) and 1 <= len(member.encode()) <= MAX_MEMBER_BYTES for member in members):
+        raise InvalidBodyError(f"members: expected texts of 1 to {MAX_MEMBER_BYTES} bytes of UTF-8")
+    return members
+
+
+_READS: Final[Mapping[str, Callable[[_Read], Answer]]] = {
+    "getAbout": lambda _: {"time_zones": zones.VERSION},
+    "getProfile": _Read.profile,
+    "listBoards": _Read.boards,
+    "getBoard": lambda read: board_list.definition(read.session, read.path["board"]),
+    "getMember": _Read.member,
+    "listRanking": _Read.page,
+    "getRank": _Read.rank,
+    "getHistory": lambda read: member_ranks.history(
+        read.reader(), member=read.arguments["member"], periods=read.arguments.whole("periods")
+    ),
+    "rankGroup": _Read.group,
+    "getPercentile": lambda read: score_statistics.percentile(read.reader(), p=read.arguments["p"]),
+    "getDistribution": lambda read: score_statistics.distribution(
+        read.reader(), buckets=read.arguments.whole("buckets")
+    ),
+}
