@@ -9,7 +9,6 @@ has one, and with `"begin": false` for a rebuild or deletion.
 
 import platform
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import Any, Final
 
 import botocore
@@ -18,7 +17,6 @@ from aws_lambda_powertools.metrics import MetricUnit
 from standings.domain import zones
 from standings.domain.boards import DELETE, REBUILD
 from standings.maintain.failures import Selection
-from standings.maintain.rebuild import rebuild_all
 from standings.maintain.task_arguments import Task, Tasks, task_of
 from standings.runtime.logs import logger, metrics
 from standings.wiring import building_blocks, maintenance
@@ -76,12 +74,12 @@ def _settled(answer: dict[str, Any]) -> dict[str, Any]:
 
 def _rebuild(deadline: float, *, board: str, begin: bool = True, cursor: int | None = None) -> dict[str, Any]:
     if _GLOB.intersection(board):
-        return rebuild_all(_services.rebuilds, board, cursor, deadline)
-    return asdict(_services.rebuilds.continue_job(board, REBUILD, deadline, begin=begin))
+        return _services.rebuilds.continue_all(board, cursor, deadline)
+    return _services.rebuilds.continue_job(board, REBUILD, deadline, begin=begin)
 
 
 def _delete(deadline: float, *, board: str, begin: bool = True) -> dict[str, Any]:
-    return asdict(_services.rebuilds.continue_job(board, DELETE, deadline, begin=begin))
+    return _services.rebuilds.continue_job(board, DELETE, deadline, begin=begin)
 
 
 def _runtime(_deadline: float) -> dict[str, Any]:

@@ -128,7 +128,7 @@ class Erase:
         images = backoff.retry(self.scores.images, keys, consistent=True, damaged=damaged)
         so_far.problems += ({"board": item.board, "why": str(item)} for item in set(damaged))
         there = [image for image in images.values() if not image.removed]
-        rewrites = RewriteMembers(self.scores, self.clock, deadline, self._removed)
+        rewrites = RewriteMembers(self.scores, self.clock, self.clock.backoff(deadline), self._removed)
         try:
             rewrites.run([there] if there else [])
         finally:

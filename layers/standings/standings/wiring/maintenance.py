@@ -16,7 +16,7 @@ from standings.aws.sqs import DeadLetterQueue, Sender
 from standings.maintain.audit import Audits, ScheduledAudits
 from standings.maintain.erase import Erase
 from standings.maintain.failures import DeadLetterTasks, ParkedRecords
-from standings.maintain.rebuild import Rebuild, RebuiltTops
+from standings.maintain.rebuild import Rebuild
 from standings.maintain.settlements import Mentions, Place, Settlements
 from standings.maintain.turns import Lease
 from standings.project.projector import Backfill
@@ -87,10 +87,10 @@ def maintenance(clock: Clock) -> Maintenance:
             catalog,
             scores,
             Backfill(rankings, clock, run_parallel),
-            evidence.rows,
-            purging.purge,
+            evidence,
+            purging,
             clock,
-            RebuiltTops(looks, purging.delete_tops),
+            looks,
         ),
         audits,
         ScheduledAudits(audits, Lease(Positions(dynamodb, rankings_table, AUDIT, audit_position), clock, not_audited)),
