@@ -17,7 +17,7 @@ from standings.maintain.audit import Audits, ScheduledAudits
 from standings.maintain.erase import Erase
 from standings.maintain.failures import DeadLetterTasks, ParkedRecords
 from standings.maintain.rebuild import Rebuild
-from standings.maintain.settlements import Mentions, Place, Settlements
+from standings.maintain.settlements import Destination, Settlements
 from standings.maintain.turns import Lease
 from standings.project.projector import Backfill
 from standings.runtime.clock import Clock
@@ -79,9 +79,9 @@ def maintenance(clock: Clock) -> Maintenance:
     def written(board: str) -> tuple[int, ...]:
         return catalog.written([board])[board].generations
 
-    place = _place()
+    destination = _destination()
     lease = Lease(Positions(dynamodb, rankings_table, SETTLE, Position), clock, not_settled)
-    settlements = Settlements(catalog, evidence, lease, clock, place)
+    settlements = Settlements(catalog, evidence, lease, clock, destination)
     return Maintenance(
         Rebuild(
             catalog,
@@ -94,7 +94,7 @@ def maintenance(clock: Clock) -> Maintenance:
         ),
         audits,
         ScheduledAudits(audits, Lease(Positions(dynamodb, rankings_table, AUDIT, audit_position), clock, not_audited)),
-        Erase(catalog, scores, profiles.remove, clock, Mentions(place.results, clock) if place is not None else None),
+        Erase(catalog, scores, profiles, clock, destination.results if destination is not None else None),
         DeadLetterTasks(DeadLetterQueue(sqs, required("DEAD_LETTER_QUEUE_URL"), activity, bucket), clock),
         ParkedRecords(
             boards,
@@ -112,9 +112,9 @@ def maintenance(clock: Clock) -> Maintenance:
     )
 
 
-def _place() -> Place | None:
+def _destination() -> Destination | None:
     """Where settlements go; None on a stack that settles nothing."""
     if not (bucket := given("RESULTS_BUCKET")):
         return None
     results = ResultsBucket(lambda: building_blocks.client("s3"), bucket)
-    return Place(results, EventBus(lambda: building_blocks.client("events")), required("STACK_NAME"))
+    return Destination(results, EventBus(lambda: building_blocks.client("events")), required("STACK_NAME"))
