@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from standings.aws.dynamodb.audit_reads import AuditReads
 from standings.aws.dynamodb.profiles import Profiles
 from standings.aws.dynamodb.purge import Purging
-from standings.aws.dynamodb.scores import Scores, decode_parked
+from standings.aws.dynamodb.scores import Scores
 from standings.aws.dynamodb.tables import AUDIT, SETTLE
 from standings.aws.dynamodb.versioned_items import Positions, audit_position
 from standings.aws.eventbridge import EventBus
@@ -76,9 +76,6 @@ def maintenance(clock: Clock) -> Maintenance:
         families = [family.pattern for family in boards.families if family.announce]
         return {"done": True, "families": families, "announces": looks is not None}
 
-    def written(board: str) -> tuple[int, ...]:
-        return catalog.written([board])[board].generations
-
     destination = _destination()
     lease = Lease(Positions(dynamodb, rankings_table, SETTLE, Position), clock, not_settled)
     settlements = Settlements(catalog, evidence, lease, clock, destination)
@@ -96,17 +93,7 @@ def maintenance(clock: Clock) -> Maintenance:
         ScheduledAudits(audits, Lease(Positions(dynamodb, rankings_table, AUDIT, audit_position), clock, not_audited)),
         Erase(catalog, scores, profiles, clock, destination.results if destination is not None else None),
         DeadLetterTasks(DeadLetterQueue(sqs, required("DEAD_LETTER_QUEUE_URL"), activity, bucket), clock),
-        ParkedRecords(
-            boards,
-            scores,
-            Backfill(rankings, clock, run_parallel),
-            bucket,
-            decode_parked,
-            clock,
-            report,
-            written,
-            request_looks,
-        ),
+        ParkedRecords(catalog, scores, Backfill(rankings, clock, run_parallel), bucket, clock, report, request_looks),
         settlements,
         announced,
     )
