@@ -20,9 +20,9 @@ from standings.maintain.audited_rankings import (
     StepAudit,
     TierAudit,
 )
-from standings.maintain.turns import Lease, Run
+from standings.maintain.turns import AuditPosition, Lease, Run, Tally
 from standings.runtime.clock import Clock
-from standings.stores import SLOTS, AuditPosition, DamagedLog, Listed, Tally
+from standings.stores import SLOTS, DamagedLog, Listed
 
 if TYPE_CHECKING:
     from standings.aws.dynamodb.audit_reads import AuditReads
@@ -259,7 +259,7 @@ class ScheduledAudits:
 
     def show(self) -> dict[str, Any]:
         """The record, as JSON."""
-        return {"done": True, **asdict(self.lease.positions.read())}
+        return {"done": True, **asdict(self.lease.read())}
 
     def continue_turn(
         self, deadline: float, read_units: int, found: Callable[[dict[str, Any]], None]

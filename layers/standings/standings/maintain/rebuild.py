@@ -175,7 +175,6 @@ PHASES: Final = {
     SWITCHED: Phase(PROPAGATION_WAIT, lambda run: run.request_looks(), RETIRED),
     RETIRED: Phase(PROPAGATION_WAIT, lambda run: run.purge(), None, written=("generation",), stale=True),
 }
-_Change = Callable[[BoardRecord], BoardRecord]
 _Chunk = list[Image]  # Members that are written in one transaction
 _PART: Final = MAX_ACTIONS - 1  # Members in one transaction, in addition to the check of the fence
 _STREAM_AGE: Final = 25 * HOUR  # A record of the stream is younger, by any clock
@@ -267,7 +266,7 @@ class _Run:
 
     def _save_progress(self, job: Job) -> bool:
         # Other functions may have reduced the job's coverage meanwhile.
-        return self._save(lambda record: replace(record, job=job._replace(coverage=_job_of(record).coverage)))
+        return self._save(lambda record: replace(record, job=job._replace(coverage=self._job.coverage)))
 
     def _part(self, job: Job) -> tuple[list[Image], Job]:
         """The next members, and the job once they are done."""
@@ -369,7 +368,7 @@ class _Run:
         purging.delete_tops(self._board, record.codes - kept)
         return True
 
-    def _save(self, change: _Change) -> bool:
+    def _save(self, change: Callable[[BoardRecord], BoardRecord]) -> bool:
         """Write a change of the record. False if another call has moved the job on: then the record is as read."""
         before = _identity(self._record)
         while True:
@@ -388,7 +387,9 @@ class _Run:
 
     @property
     def _job(self) -> Job:
-        return _job_of(self._record)
+        if self._record.job is None:
+            raise LookupError(f"expected board {self._board!r} to have a job")
+        return self._record.job
 
     def _now(self) -> int:
         return self._service.clock.now()
@@ -428,12 +429,6 @@ def _is_outdated(job: Job, family: Family) -> bool:
     current = coverage_of(family, job.since).without(planned.lost)
     is_same = (planned.rankings, planned.late, planned.keep) == (current.rankings, current.late, current.keep)
     return job.phase in {ANNOUNCED, PLACING} and not is_same
-
-
-def _job_of(record: BoardRecord) -> Job:
-    if record.job is None:
-        raise LookupError(f"expected board {record.board!r} to have a job")
-    return record.job
 
 
 def _identity(record: BoardRecord) -> tuple[int, str | None]:

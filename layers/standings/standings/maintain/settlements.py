@@ -9,7 +9,7 @@ import orjson
 from standings.aws.eventbridge import EventBus
 from standings.aws.s3 import ResultsBucket
 from standings.catalog import BoardCatalog
-from standings.domain.boards import DELETE, BoardRecord, Family, Metric, Ranking, family_of
+from standings.domain.boards import BoardRecord, Family, Metric, Ranking, family_of
 from standings.domain.errors import bad_argument
 from standings.domain.members import open_rankings
 from standings.domain.windows import NO_SEASON, final_at, instant, label_of, state_of
@@ -17,9 +17,8 @@ from standings.maintain.audit import GRACE, is_read
 from standings.maintain.audited_rankings import AuditCall
 from standings.maintain.settled_files import ALL_SENT, SUMMARY, Files, board_prefix, keys_of
 from standings.maintain.settlement import RESERVE_S, NotSettledError, Settlement
-from standings.maintain.turns import Lease, Run, drive
+from standings.maintain.turns import Lease, Position, Run, drive
 from standings.runtime.clock import Clock
-from standings.stores import Position
 
 if TYPE_CHECKING:
     from standings.aws.dynamodb.audit_reads import AuditReads
@@ -195,7 +194,7 @@ class Settlements:
         if final is None or now < final:
             raise NotSettledError(f"the period is final at {instant(final)}: settle it then")
         record = self.clock.retry(self.catalog.current, ranking.board)
-        is_gone = record is None or record.deleted or (record.job is not None and record.job.task == DELETE)
+        is_gone = record is None or record.deleted or record.is_being_deleted
         if record is None or (is_gone and not files_are_there):
             raise NotSettledError("there is no such board, or it is being deleted")
         if files_are_there:
@@ -264,8 +263,9 @@ class _Run(Run[Position]):
         family = self._catalog.boards.family(board)
         if family is None or not family.endings.settle:
             return
-        due = {ranking: self._path(ranking) for ranking in self._final(family, board)}
-        done, bounds = self._done(board, due.values()), family.timetable.bounds
+        results, clock = self._attempt.destination.results, self._settlements.clock
+        due = {ranking: Files.of(results, ranking, clock).prefix for ranking in self._final(family, board)}
+        done, bounds = self._done(due.values()), family.timetable.bounds
         for ranking in sorted(due, key=lambda one: (one.ranking_code != first, bounds(one.window, one.period))):
             if due[ranking] not in done:
                 yield ranking
@@ -288,21 +288,15 @@ class _Run(Run[Position]):
             if is_whole and final is not None and record.begun < final <= now:
                 yield ranking
 
-    def _done(self, board: str, paths: Iterable[str]) -> set[str]:
-        """The paths of those rankings of a board whose events were all put. It lists no files of earlier periods."""
-        earliest: dict[str, str] = {}
-        for path in paths:
-            window, _, label = path.rpartition("/")
+    def _done(self, prefixes: Iterable[str]) -> set[str]:
+        """Those of some files' prefixes whose events were all put. It lists no files of earlier periods."""
+        results, earliest = self._attempt.destination.results, dict[str, str]()
+        for prefix in prefixes:
+            window, _, label = prefix.rstrip("/").rpartition("/")
             earliest[window] = min(label, earliest.get(window, label))
-        folder, results = board_prefix(board), self._attempt.destination.results
         return {
-            key.removeprefix(folder).removesuffix(f"/{ALL_SENT}")
+            key.removesuffix(ALL_SENT)
             for window, label in earliest.items()
-            for key in keys_of(results, self._settlements.clock, f"{folder}{window}/", f"{folder}{window}/{label}")
+            for key in keys_of(results, self._settlements.clock, f"{window}/", f"{window}/{label}")
             if key.endswith(f"/{ALL_SENT}")
         }
-
-    def _path(self, ranking: Ranking) -> str:
-        """Where the files of a ranking are, below the board's folder."""
-        files = Files.of(self._attempt.destination.results, ranking, self._settlements.clock)
-        return files.prefix.removeprefix(board_prefix(ranking.board)).rstrip("/")

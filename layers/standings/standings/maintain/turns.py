@@ -2,10 +2,10 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final, Generic, TypeVar
 
-from standings.aws.dynamodb.versioned_items import P, Positions
+from standings.aws.dynamodb.versioned_items import TurnRecord
 from standings.catalog import BoardCatalog
 from standings.domain.windows import MINUTE, SECOND
 from standings.runtime.clock import Clock
@@ -24,6 +24,27 @@ def drive(step: Callable[[C], C | None], cursor: C, is_over: Callable[[C], bool]
     while (following := step(cursor)) is not None and following != cursor and not is_over(following):
         cursor = following
     return following
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where the turn is, and whose run is at work.
+
+    The next run of the turn begins at `board`, with the cursor `at` there; None: with the first board of a new turn.
+    `tries` runs in a row have failed there. A run is at work until `leased_until` (milliseconds) at the latest; None:
+    no run. `ran_at` is when the last run began. `scheduled` says that it was one of the turn, not a call for one board.
+    """
+
+    version: int = 0
+    board: str | None = None
+    at: Mapping[str, Any] | None = None
+    tries: int = 0
+    leased_until: int | None = None
+    ran_at: int | None = None
+    scheduled: bool = True
+
+
+P = TypeVar("P", bound=Position)
 
 
 class Run(ABC, Generic[P]):
@@ -104,17 +125,22 @@ class Lease(Generic[P]):
     """Keeps runs apart: one at a time has the lease, and the record of where the turn is.
 
     A run has the lease until its deadline and a margin. A lease that has expired belongs to a run that crashed.
-    `failed` is called with a board where a run of the turn failed, and how often in a row. `deadline` is in seconds of
-    the monotonic clock. Methods may raise StoreUnavailableError.
+    `decode` makes a position of the record's content. `failed` is called with a board where a run of the turn failed,
+    and how often in a row. `deadline` is in seconds of the monotonic clock. Methods may raise StoreUnavailableError.
     """
 
-    positions: Positions[P]
+    record: TurnRecord
+    decode: Callable[..., P]
     clock: Clock
     failed: Callable[[str, int], None]
 
+    def read(self) -> P:
+        """The record; before the first run, one of version 0."""
+        return self.decode(**self.record.read())
+
     def take(self, deadline: float, *, scheduled: bool) -> P | None:
         """The record, leased to this run; None if another run has it."""
-        stored = self.clock.backoff(deadline).retry(self.positions.read)
+        stored = self.clock.backoff(deadline).retry(self.read)
         now = self.clock.now()
         if stored.leased_until is not None and now < stored.leased_until:
             return None
@@ -129,8 +155,37 @@ class Lease(Generic[P]):
     def put(self, position: P, deadline: float) -> P | None:
         """Store a record in the place of the version before; None if there is another version."""
         position = replace(position, version=position.version + 1)
-        return position if self.clock.backoff(deadline).retry(self.positions.put, position) else None
+        return position if self.clock.backoff(deadline).retry(self.record.put, asdict(position)) else None
 
     def end(self, position: P, deadline: float) -> P | None:
         """Store a record that no run has leased; None if there is another version."""
         return self.put(replace(position, leased_until=None), deadline)
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What a turn found: how many boards it audited, their differences, and boards that it left out.
+
+    It began at `since` and ended at `until` (milliseconds; None: it has not ended). `read_units` are those used.
+    """
+
+    since: int
+    until: int | None = None
+    boards: int = 0
+    drift: int = 0
+    read_units: int = 0
+    failed: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditPosition(Position):
+    """Where the audits are. `turn` is the turn under way, and `last` the one before it."""
+
+    turn: Tally | None = None
+    last: Tally | None = None
+
+    @staticmethod
+    def decode(**content: Any) -> "AuditPosition":
+        """The position that a record holds, with its tallies."""
+        tallies = {name: Tally(**content[name]) for name in ("turn", "last") if content.get(name) is not None}
+        return AuditPosition(**{**content, **tallies})

@@ -9,7 +9,7 @@ from standings.aws.dynamodb.profiles import Profiles
 from standings.aws.dynamodb.purge import Purging
 from standings.aws.dynamodb.scores import Scores
 from standings.aws.dynamodb.tables import AUDIT, SETTLE
-from standings.aws.dynamodb.versioned_items import Positions, audit_position
+from standings.aws.dynamodb.versioned_items import TurnRecord
 from standings.aws.eventbridge import EventBus
 from standings.aws.s3 import ResultsBucket
 from standings.aws.sqs import DeadLetterQueue, Sender
@@ -18,12 +18,12 @@ from standings.maintain.erase import Erase
 from standings.maintain.failures import DeadLetterTasks, ParkedRecords
 from standings.maintain.rebuild import Rebuild
 from standings.maintain.settlements import Destination, Settlements
-from standings.maintain.turns import Lease
+from standings.maintain.turns import AuditPosition, Lease, Position
 from standings.project.projector import Backfill
 from standings.runtime.clock import Clock
 from standings.runtime.environment import given, required
 from standings.runtime.logs import logger, stack_of
-from standings.stores import Position, RankingName
+from standings.stores import RankingName
 from standings.wiring import building_blocks, projector
 
 
@@ -77,7 +77,7 @@ def maintenance(clock: Clock) -> Maintenance:
         return {"done": True, "families": families, "announces": looks is not None}
 
     destination = _destination()
-    lease = Lease(Positions(dynamodb, rankings_table, SETTLE, Position), clock, not_settled)
+    lease = Lease(TurnRecord(dynamodb, rankings_table, SETTLE), Position, clock, not_settled)
     settlements = Settlements(catalog, evidence, lease, clock, destination)
     return Maintenance(
         Rebuild(
@@ -90,7 +90,9 @@ def maintenance(clock: Clock) -> Maintenance:
             looks,
         ),
         audits,
-        ScheduledAudits(audits, Lease(Positions(dynamodb, rankings_table, AUDIT, audit_position), clock, not_audited)),
+        ScheduledAudits(
+            audits, Lease(TurnRecord(dynamodb, rankings_table, AUDIT), AuditPosition.decode, clock, not_audited)
+        ),
         Erase(catalog, scores, profiles, clock, destination.results if destination is not None else None),
         DeadLetterTasks(DeadLetterQueue(sqs, required("DEAD_LETTER_QUEUE_URL"), activity, bucket), clock),
         ParkedRecords(catalog, scores, Backfill(rankings, clock, run_parallel), bucket, clock, report, request_looks),
