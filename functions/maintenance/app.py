@@ -9,6 +9,7 @@ has one, and with `"begin": false` for a rebuild or deletion.
 
 import platform
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 import botocore
@@ -43,10 +44,6 @@ def _audit_next(deadline: float, *, read_units: int) -> dict[str, Any]:
     return {**answer, "drift": sum(board["drift"] for board in boards), "boards": boards}
 
 
-def _show_turn(_: float) -> dict[str, Any]:
-    return _services.scheduled_audits.show()
-
-
 def _report_drift(boards: list[dict[str, Any]]) -> None:
     """Count the differences that audits have found, and log them."""
     metrics.add_metric("Drift", MetricUnit.Count, sum(board["drift"] for board in boards))
@@ -55,16 +52,9 @@ def _report_drift(boards: list[dict[str, Any]]) -> None:
             logger.error("rankings differ from scores", extra=board)
 
 
-def _settle(deadline: float, **arguments: Any) -> dict[str, Any]:
-    return _settled(_services.settlements.settle(deadline, **arguments))
-
-
-def _settle_due(deadline: float) -> dict[str, Any]:
-    return _settled(_services.settlements.settle_due(deadline))
-
-
-def _settled(answer: dict[str, Any]) -> dict[str, Any]:
+def _settling(do: Callable[..., dict[str, Any]], deadline: float, **arguments: Any) -> dict[str, Any]:
     """Log what could not be settled, and count the differences that its audit found."""
+    answer = do(deadline, **arguments)
     metrics.add_metric("Drift", MetricUnit.Count, sum(ranking["drift"] for ranking in answer["rankings"]))
     for ranking in answer["rankings"]:
         if ranking["why"] is not None:
@@ -89,7 +79,7 @@ def _runtime(_deadline: float) -> dict[str, Any]:
 
 
 def _choosing(names: str, do: Callable[..., dict[str, Any]], **types: type) -> Task:
-    """A task on those dead letters or parked objects that `names`, `reason` and `board` choose."""
+    """A task on those dead letters or parked objects that the arguments `names`, `reason` and `board` choose."""
 
     def call(deadline: float, **arguments: Any) -> dict[str, Any]:
         chosen = Selection(*(arguments.pop(name, None) for name in (names, "reason", "board")))
@@ -102,18 +92,18 @@ _TASKS: Final[Tasks] = {
     "audit": Task(_audit, {"board": str, "cursor": dict, "grace_seconds": int}),
     "audits": {
         "next": Task(_audit_next, {"read_units": int}, required="read_units"),
-        "show": Task(_show_turn, {}),
+        "show": Task(lambda _: _services.scheduled_audits.show(), {}),
     },
     "rebuild": Task(_rebuild, {"board": str, "begin": bool, "cursor": int}, required="board"),
     "delete": Task(_delete, {"board": str, "begin": bool}, required="board"),
     "erase": Task(_services.erase.erase, {"member": str, "cursor": str}, required="member"),
     "settle": Task(
-        _settle,
+        partial(_settling, _services.settlements.settle),
         {"board": str, "window": str, "metric": str, "period": str, "again": bool, "cursor": dict},
         required="board",
     ),
     "settlements": {
-        "next": Task(_settle_due, {}),
+        "next": Task(partial(_settling, _services.settlements.settle_due), {}),
         "show": Task(_services.settlements.show, {}),
         "list": Task(_services.settlements.results, {"board": str, "cursor": str}, required="board"),
     },

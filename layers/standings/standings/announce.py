@@ -13,7 +13,7 @@ import orjson
 from standings.aws.dynamodb.audit_reads import TopReads
 from standings.aws.dynamodb.scores import BoardRecords
 from standings.aws.dynamodb.versioned_items import AnnouncedTops
-from standings.aws.eventbridge import EventBus
+from standings.aws.eventbridge import BusEvent, EventBus
 from standings.domain import tiers
 from standings.domain.boards import Boards, Metric, Ranking
 from standings.domain.scoring import decode_sort_key, encode_sortable
@@ -21,7 +21,7 @@ from standings.domain.tiers import ROOT
 from standings.domain.windows import instant
 from standings.read.reader import period_of, score_at
 from standings.runtime.clock import Clock
-from standings.stores import AnnouncedTop, BusEvent, Look, RankingName, Standing, StoreUnavailableError
+from standings.stores import AnnouncedTop, Look, RankingName, Standing, StoreUnavailableError
 
 # What an announcement says: how one top differs from the one before.
 

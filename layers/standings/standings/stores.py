@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from enum import Enum, auto
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from standings.domain.members import Image
 from standings.domain.profiles import Profile
@@ -151,19 +151,6 @@ class EventStatus(NamedTuple):
     at: int
     reason: str | None
     is_superseded: bool = False
-
-
-class ParkedMember(NamedTuple):
-    """The member that a parked record names.
-
-    `gone` stands in for an item that no longer exists: the record's newest image without scores, one version on (None
-    if the record has no readable image). `made` is when the record was made, in milliseconds, if it says so.
-    """
-
-    board: str
-    member: str
-    gone: Image | None
-    made: int | None
 
 
 class DamagedItem(NamedTuple):
@@ -349,20 +336,6 @@ class AnnouncedTop(NamedTuple):
     unsent: Mapping[str, Any] | None
 
 
-# What settling a period needs: a file store and an event bus.
-
-MAX_KEYS: Final = 1_000  # Keys that one call lists
-MAX_EVENTS: Final = 10  # Events that one call puts
-
-
-class BusEvent(NamedTuple):
-    """An event: its id, its type, and its detail as JSON, which holds the id as well."""
-
-    id: str
-    type: str
-    detail: str
-
-
 # Profiles of members.
 
 PROFILE_TTL_S = 55
@@ -439,27 +412,6 @@ class DamagedLog(Exception):
 
 
 # Messages of the queues.
-
-
-class DeadLetter(NamedTuple):
-    """A message of the dead-letter queue, as it was sent. Times are in milliseconds since 1970.
-
-    `reason` is None if SQS itself moved the message. `kept_in` names the object that holds its body. `problem` says why
-    it cannot be replayed. `handle`, `attributes` and `group` belong to the queue.
-    """
-
-    id: str
-    handle: str
-    body: str
-    size: int
-    reason: str | None
-    first_received: int
-    sent: int
-    receives: int
-    attributes: dict[str, Any]
-    group: str | None = None
-    kept_in: str | None = None
-    problem: str | None = None
 
 
 class Posted(NamedTuple):

@@ -2,13 +2,21 @@
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from standings.aws.sdk_errors import errors_as_unavailable
-from standings.stores import BusEvent
 
 SOURCE: Final = "standings"
+MAX_EVENTS: Final = 10  # Events that one call puts
 _ERRORS = errors_as_unavailable("EventBridge")
+
+
+class BusEvent(NamedTuple):
+    """An event: its id, its type, and its detail as JSON, which holds the id as well."""
+
+    id: str
+    type: str
+    detail: str
 
 
 class EventBus:

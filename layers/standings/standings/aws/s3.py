@@ -4,15 +4,17 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 from botocore.exceptions import ClientError
 
 from standings.aws.sdk_errors import error_code, errors_as_unavailable
-from standings.stores import MAX_KEYS
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
+
+
+MAX_KEYS: Final = 1_000  # Keys that one call lists
 
 
 class StoredObject(NamedTuple):

@@ -16,7 +16,7 @@ from botocore.exceptions import BotoCoreError, ClientError, ConnectionError, HTT
 from standings.aws.s3 import FailureBucket
 from standings.aws.sdk_errors import error_code, errors_as_unavailable
 from standings.runtime.clock import OUT_OF_TIME
-from standings.stores import DeadLetter, Look, RankingName, StoreUnavailableError
+from standings.stores import Look, RankingName, StoreUnavailableError
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import client as stubs
@@ -337,6 +337,27 @@ def _cut(text: str, size: int) -> str:
 MAX_HOLD_S: Final = 43_200  # The longest time for which SQS hides a message, in seconds
 WAIT: Final = 1  # Seconds to wait for a message. Without a wait SQS asks only some of the queue's servers.
 _DEAD_LETTER_ERRORS: Final = errors_as_unavailable("dead-letter queue")
+
+
+class DeadLetter(NamedTuple):
+    """A message of the dead-letter queue, as it was sent. Times are in milliseconds since 1970.
+
+    `reason` is None if SQS itself moved the message. `kept_in` names the object that holds its body. `problem` says why
+    it cannot be replayed. `handle`, `attributes` and `group` belong to the queue.
+    """
+
+    id: str
+    handle: str
+    body: str
+    size: int
+    reason: str | None
+    first_received: int
+    sent: int
+    receives: int
+    attributes: dict[str, Any]
+    group: str | None = None
+    kept_in: str | None = None
+    problem: str | None = None
 
 
 class DeadLetterQueue:

@@ -8,11 +8,13 @@ import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import orjson
 
-from standings.aws.dynamodb.scores import Scores, decode_parked
+from standings.aws.dynamodb.scores import ParkedMember, Scores, decode_parked
+from standings.aws.s3 import FailureBucket, StoredObject
+from standings.aws.sqs import DeadLetter, DeadLetterQueue
 from standings.catalog import BoardCatalog
 from standings.domain.boards import MAX_ATTEMPT_S
 from standings.domain.members import Image, Move, calendar_rankings
@@ -23,17 +25,11 @@ from standings.project.projector import Backfill, announced
 from standings.runtime.clock import Backoff, Clock
 from standings.stores import (
     REPLAYABLE_DAYS,
-    DeadLetter,
     MemberKey,
-    ParkedMember,
     RankingName,
     StoreRefusedError,
     StoreUnavailableError,
 )
-
-if TYPE_CHECKING:
-    from standings.aws.s3 import FailureBucket, StoredObject
-    from standings.aws.sqs import DeadLetterQueue
 
 
 class Selection(NamedTuple):
@@ -80,7 +76,7 @@ class ParkedRecords:
     catalog: BoardCatalog
     scores: Scores
     backfill: Backfill
-    objects: "FailureBucket"
+    objects: FailureBucket
     clock: Clock
     report: Callable[[Exception], None]
     request_looks: Callable[[Sequence[RankingName]], None] = lambda _: None
@@ -115,7 +111,7 @@ class ParkedRecords:
         """
         return _Replay(self, deadline, chosen, _Position(**cursor or {})).run()
 
-    def stored(self, deadline: float, keys: Collection[str] | None, after: str) -> "Iterator[StoredObject]":
+    def stored(self, deadline: float, keys: Collection[str] | None, after: str) -> Iterator[StoredObject]:
         """The parked objects with these keys (None: all) that follow a key, in order."""
 
         def retry(*call: Any) -> Any:
@@ -126,7 +122,7 @@ class ParkedRecords:
             found = self.objects.following(retry, prefix, first) if first.startswith(prefix) else ()
             yield from (stored for stored in found if keys is None or stored.key in keys)
 
-    def read(self, deadline: float, stored: "StoredObject", chosen: Selection) -> "_ParkedObject | None":
+    def read(self, deadline: float, stored: StoredObject, chosen: Selection) -> "_ParkedObject | None":
         """The records of an object; None if it is gone or not chosen."""
         content = self.clock.backoff(deadline).retry(self.objects.content, stored.key)
         if content is None:
@@ -184,7 +180,7 @@ class ParkedRecords:
             return f"more than {REPLAYABLE_DAYS} days old: a newer state of the member may be gone by now"
         return None
 
-    def _shown(self, stored: "StoredObject", parked: "_ParkedObject") -> dict[str, Any]:
+    def _shown(self, stored: StoredObject, parked: "_ParkedObject") -> dict[str, Any]:
         old = [_problem_of(key, why) for key, named in parked.members.items() if (why := self._problem(named))]
         members = [{"board": board, "member": member} for board, member in parked.members]
         return {
@@ -216,7 +212,7 @@ class DeadLetterTasks:
     were, and `why` is the queue's error that ended the call, if one did.
     """
 
-    queue: "DeadLetterQueue"
+    queue: DeadLetterQueue
     clock: Clock
 
     def list(self, deadline: float, *, chosen: Selection = ALL, limit: int = 100) -> dict[str, Any]:
@@ -379,7 +375,7 @@ class _Replay:
     def _is_over(self) -> bool:
         return self.records.clock.monotonic() >= self.deadline
 
-    def _replay(self, stored: "StoredObject") -> bool:
+    def _replay(self, stored: StoredObject) -> bool:
         """Replay an object; False if the next call has to continue it."""
         if self._is_over():
             return False
@@ -431,7 +427,7 @@ class _ParkedObject:
     problems: list[str] = field(default_factory=list)
 
 
-def _read_parked(stored: "StoredObject", content: bytes, report: Callable[[Exception], None]) -> _ParkedObject:
+def _read_parked(stored: StoredObject, content: bytes, report: Callable[[Exception], None]) -> _ParkedObject:
     parked = _ParkedObject()
     try:
         parked.reason, records = _records(stored.key, content)

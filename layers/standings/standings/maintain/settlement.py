@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import orjson
 
-from standings.aws.eventbridge import EventBus
+from standings.aws.eventbridge import MAX_EVENTS, BusEvent, EventBus
 from standings.domain.boards import MAX_ANNOUNCED, BoardRecord, Family, Ranking
 from standings.domain.members import Image, place
 from standings.domain.windows import final_at, instant, label_of
@@ -30,7 +30,7 @@ from standings.maintain.audited_rankings import AuditCall, Kind, RankingEntries
 from standings.maintain.settled_files import ALL_SENT, SUMMARY, Checksum, Files, Line, rest_of
 from standings.maintain.turns import drive
 from standings.read.reader import period_of
-from standings.stores import MAX_EVENTS, BusEvent, StoreUnavailableError
+from standings.stores import StoreUnavailableError
 
 PART: Final = 50_000  # Lines of a file
 RESERVE_S: Final = 60.0  # Seconds that a step may need: without them, the next call does it

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import orjson
 
+from standings.aws.dynamodb.audit_reads import AuditReads
 from standings.aws.eventbridge import EventBus
 from standings.aws.s3 import ResultsBucket
 from standings.catalog import BoardCatalog
@@ -19,9 +20,6 @@ from standings.maintain.settled_files import ALL_SENT, SUMMARY, Files, board_pre
 from standings.maintain.settlement import RESERVE_S, NotSettledError, Settlement
 from standings.maintain.turns import Lease, Position, Run, drive
 from standings.runtime.clock import Clock
-
-if TYPE_CHECKING:
-    from standings.aws.dynamodb.audit_reads import AuditReads
 
 MAX_LISTED: Final = 100  # Settlements that one answer lists
 WAIT_S: Final = 5.0  # Seconds after which a call that found another one at work is worth repeating
@@ -44,7 +42,7 @@ class Settlements:
     """
 
     catalog: BoardCatalog
-    store: "AuditReads"
+    store: AuditReads
     lease: Lease[Position]
     clock: Clock
     destination: Destination | None

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from string import ascii_lowercase, digits
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import orjson
 
@@ -49,7 +49,6 @@ from standings.stores import (
     ItemConflict,
     MemberKey,
     NewReceipt,
-    ParkedMember,
     Patch,
     Receipt,
     ReceiptConflict,
@@ -162,6 +161,19 @@ def decode_change(record: Any) -> Change | None:
     if old is None:
         raise KeyError("NewImage")
     return Change(old, old.without_scores())
+
+
+class ParkedMember(NamedTuple):
+    """The member that a parked record names.
+
+    `gone` stands in for an item that no longer exists: the record's newest image without scores, one version on (None
+    if the record has no readable image). `made` is when the record was made, in milliseconds, if it says so.
+    """
+
+    board: str
+    member: str
+    gone: Image | None
+    made: int | None
 
 
 def decode_parked(record: Any) -> ParkedMember | None:
