@@ -1,7 +1,8 @@
 """Settles periods of boards, on request and on a schedule, and lists what was settled."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -74,21 +75,10 @@ class Settlements:
             return {"done": False, "cursor": cursor, "running": True, "wait": WAIT_S, "rankings": []}
         try:
             attempt = self._attempt(record, destination, deadline)
-            names = [one.name for one in metrics]
-            told: list[dict[str, Any]] = []
-
-            def step(at: Mapping[str, Any]) -> Mapping[str, Any] | None:
-                number = names.index(at["metric"])
-                ranking = self._ranking(family, board, metrics[number], window, at["period"])
-                report, after = self._settle_ranking(attempt, ranking, at["at"], again=again)
-                told.append(report)
-                if after is not None:
-                    return {"metric": at["metric"], "period": report["period"], "at": after}
-                return {**at, "metric": names[number + 1], "at": None} if number + 1 < len(names) else None
-
-            first = {"metric": names[0], "period": period, "at": None}
-            following = drive(step, cursor or first, lambda at: at["at"] is not None)
-            return {"done": following is None, "cursor": following, "running": False, "rankings": told}
+            at = cursor or {"metric": metrics[0].name, "period": period, "at": None}
+            return self._settle_metrics(
+                attempt, metrics, partial(self._ranking, family, board, window), at, again=again
+            )
         finally:
             self.lease.end(record, deadline)
 
@@ -138,7 +128,31 @@ class Settlements:
         """The attempt of a call that began now, and with this position has the lease."""
         return _Attempt(f"{self.clock.now()}-{position.version}", destination, deadline)
 
-    def _ranking(self, family: Family, board: str, metric: Metric, window_name: str, period: str | None) -> Ranking:
+    def _settle_metrics(
+        self,
+        attempt: "_Attempt",
+        metrics: Sequence[Metric],
+        ranking: Callable[[Metric, str | None], Ranking],
+        at: Mapping[str, Any],
+        *,
+        again: bool,
+    ) -> dict[str, Any]:
+        """Settle the rankings of metrics one after the other, from `{"metric": "points", "period": …, "at": …}` on."""
+        names = [metric.name for metric in metrics]
+        told: list[dict[str, Any]] = []
+
+        def step(at: Mapping[str, Any]) -> Mapping[str, Any] | None:
+            number = names.index(at["metric"])
+            report, after = self._settle_ranking(attempt, ranking(metrics[number], at["period"]), at["at"], again=again)
+            told.append(report)
+            if after is not None:
+                return {"metric": at["metric"], "period": report["period"], "at": after}
+            return {**at, "metric": names[number + 1], "at": None} if number + 1 < len(names) else None
+
+        following = drive(step, at, lambda at: at["at"] is not None)
+        return {"done": following is None, "cursor": following, "running": False, "rankings": told}
+
+    def _ranking(self, family: Family, board: str, window_name: str, metric: Metric, period: str | None) -> Ranking:
         window = metric.window(window_name)
         if window is None:
             raise bad_argument("window", f"metric {metric.name!r} is not ranked in {window_name!r}")
