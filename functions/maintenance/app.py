@@ -9,7 +9,6 @@ has one, and with `"begin": false` for a rebuild or deletion.
 
 import platform
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from functools import cache, partial
 from typing import Any, Final
 
@@ -17,9 +16,9 @@ import botocore
 from aws_lambda_powertools.metrics import MetricUnit
 
 from standings.aws.dynamodb.profiles import Profiles
-from standings.aws.dynamodb.scores import Scores, decode_parked
+from standings.aws.dynamodb.scores import Scores
 from standings.aws.dynamodb.tables import AUDIT, SETTLE, items_by_key
-from standings.aws.dynamodb.versioned_items import Positions, audit_position
+from standings.aws.dynamodb.versioned_items import TurnRecord
 from standings.aws.eventbridge import EventBus
 from standings.aws.s3 import ResultsBucket
 from standings.aws.sqs import DeadLetterQueue, Sender
@@ -28,23 +27,17 @@ from standings.domain.board_record import DELETE, REBUILD
 from standings.maintain.audit import Audits, ScheduledAudits
 from standings.maintain.erase import Erase
 from standings.maintain.failures import DeadLetterTasks, ParkedRecords, Selection
-from standings.maintain.rebuild import Rebuild, RebuiltTops, rebuild_all
-from standings.maintain.settlements import Mentions, Place, Settlements
+from standings.maintain.rebuild import Rebuild
+from standings.maintain.settlements import Destination, Settlements
 from standings.maintain.task_arguments import Task, Tasks, task_of
-from standings.maintain.turns import Lease
+from standings.maintain.turns import AuditPosition, Lease, Position
 from standings.rankings.audit_reads import AuditReads
 from standings.rankings.calendar.reading import CalendarReads
 from standings.rankings.storing import Purging
 from standings.runtime.environment import given, required
 from standings.runtime.logs import logger, metrics, stack_of
-from standings.stores import Position, RankingName
+from standings.stores import RankingName
 from standings.wiring import building_blocks, rankings
-
-
-def _written(board: str) -> tuple[int, ...]:
-    """The generations of a board's rankings that are written now."""
-    record = _catalog.written([board]).get(board)
-    return record.written if record is not None else (0,)
 
 
 def _request_looks(moved: Sequence[RankingName]) -> None:
@@ -69,37 +62,32 @@ _bucket, _looks = building_blocks.failure_bucket(), rankings.looks()
 _catalog = building_blocks.board_catalog(_dynamodb, _clock)
 _scores = Scores(_dynamodb, _scores_table, required("RECEIPTS_TABLE"), _clock)
 _rankings = rankings.store(_dynamodb, _clock)
-_purging = Purging(_dynamodb, _rankings_table, _clock)
 _evidence = AuditReads(_dynamodb, _scores_table, _rankings_table, _clock)
-_place: Place | None = None  # A stack without the bucket settles nothing
+_destination: Destination | None = None  # A stack without the bucket settles nothing
 if _results := given("RESULTS_BUCKET"):
     _files = ResultsBucket(lambda: building_blocks.client("s3"), _results)
-    _place = Place(_files, EventBus(lambda: building_blocks.client("events")), required("STACK_NAME"))
+    _destination = Destination(_files, EventBus(lambda: building_blocks.client("events")), required("STACK_NAME"))
 
 _audits = Audits(_catalog, _evidence, _clock)
-_audit_positions = Positions(_dynamodb, _rankings_table, AUDIT, audit_position)
-_scheduled_audits = ScheduledAudits(
-    _audits, Lease(_audit_positions, _clock, partial(_report_board, "board not audited"))
-)
-_settle_positions = Positions(_dynamodb, _rankings_table, SETTLE, Position)
-_settle_lease = Lease(_settle_positions, _clock, partial(_report_board, "board not settled"))
-_settlements = Settlements(_catalog, _evidence, _settle_lease, _clock, _place)
-_tops = RebuiltTops(_looks, _purging.delete_tops)
-_rebuilds = Rebuild(
-    _catalog,
-    _scores,
-    _rankings,
-    CalendarReads(partial(items_by_key, _dynamodb, _rankings_table, clock=_clock), _clock).entries,
-    _purging.purge,
+_audit_lease = Lease(
+    TurnRecord(_dynamodb, _rankings_table, AUDIT),
+    AuditPosition.decode,
     _clock,
-    _tops,
+    partial(_report_board, "board not audited"),
 )
+_scheduled_audits = ScheduledAudits(_audits, _audit_lease)
+_settle_lease = Lease(
+    TurnRecord(_dynamodb, _rankings_table, SETTLE), Position, _clock, partial(_report_board, "board not settled")
+)
+_settlements = Settlements(_catalog, _evidence, _settle_lease, _clock, _destination)
+_entries = CalendarReads(partial(items_by_key, _dynamodb, _rankings_table, clock=_clock), _clock)
+_purging = Purging(_dynamodb, _rankings_table, _clock)
+_rebuilds = Rebuild(_catalog, _scores, _rankings, _entries, _purging, _clock, _looks)
 _profiles = Profiles(_dynamodb, required("PROFILES_TABLE"), _clock)
-_mentions = Mentions(_place.results, _clock) if _place is not None else None
-_erase = Erase(_catalog, _scores, _profiles.remove, _clock, _mentions)
+_erase = Erase(_catalog, _scores, _profiles, _clock, None if _destination is None else _destination.results)
 _activity = Sender(_sqs, required("ACTIVITY_QUEUE_URL"))
 _dead_letters = DeadLetterTasks(DeadLetterQueue(_sqs, required("DEAD_LETTER_QUEUE_URL"), _activity, _bucket), _clock)
-_parked = ParkedRecords(_boards, _scores, _rankings, _bucket, decode_parked, _clock, _report, _written, _request_looks)
+_parked = ParkedRecords(_catalog, _scores, _rankings, _bucket, _clock, _report, _request_looks)
 
 _GLOB: Final = frozenset("*?[")
 _LOGGED: Final = ("board", "metric", "window", "period", "why", "drift", "found")
@@ -129,16 +117,9 @@ def _report_drift(boards: list[dict[str, Any]]) -> None:
             logger.error("rankings differ from scores", extra=board)
 
 
-def _settle(deadline: float, **arguments: Any) -> dict[str, Any]:
-    return _settled(_settlements.settle(deadline, **arguments))
-
-
-def _settle_due(deadline: float) -> dict[str, Any]:
-    return _settled(_settlements.settle_due(deadline))
-
-
-def _settled(answer: dict[str, Any]) -> dict[str, Any]:
+def _settling(do: Callable[..., dict[str, Any]], deadline: float, **arguments: Any) -> dict[str, Any]:
     """Log what could not be settled, and count the differences that its audit found."""
+    answer = do(deadline, **arguments)
     metrics.add_metric("Drift", MetricUnit.Count, sum(ranking["drift"] for ranking in answer["rankings"]))
     for ranking in answer["rankings"]:
         if ranking["why"] is not None:
@@ -148,12 +129,12 @@ def _settled(answer: dict[str, Any]) -> dict[str, Any]:
 
 def _rebuild(deadline: float, *, board: str, begin: bool = True, cursor: int | None = None) -> dict[str, Any]:
     if _GLOB.intersection(board):
-        return rebuild_all(_rebuilds, board, cursor, deadline)
-    return asdict(_rebuilds.continue_job(board, REBUILD, deadline, begin=begin))
+        return _rebuilds.continue_all(board, cursor, deadline)
+    return _rebuilds.continue_job(board, REBUILD, deadline, begin=begin)
 
 
 def _delete(deadline: float, *, board: str, begin: bool = True) -> dict[str, Any]:
-    return asdict(_rebuilds.continue_job(board, DELETE, deadline, begin=begin))
+    return _rebuilds.continue_job(board, DELETE, deadline, begin=begin)
 
 
 def _runtime(_deadline: float) -> dict[str, Any]:
@@ -188,12 +169,12 @@ _TASKS: Final[Tasks] = {
     "delete": Task(_delete, {"board": str, "begin": bool}, required="board"),
     "erase": Task(_erase.erase, {"member": str, "cursor": str}, required="member"),
     "settle": Task(
-        _settle,
+        partial(_settling, _settlements.settle),
         {"board": str, "window": str, "metric": str, "period": str, "again": bool, "cursor": dict},
         required="board",
     ),
     "settlements": {
-        "next": Task(_settle_due, {}),
+        "next": Task(partial(_settling, _settlements.settle_due), {}),
         "show": Task(_settlements.show, {}),
         "list": Task(_settlements.results, {"board": str, "cursor": str}, required="board"),
     },

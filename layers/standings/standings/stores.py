@@ -1,9 +1,8 @@
 """What stores take and give, and the errors that they raise. `aws` has the stores."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from standings.domain.scoring import Place
 
@@ -31,9 +30,6 @@ class CancelReason(Enum):
 REPLAYABLE_DAYS = 29  # Days for which an event or a record may be replayed. Receipts and removed items last longer.
 SLOTS = 64  # Slots over which the members of a board are spread
 MemberKey = tuple[str, str]  # A board and a member of it
-
-
-# Rolling windows, as the projector writes them.
 
 
 # Rankings, as the projector writes them and readers see them.
@@ -107,50 +103,3 @@ class RankingName(NamedTuple):
     metric: str
     window: str
     period: int
-
-
-# What audits read of a ranking.
-
-
-# Where turns over all boards are.
-
-
-@dataclass(frozen=True, slots=True)
-class Position:
-    """Where the turn is, and whose run is at work.
-
-    The next run of the turn begins at `board`, with the cursor `at` there; None: with the first board of a new turn.
-    `tries` runs in a row have failed there. A run is at work until `leased_until` (milliseconds) at the latest; None:
-    no run. `ran_at` is when the last run began. `scheduled` says that it was one of the turn, not a call for one board.
-    """
-
-    version: int = 0
-    board: str | None = None
-    at: Mapping[str, Any] | None = None
-    tries: int = 0
-    leased_until: int | None = None
-    ran_at: int | None = None
-    scheduled: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """What a turn found: how many boards it audited, their differences, and boards that it left out.
-
-    It began at `since` and ended at `until` (milliseconds; None: it has not ended). `read_units` are those used.
-    """
-
-    since: int
-    until: int | None = None
-    boards: int = 0
-    drift: int = 0
-    read_units: int = 0
-    failed: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class AuditPosition(Position):
-    """Where the audits are. `turn` is the turn under way, and `last` the one before it."""
-
-    turn: Tally | None = None
-    last: Tally | None = None

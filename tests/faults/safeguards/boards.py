@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def _skips_wait(phase: str) -> Change:
-    return Change("maintain.rebuild:WAITING", lambda phases: phases - {phase})
+    return Change("maintain.rebuild:PHASES", lambda phases: {**phases, phase: phases[phase]._replace(wait=0)})
 
 
 def _first_generation_alone(original: Any, self: Any, written: Any, changes: Any) -> Any:
@@ -48,11 +48,11 @@ def projected_with_an_old_record(pipeline: Rig) -> None:
     assert pipeline.scores(stack) == {"a": 12}
 
 
-def _places_no_member(original: Any, self: Any, record: Any, do: Any, after_all: Any) -> Any:
-    return self._save(record, after_all) if do == self._place else original(self, record, do, after_all)
+def _places_no_member(original: Any, self: Any, do: Any) -> Any:
+    return do == self.place or original(self, do)
 
 
-Safeguard("a rebuild places every member", Change("maintain.rebuild:_Run._through_members", _places_no_member))
+Safeguard("a rebuild places every member", Change("maintain.rebuild:_Run.through_members", _places_no_member))
 
 
 @Safeguard(

@@ -18,7 +18,7 @@ from benchmarks.models.cost import settlements
 from demo.embedded.stack import PROJECT
 from standings.domain.errors import InvalidArgumentError
 from standings.maintain import settlement
-from standings.maintain.settlement import Files
+from standings.maintain.settled_files import ALL_SENT, Files
 from standings.rankings.audit_reads import AuditReads
 from standings.stores import StoreUnavailableError
 from tests.support.aws.stack import Stack, apply, project
@@ -209,8 +209,14 @@ def test_events_that_failed_are_put_again(stack: Stack) -> None:
 
 def test_events_that_were_put_are_not_put_again_if_the_settlement_fails_right_after(stack: Stack) -> None:
     scores = play_until_final(stack, 10)
-    fails = mock.patch.object(Files, "mark_all_sent", side_effect=StoreUnavailableError("the bucket is down"))
-    with fails, pytest.raises(StoreUnavailableError):
+    put = Files.put
+
+    def fails_at_the_end(files: Files, name: str, document: Any) -> None:
+        if name == ALL_SENT:
+            raise StoreUnavailableError("the bucket is down")
+        put(files, name, document)
+
+    with mock.patch.object(Files, "put", fails_at_the_end), pytest.raises(StoreUnavailableError):
         settle(stack)
     settle_whole(stack)
 

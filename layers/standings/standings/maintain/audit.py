@@ -9,12 +9,12 @@ from standings.catalog import BoardCatalog
 from standings.domain.board_record import DELETE, BoardRecord
 from standings.domain.members import Image
 from standings.domain.windows import MINUTE, SECOND
-from standings.maintain.turns import Lease, Run
+from standings.maintain.turns import AuditPosition, Lease, Run, Tally
 from standings.rankings.audit_reads import AuditReads
 from standings.rankings.checking import RECHECK_S, RankingChecks
 from standings.rankings.findings import Findings, Kind
 from standings.runtime.clock import Clock
-from standings.stores import SLOTS, AuditPosition, Tally
+from standings.stores import SLOTS
 
 GRACE: Final = 15 * MINUTE  # Milliseconds after an item's last change in which the stream may bring it
 PAGE_SIZE: Final = 100  # Members that are listed and compared together
@@ -157,7 +157,7 @@ class ScheduledAudits:
 
     def show(self) -> dict[str, Any]:
         """The record, as JSON."""
-        return {"done": True, **asdict(self.lease.positions.read())}
+        return {"done": True, **asdict(self.lease.read())}
 
     def continue_turn(
         self, deadline: float, read_units: int, found: Callable[[dict[str, Any]], None]

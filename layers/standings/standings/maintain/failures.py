@@ -1,41 +1,41 @@
-"""What failed: parked records of the stream, and messages in the dead-letter queue. Lists, retries, deletes them."""
+"""What failed: parked records of the stream, and messages in the dead-letter queue. Lists, replays and deletes them.
+
+A replay never counts an event twice, nor moves a member back. A record only names its member, who is placed as its item
+is now. An event's receipt outlives every replay.
+"""
 
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
 
 import orjson
 
-from standings.aws.dynamodb.scores import ParkedMember, Scores
-from standings.aws.sqs import DeadLetter
+from standings.aws.dynamodb.scores import ParkedMember, Scores, decode_parked
+from standings.aws.s3 import FailureBucket, StoredObject
+from standings.aws.sqs import DeadLetter, DeadLetterQueue
+from standings.catalog import BoardCatalog
 from standings.domain.board_record import MAX_ATTEMPT_S
-from standings.domain.boards import Boards
 from standings.domain.members import Image, calendar_rankings
 from standings.domain.windows import DAY, MINUTE, instant
 from standings.project.projector import announced
 from standings.rankings.storing import Placement, Rankings, placements_now
 from standings.runtime.clock import Backoff, Clock
-from standings.stores import REPLAYABLE_DAYS, MemberKey, RankingName, StoreRefusedError, StoreUnavailableError
-
-if TYPE_CHECKING:
-    from standings.aws.s3 import FailureBucket, StoredObject
-    from standings.aws.sqs import DeadLetterQueue
-
-
-# Chooses the dead letters or parked objects that a task lists or replays.
-
-MAX_SHOWN: Final = 1_000  # Messages, objects or problems in one answer
-MAX_NAMES_SHOWN: Final = 10  # Boards, members or problems that are shown of one message or object
-REPLAYABLE_MS: Final = REPLAYABLE_DAYS * DAY
-"""Older ones are not replayed: an event might count twice, a record might replace a newer place."""
+from standings.stores import (
+    REPLAYABLE_DAYS,
+    MemberKey,
+    RankingName,
+    StoreRefusedError,
+    StoreUnavailableError,
+)
 
 
 class Selection(NamedTuple):
-    """All that has one of these names, this text in its reason, and this board; None accepts all.
+    """Matches by name, reason and board. None matches all.
 
-    Names are keys of objects, and ids of messages or of the events in them.
+    Names are keys of objects, and ids of messages or of the events in them. The reason is a part of the text:
+    `Selection(reason="metrics", board="berlin-2026")`.
     """
 
     names: Collection[str] | None = None
@@ -52,110 +52,39 @@ class Selection(NamedTuple):
 
 
 ALL: Final = Selection()
-
-
-# Reads parked records from the failure bucket.
-
+MAX_SHOWN: Final = 1_000  # Messages, objects or problems in one answer
+MAX_NAMES_SHOWN: Final = 10  # Boards, members or problems that are shown of one message or object
+REPLAYABLE_MS: Final = REPLAYABLE_DAYS * DAY
+"""Older ones are not replayed: an event might count twice, a record might replace a newer place."""
 PROJECTOR_PREFIX: Final = "parked/"  # Where the projector parks records, one in each object
 LAMBDA_PREFIX: Final = "aws/lambda/"  # Where Lambda puts the batches that it gave up
-
-Decode = Callable[[Any], ParkedMember | None]
-"""The member that a record names; None for an item of no member. KeyError, TypeError or ValueError for bad records."""
-
-
-@dataclass(slots=True)
-class ParkedObject:
-    """The records of an object: the members that they name, and the problems of those that name none."""
-
-    reason: str = ""
-    records: int = 0
-    members: dict[MemberKey, ParkedMember] = field(default_factory=dict)
-    problems: list[str] = field(default_factory=list)
-
-
-def read_parked(
-    stored: "StoredObject", content: bytes, decode: Decode, report: Callable[[Exception], None]
-) -> ParkedObject:
-    """The records of an object. `report` is called with each unexpected error of `decode`."""
-    parked = ParkedObject()
-    try:
-        parked.reason, records = _records(stored.key, content)
-    except (ValueError, LookupError, TypeError, RecursionError) as error:
-        parked.problems.append(f"not a parked record: {error!r}")
-        return parked
-    parked.records = len(records)
-    for record in records:
-        try:
-            named = decode(record)
-        except (KeyError, TypeError, ValueError) as error:
-            parked.problems.append(f"not a change of a member's item: {error!r}")
-            continue
-        except Exception as error:  # noqa: BLE001 - a bug that one record meets must not stop the others
-            parked.problems.append(f"cannot be read: {error!r}")
-            report(error)
-            continue
-        if named is not None:
-            key = (named.board, named.member)
-            made = stored.at if named.made is None else min(named.made, stored.at)
-            parked.members[key] = _merged(parked.members.get(key), named._replace(made=made))
-    return parked
-
-
-def _records(key: str, content: bytes) -> tuple[str, list[Any]]:
-    """The reason and the records of an object; ValueError, LookupError or TypeError if it holds none.
-
-    https://docs.aws.amazon.com/lambda/latest/dg/services-dynamodb-errors.html
-    """
-    document = json.loads(content)
-    if key.startswith(PROJECTOR_PREFIX):
-        return str(document["reason"]), [document["record"]]
-    payload = document["payload"]
-    if isinstance(payload, str):
-        payload = json.loads(payload)
-    records = payload["Records"]
-    if not isinstance(records, list):
-        raise TypeError(f"expected Records to be a list, got {records!r}")
-    context = document.get("requestContext")
-    condition = context.get("condition") if isinstance(context, dict) else None
-    return f"given up by Lambda: {condition}", records
-
-
-def _merged(one: ParkedMember | None, other: ParkedMember) -> ParkedMember:
-    if one is None:
-        return other
-    images = [image for image in (one.gone, other.gone) if image is not None]
-    gone = max(images, key=lambda image: image.version, default=None)
-    return other._replace(gone=gone, made=max(one.made or 0, other.made or 0))
-
-
-# Lists and replays parked stream records. A record only names its member, who is placed as its item is now.
-
 MEMBERS_TOGETHER: Final = 25
 ATTEMPT: Final = MAX_ATTEMPT_S - 15.0
 """Seconds for placing some members; the next call tries those again that are left. A call to the store that began
 within them may still end: a rebuild waits `MAX_ATTEMPT_S` for attempts with an outdated list of generations."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class ParkedRecords:
     """Lists and replays what is parked: at any time, also while projectors and other replays run.
 
-    `written` returns the generations of a board's rankings that are written now. `report` is called with each
-    unexpected error in reading a record. `request_looks` requests looks at the tops that may have changed.
+    `report` is called with each unexpected error in reading a record. `request_looks` requests looks at the tops that
+    may have changed. A `deadline` is in seconds of the monotonic clock.
     """
 
-    boards: Boards
+    catalog: BoardCatalog
     scores: Scores
     rankings: Rankings
-    objects: "FailureBucket"
-    decode: Decode
+    objects: FailureBucket
     clock: Clock
     report: Callable[[Exception], None]
-    written: Callable[[str], Sequence[int]]
     request_looks: Callable[[Sequence[RankingName]], None] = lambda _: None
 
     def list(self, deadline: float, *, chosen: Selection = ALL, limit: int = 100, cursor: str = "") -> dict[str, Any]:
-        """The parked objects, with reason, members and age. `cursor` is that of the previous answer."""
+        """The parked objects, with reason, members and age. `cursor` is that of the previous answer.
+
+        `why` is the store's error that ended the call, if one did.
+        """
         shown: list[dict[str, Any]] = []
         answer: dict[str, Any] = {"done": True, "cursor": cursor, "why": None, "objects": shown}
         try:
@@ -176,11 +105,12 @@ class ParkedRecords:
         """Place each record's member as its item is now, and delete the objects that are done.
 
         Records that are too old, or can never be replayed, stay and are reported. `cursor` is that of the previous
-        answer: it skips the objects before it, and continues a large one.
+        answer: it skips the objects before it, and continues a large one. `why` is the store's error that ended the
+        call, if one did.
         """
-        return _Replay(self, deadline, chosen, cursor or {}).run()
+        return _Replay(self, deadline, chosen, _Position(**cursor or {})).run()
 
-    def stored(self, deadline: float, keys: Collection[str] | None, after: str) -> "Iterator[StoredObject]":
+    def stored(self, deadline: float, keys: Collection[str] | None, after: str) -> Iterator[StoredObject]:
         """The parked objects with these keys (None: all) that follow a key, in order."""
 
         def retry(*call: Any) -> Any:
@@ -191,12 +121,12 @@ class ParkedRecords:
             found = self.objects.following(retry, prefix, first) if first.startswith(prefix) else ()
             yield from (stored for stored in found if keys is None or stored.key in keys)
 
-    def read(self, deadline: float, stored: "StoredObject", chosen: Selection) -> ParkedObject | None:
+    def read(self, deadline: float, stored: StoredObject, chosen: Selection) -> "_ParkedObject | None":
         """The records of an object; None if it is gone or not chosen."""
         content = self.clock.backoff(deadline).retry(self.objects.content, stored.key)
         if content is None:
             return None
-        parked = read_parked(stored, content, self.decode, self.report)
+        parked = _read_parked(stored, content, self.report)
         boards = {board for board, _ in parked.members}
         return parked if chosen.accepts([stored.key], parked.reason, boards) else None
 
@@ -219,7 +149,7 @@ class ParkedRecords:
             why = why or outcome.failure
             never.update(((move.ranking.board, move.member), reason) for move, reason in outcome.refused)
         try:
-            backoff.retry(self.request_looks, announced(self.boards, outcomes))
+            backoff.retry(self.request_looks, announced(self.catalog.boards, outcomes))
         except StoreUnavailableError as error:
             why = why or str(error)
         return never, why
@@ -229,7 +159,7 @@ class ParkedRecords:
         problem = self._problem(named)
         if problem is not None:
             raise ValueError(problem)
-        family = self.boards.family(named.board)
+        family = self.catalog.boards.family(named.board)
         if family is None:
             raise ValueError(f"no family in boards.toml matches {named.board!r}")
         image = self._image(named, backoff) or named.gone
@@ -237,7 +167,8 @@ class ParkedRecords:
             raise ValueError("the item is gone, and the record does not have its version")
         now = self.clock.now()
         rankings = list(calendar_rankings(family, named.board, now))
-        for generation in self.written(named.board):
+        record = self.catalog.written([named.board]).get(named.board)
+        for generation in record.written if record is not None else (0,):
             yield from placements_now(family, image, rankings, generation, now, rewrite_every_item=True)
 
     def _image(self, named: ParkedMember, backoff: Backoff) -> Image | None:
@@ -248,7 +179,7 @@ class ParkedRecords:
             return f"more than {REPLAYABLE_DAYS} days old: a newer state of the member may be gone by now"
         return None
 
-    def _shown(self, stored: "StoredObject", parked: ParkedObject) -> dict[str, Any]:
+    def _shown(self, stored: StoredObject, parked: "_ParkedObject") -> dict[str, Any]:
         old = [_problem_of(key, why) for key, named in parked.members.items() if (why := self._problem(named))]
         members = [{"board": board, "member": member} for board, member in parked.members]
         return {
@@ -262,88 +193,6 @@ class ParkedRecords:
         }
 
 
-@dataclass(slots=True)
-class _Position:
-    """How far a replay is: objects up to `after` are done.
-
-    `begun` is the object that was begun, `members` the number of its members that are done, `stays` says whether a part
-    of it cannot be replayed.
-    """
-
-    after: str = ""
-    begun: str = ""
-    members: int = 0
-    stays: bool = False
-
-
-class _Replay:
-    def __init__(self, records: ParkedRecords, deadline: float, chosen: Selection, cursor: Mapping[str, Any]) -> None:
-        self._records = records
-        self._deadline = deadline
-        self._chosen = chosen
-        self._position = _Position(**cursor)
-        self._tally: Counter[str] = Counter(placed=0, removed=0, left=0)
-        self._problems: list[dict[str, str]] = []
-        self._why: str | None = None
-
-    def run(self) -> dict[str, Any]:
-        stored = self._records.stored(self._deadline, self._chosen.names, self._position.after)
-        try:
-            done = all(map(self._replay, stored))
-        except StoreUnavailableError as error:
-            done, self._why = False, str(error)
-        return {
-            "done": done,
-            "cursor": asdict(self._position),
-            "why": self._why,
-            **self._tally,
-            "problems": self._problems[:MAX_SHOWN],
-        }
-
-    def _replay(self, stored: "StoredObject") -> bool:
-        """Replay an object; False if the next call has to continue it."""
-        if self._records.clock.monotonic() >= self._deadline:
-            return False
-        if self._position.begun != stored.key:
-            self._position = _Position(self._position.after, stored.key)
-        parked = self._records.read(self._deadline, stored, self._chosen)
-        if parked is not None:
-            if not self._place(stored.key, list(parked.members.values())):
-                return False
-            self._add_problems(stored.key, parked.problems)
-            if not self._position.stays:
-                self._records.clock.backoff(self._deadline).retry(self._records.objects.delete, stored.key)
-            self._tally["left" if self._position.stays else "removed"] += 1
-        self._position.after = stored.key
-        return True
-
-    def _place(self, key: str, members: Sequence[ParkedMember]) -> bool:
-        position = self._position
-        while position.members < len(members):
-            if self._records.clock.monotonic() >= self._deadline:
-                return False
-            part = members[position.members : position.members + MEMBERS_TOGETHER]
-            chosen = [named for named in part if self._chosen.board in (None, named.board)]
-            never, self._why = self._records.place(chosen, self._deadline)
-            if self._why is not None:
-                return False
-            position.stays = position.stays or len(chosen) < len(part)
-            self._add_problems(key, [_problem_of(member, why) for member, why in never.items()])
-            self._tally["placed"] += len(chosen) - len(never)
-            position.members += len(part)
-        return True
-
-    def _add_problems(self, key: str, problems: Sequence[str]) -> None:
-        self._position.stays = self._position.stays or bool(problems)
-        self._problems.extend({"key": key, "why": problem} for problem in problems)
-
-
-def _problem_of(member: MemberKey, why: str) -> str:
-    return f"{member[0]} {member[1]!a}: {why}"
-
-
-# Lists the messages of the dead-letter queue, replays them after a fix, and deletes them.
-
 MAX_REASONS: Final = 100
 MAX_HELD: Final = 100_000  # Messages held at once; SQS allows 120,000 in flight
 MAX_EXCERPT_LENGTH: Final = 200
@@ -353,26 +202,20 @@ HOLD_MARGIN: Final = 30  # Seconds after a call's deadline when messages that it
 RECEIVED_TOO_OFTEN: Final = "received too often"  # The reason of messages that SQS itself moved to the queue
 
 
-_HandleMessages = Callable[[Sequence[DeadLetter]], Collection[str]]
-"""Handles a few messages; returns the ids of those that left the queue."""
-
-
+@dataclass(frozen=True)
 class DeadLetterTasks:
     """Lists, replays and deletes dead letters. Messages that stay are visible again when a call ends.
 
-    All state is in the queue, so an interrupted call is simply repeated. A replay never counts an event twice: the
-    event's receipt outlives every replay.
+    All state is in the queue, so an interrupted call is simply repeated. A `deadline` is in seconds of the monotonic
+    clock. In each answer `done` says whether the whole queue was read before the deadline, `seen` how many messages
+    were, and `why` is the queue's error that ended the call, if one did.
     """
 
-    def __init__(self, queue: "DeadLetterQueue", clock: Clock) -> None:
-        self._queue = queue
-        self._clock = clock
+    queue: DeadLetterQueue
+    clock: Clock
 
     def list(self, deadline: float, *, chosen: Selection = ALL, limit: int = 100) -> dict[str, Any]:
-        """Up to `limit` messages with their reasons, and the number of messages for each reason.
-
-        `done` says whether the whole queue was read before the deadline (of the monotonic clock), `why` why not.
-        """
+        """Up to `limit` messages with their reasons, and the number of messages for each reason."""
         shown: list[dict[str, Any]] = []
         reasons: Counter[str] = Counter()
 
@@ -394,9 +237,10 @@ class DeadLetterTasks:
     def replay(self, deadline: float, *, chosen: Selection = ALL, cursor: int | None = None) -> dict[str, Any]:
         """Send messages to the activity queue again, bodies unchanged. Messages that are too old stay, and are named.
 
-        `cursor` is that of the previous answer: messages that came to the queue since the first call stay.
+        `cursor` is that of the previous answer, in milliseconds since 1970: messages that came to the queue since the
+        first call stay.
         """
-        began = self._clock.now() if cursor is None else cursor
+        began = self.clock.now() if cursor is None else cursor
         tally = dict.fromkeys(("replayed", "refused", "failed", "not_chosen", "newer"), 0)
         problems: list[dict[str, str]] = []
 
@@ -412,7 +256,7 @@ class DeadLetterTasks:
                     problems.append({"id": letter.id, "why": problem})
                 else:
                     ready.append(letter)
-            replayed = _succeeded(ready, self._queue.replay(ready), problems)
+            replayed = _succeeded(ready, self.queue.replay(ready), problems)
             tally["replayed"] += len(replayed)
             tally["failed"] += len(ready) - len(replayed)
             return replayed
@@ -429,7 +273,7 @@ class DeadLetterTasks:
         def delete(letters: Sequence[DeadLetter]) -> Collection[str]:
             part = [letter for letter in letters if chosen & _names(letter)]
             named.update(*map(_names, part))
-            gone = _succeeded(part, self._queue.delete(part), problems)
+            gone = _succeeded(part, self.queue.delete(part), problems)
             deleted.extend(gone)
             return gone
 
@@ -438,18 +282,24 @@ class DeadLetterTasks:
         return {**answer, "deleted": len(deleted), "missing": missing, "problems": problems[:MAX_SHOWN]}
 
     def _for_each_message(
-        self, handle: _HandleMessages, deadline: float, enough: Callable[[], bool] = lambda: False
+        self,
+        handle: Callable[[Sequence[DeadLetter]], Collection[str]],
+        deadline: float,
+        enough: Callable[[], bool] = lambda: False,
     ) -> dict[str, Any]:
-        """Call `handle` with all messages of the queue, a few at a time, then release those that stay in it."""
+        """Call `handle` with all messages of the queue, a few at a time, then release those that stay in it.
+
+        `handle` returns the ids of those that left the queue.
+        """
         # Releasing takes time as well, if less than receiving.
-        backoff = self._clock.backoff(deadline - (deadline - self._clock.monotonic()) / 4)
+        backoff = self.clock.backoff(deadline - (deadline - self.clock.monotonic()) / 4)
         held: list[str] = []
         seen = empty = 0
         why = None
         try:
             while empty < EMPTY_ROUNDS and not enough() and not backoff.expired and len(held) < MAX_HELD:
-                hold = int(deadline - self._clock.monotonic()) + HOLD_MARGIN
-                letters = backoff.retry(self._queue.receive, hold)
+                hold = int(deadline - self.clock.monotonic()) + HOLD_MARGIN
+                letters = backoff.retry(self.queue.receive, hold)
                 empty = 0 if letters else empty + 1
                 seen += len(letters)
                 gone = handle(letters)
@@ -459,15 +309,15 @@ class DeadLetterTasks:
         done = empty >= EMPTY_ROUNDS or enough()
         try:
             for first in range(0, len(held), RELEASED_TOGETHER):
-                if self._clock.monotonic() >= deadline:
+                if self.clock.monotonic() >= deadline:
                     break  # the others show up again when their hold ends
-                self._queue.release(held[first : first + RELEASED_TOGETHER])
+                self.queue.release(held[first : first + RELEASED_TOGETHER])
         except StoreUnavailableError as error:
             why = f"some messages stay hidden for a while: {error}"
         return {"done": done, "seen": seen, "why": why}
 
     def _problem(self, letter: DeadLetter) -> str | None:
-        if letter.problem is None and self._clock.now() - letter.first_received > REPLAYABLE_MS:
+        if letter.problem is None and self.clock.now() - letter.first_received > REPLAYABLE_MS:
             return f"first received more than {REPLAYABLE_DAYS} days ago: it might count twice"
         return letter.problem
 
@@ -475,7 +325,7 @@ class DeadLetterTasks:
         return {
             "id": letter.id,
             "reason": letter.reason or RECEIVED_TOO_OFTEN,
-            "event": _event(letter),
+            "event": next(iter(_named(letter.body, "id")), None),
             "boards": _named(letter.body, "board")[:MAX_NAMES_SHOWN],
             "members": _named(letter.body, "member")[:MAX_NAMES_SHOWN],
             "first_received": instant(letter.first_received),
@@ -488,18 +338,152 @@ class DeadLetterTasks:
         }
 
 
+class _Position(NamedTuple):
+    """How far a replay is: objects up to `after` are done.
+
+    `begun` is the object that was begun, `members` the number of its members that are done, `stays` says whether a part
+    of it cannot be replayed.
+    """
+
+    after: str = ""
+    begun: str = ""
+    members: int = 0
+    stays: bool = False
+
+
+@dataclass(slots=True)
+class _Replay:
+    """One call of a replay of parked records."""
+
+    records: ParkedRecords
+    deadline: float
+    chosen: Selection
+    position: _Position
+    tally: Counter[str] = field(default_factory=lambda: Counter(placed=0, removed=0, left=0))
+    problems: list[dict[str, str]] = field(default_factory=list)
+    why: str | None = None
+
+    def run(self) -> dict[str, Any]:
+        try:
+            done = all(map(self._replay, self.records.stored(self.deadline, self.chosen.names, self.position.after)))
+        except StoreUnavailableError as error:
+            done, self.why = False, str(error)
+        cursor, problems = self.position._asdict(), self.problems[:MAX_SHOWN]
+        return {"done": done, "cursor": cursor, "why": self.why, **self.tally, "problems": problems}
+
+    def _is_over(self) -> bool:
+        return self.records.clock.monotonic() >= self.deadline
+
+    def _replay(self, stored: StoredObject) -> bool:
+        """Replay an object; False if the next call has to continue it."""
+        if self._is_over():
+            return False
+        if self.position.begun != stored.key:
+            self.position = _Position(self.position.after, stored.key)
+        parked = self.records.read(self.deadline, stored, self.chosen)
+        if parked is not None:
+            if not self._place(stored.key, list(parked.members.values())):
+                return False
+            self._add_problems(stored.key, parked.problems)
+            if not self.position.stays:
+                self.records.clock.backoff(self.deadline).retry(self.records.objects.delete, stored.key)
+            self.tally["left" if self.position.stays else "removed"] += 1
+        self.position = self.position._replace(after=stored.key)
+        return True
+
+    def _place(self, key: str, members: Sequence[ParkedMember]) -> bool:
+        """Place the members of an object that are left, a part at a time; False if the next call has to go on."""
+        while self.position.members < len(members):
+            if self._is_over():
+                return False
+            part = members[self.position.members :][:MEMBERS_TOGETHER]
+            chosen = [named for named in part if self.chosen.board in (None, named.board)]
+            never, self.why = self.records.place(chosen, self.deadline)
+            if self.why is not None:
+                return False
+            stays = self.position.stays or len(chosen) < len(part)
+            self.position = self.position._replace(members=self.position.members + len(part), stays=stays)
+            self._add_problems(key, [_problem_of(member, why) for member, why in never.items()])
+            self.tally["placed"] += len(chosen) - len(never)
+        return True
+
+    def _add_problems(self, key: str, problems: Sequence[str]) -> None:
+        self.position = self.position._replace(stays=self.position.stays or bool(problems))
+        self.problems += ({"key": key, "why": problem} for problem in problems)
+
+
+def _problem_of(member: MemberKey, why: str) -> str:
+    return f"{member[0]} {member[1]!a}: {why}"
+
+
+@dataclass(slots=True)
+class _ParkedObject:
+    """The records of an object: the members that they name, and the problems of those that name none."""
+
+    reason: str = ""
+    records: int = 0
+    members: dict[MemberKey, ParkedMember] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+
+def _read_parked(stored: StoredObject, content: bytes, report: Callable[[Exception], None]) -> _ParkedObject:
+    parked = _ParkedObject()
+    try:
+        parked.reason, records = _records(stored.key, content)
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
+        parked.problems.append(f"not a parked record: {error!r}")
+        return parked
+    parked.records = len(records)
+    for record in records:
+        try:
+            named = decode_parked(record)
+        except (KeyError, TypeError, ValueError) as error:
+            parked.problems.append(f"not a change of a member's item: {error!r}")
+        except Exception as error:  # noqa: BLE001 - a bug that one record meets must not stop the others
+            parked.problems.append(f"cannot be read: {error!r}")
+            report(error)
+        else:
+            if named is not None:
+                made = stored.at if named.made is None else min(named.made, stored.at)
+                _add(parked.members, named._replace(made=made))
+    return parked
+
+
+def _records(key: str, content: bytes) -> tuple[str, list[Any]]:
+    """The reason and the records of an object; ValueError, LookupError or TypeError if it holds none.
+
+    https://docs.aws.amazon.com/lambda/latest/dg/services-dynamodb-errors.html
+    """
+    document = json.loads(content)
+    if key.startswith(PROJECTOR_PREFIX):
+        return str(document["reason"]), [document["record"]]
+    payload = document["payload"]
+    if isinstance(payload, str):
+        payload = json.loads(payload)
+    records = payload["Records"]
+    if not isinstance(records, list):
+        raise TypeError(f"expected Records to be a list, got {records!r}")
+    context = document.get("requestContext")
+    condition = context.get("condition") if isinstance(context, dict) else None
+    return f"given up by Lambda: {condition}", records
+
+
+def _add(members: dict[MemberKey, ParkedMember], named: ParkedMember) -> None:
+    """Add a member, or what another record says of it: its newest image, and the newest time."""
+    key = (named.board, named.member)
+    other = members.get(key, named)
+    images = [image for image in (other.gone, named.gone) if image is not None]
+    gone = max(images, key=lambda image: image.version, default=None)
+    members[key] = named._replace(gone=gone, made=max(other.made or 0, named.made or 0))
+
+
 def _accepts(chosen: Selection, letter: DeadLetter) -> bool:
     return chosen.accepts(_names(letter), letter.reason or RECEIVED_TOO_OFTEN, _named(letter.body, "board"))
 
 
 def _names(letter: DeadLetter) -> set[str]:
     """The id of a message, and that of its event."""
-    event = _event(letter)
-    return {letter.id} if event is None else {letter.id, event}
-
-
-def _event(letter: DeadLetter) -> str | None:
-    return next(iter(_named(letter.body, "id")), None)
+    return {letter.id, *_named(letter.body, "id")[:1]}
 
 
 def _succeeded(

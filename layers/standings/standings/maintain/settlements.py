@@ -1,6 +1,6 @@
-"""Settles periods of boards, on request and on a schedule, and finds members in settled files."""
+"""Settles periods of boards, on request and on a schedule, and lists what was settled."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -10,39 +10,24 @@ import orjson
 from standings.aws.eventbridge import EventBus
 from standings.aws.s3 import ResultsBucket
 from standings.catalog import BoardCatalog
-from standings.domain.board_record import DELETE, BoardRecord
+from standings.domain.board_record import BoardRecord
 from standings.domain.boards import Family, Metric, Ranking, family_of
 from standings.domain.errors import bad_argument
 from standings.domain.members import open_rankings
 from standings.domain.windows import NO_SEASON, final_at, instant, label_of, state_of
 from standings.maintain.audit import GRACE, is_read
-from standings.maintain.settlement import (
-    ALL_SENT,
-    RESERVE_S,
-    SUMMARY,
-    NotSettledError,
-    Settlement,
-    board_prefix,
-    files_of,
-    holds,
-    is_json_part,
-    keys_of,
-)
-from standings.maintain.turns import Lease, Run
+from standings.maintain.settled_files import ALL_SENT, SUMMARY, Files, board_prefix, keys_of
+from standings.maintain.settlement import RESERVE_S, NotSettledError, Settlement
+from standings.maintain.turns import Lease, Position, Run, drive
 from standings.rankings.audit_reads import AuditReads
 from standings.rankings.findings import Findings
 from standings.runtime.clock import Clock
-from standings.stores import Position
-
-# Settles final periods of a board, and lists what was settled.
 
 MAX_LISTED: Final = 100  # Settlements that one answer lists
 WAIT_S: Final = 5.0  # Seconds after which a call that found another one at work is worth repeating
-_OFF: Final = "this stack settles nothing: deploy it with Settlements=true"
 
 
-@dataclass(frozen=True)
-class Place:
+class Destination(NamedTuple):
     """Where settlements go: their files and events, and the stack that both name."""
 
     results: ResultsBucket
@@ -50,30 +35,19 @@ class Place:
     stack: str
 
 
-class Attempt(NamedTuple):
-    """A call that has the lease. `name` is one that no other call has, such as `1795300000000-17`."""
-
-    name: str
-    place: Place
-    deadline: float
-
-
 @dataclass(frozen=True)
 class Settlements:
-    """Settles rankings one after the other. `place` is None on a stack that settles nothing."""
+    """Settles rankings one after the other. `destination` is None on a stack that settles nothing.
+
+    A `deadline` is in seconds of the monotonic clock. Methods may raise StoreUnavailableError; and all but `show` raise
+    ValueError on a stack that settles nothing.
+    """
 
     catalog: BoardCatalog
     reads: AuditReads
     lease: Lease[Position]
     clock: Clock
-    place: Place | None
-
-    @property
-    def open_place(self) -> Place:
-        """Where settlements go; ValueError on a stack that settles nothing."""
-        if self.place is None:
-            raise ValueError(_OFF)
-        return self.place
+    destination: Destination | None
 
     def settle(
         self,
@@ -89,19 +63,23 @@ class Settlements:
         """Settle a period (None: the latest that is final) in a window, for one metric or all that rank there.
 
         To be called again with the `cursor` of the answer until `done`. `rankings` has each that was settled, or why
-        not (`why`). `running` says that another call is at work. ValueError if the board has had no event.
+        not (`why`). `running` says that another call is at work: `wait` is in how many seconds to repeat this one.
+        ValueError: the board has had no event. NotFoundError: no such board. InvalidArgumentError: no such window,
+        metric or period of it.
         """
-        place, family = self.open_place, family_of(self.catalog.boards, board)
+        destination, family = self._open_destination(), family_of(self.catalog.boards, board)
         if cursor is None:
-            self._check_known(board)
+            self.clock.retry(self.catalog.known, board)
         metrics = _metrics(family, window, metric)
         record = self.lease.take(deadline, scheduled=False)
         if record is None:
             return {"done": False, "cursor": cursor, "running": True, "wait": WAIT_S, "rankings": []}
         try:
-            attempt = self._attempt(record, place, deadline)
-            at = dict(cursor or {"metric": metrics[0].name, "period": period, "at": None})
-            return self._settle(attempt, board, window, metrics, at, again=again)
+            attempt = self._attempt(record, destination, deadline)
+            at = cursor or {"metric": metrics[0].name, "period": period, "at": None}
+            return self._settle_metrics(
+                attempt, metrics, partial(self._ranking, family, board, window), at, again=again
+            )
         finally:
             self.lease.end(record, deadline)
 
@@ -111,38 +89,71 @@ class Settlements:
         `done` says that all boards were looked at, `running` that another call is at work: then this one has done
         nothing.
         """
-        place = self.open_place
+        destination = self._open_destination()
         position = self.lease.take(deadline, scheduled=True)
         if position is None:
             return {"done": False, "running": True, "board": None, "rankings": []}
-        run = _Run(self, position, self._attempt(position, place, deadline))
+        run = _Run(self, position, self._attempt(position, destination, deadline))
         done = run.run()
         return {"done": done, "running": False, "board": run.position.board, "rankings": run.told}
 
-    def _attempt(self, position: Position, place: Place, deadline: float) -> Attempt:
+    def show(self, _: float) -> dict[str, Any]:
+        """The patterns of the families that settle, and whether this stack does."""
+        families = [family.pattern for family in self.catalog.boards.families if family.endings.settle]
+        return {"done": True, "families": families, "settles": self.destination is not None}
+
+    def results(self, _: float, *, board: str, cursor: str | None = None) -> dict[str, Any]:
+        """The summaries of what was settled of a board, by metric, window and period, after a cursor.
+
+        ValueError if there are none because the board has had no event.
+        """
+        results = self._open_destination().results
+        found: list[Any] = []
+        for key in keys_of(results, self.clock, board_prefix(board), cursor or ""):
+            if key.endswith(f"/{SUMMARY}"):
+                content = self.clock.retry(results.content, key)
+                if content is not None:
+                    found.append({**orjson.loads(content), "prefix": key.removesuffix(SUMMARY)})
+            if len(found) == MAX_LISTED:
+                return {"done": False, "cursor": key, "bucket": results.name, "results": found}
+        if not found and cursor is None:
+            self.clock.retry(self.catalog.known, board)
+        return {"done": True, "cursor": None, "bucket": results.name, "results": found}
+
+    def _open_destination(self) -> Destination:
+        if self.destination is None:
+            raise ValueError("this stack settles nothing: deploy it with Settlements=true")
+        return self.destination
+
+    def _attempt(self, position: Position, destination: Destination, deadline: float) -> "_Attempt":
         """The attempt of a call that began now, and with this position has the lease."""
-        return Attempt(f"{self.clock.now()}-{position.version}", place, deadline)
+        return _Attempt(f"{self.clock.now()}-{position.version}", destination, deadline)
 
-    def _check_known(self, board: str) -> None:
-        self.clock.retry(self.catalog.known, board)
-
-    def _settle(
-        self, attempt: Attempt, board: str, window: str, metrics: list[Metric], at: Mapping[str, Any], *, again: bool
+    def _settle_metrics(
+        self,
+        attempt: "_Attempt",
+        metrics: Sequence[Metric],
+        ranking: Callable[[Metric, str | None], Ranking],
+        at: Mapping[str, Any],
+        *,
+        again: bool,
     ) -> dict[str, Any]:
-        told: list[dict[str, Any]] = []
+        """Settle the rankings of metrics one after the other, from `{"metric": "points", "period": …, "at": …}` on."""
         names = [metric.name for metric in metrics]
-        for metric in metrics[names.index(at["metric"]) :]:
-            here = at if metric.name == at["metric"] else {"metric": metric.name, "period": at["period"], "at": None}
-            ranking = self._ranking(board, metric, window, here["period"])
-            report, after = self.settle_ranking(attempt, ranking, here["at"], again=again)
+        told: list[dict[str, Any]] = []
+
+        def step(at: Mapping[str, Any]) -> Mapping[str, Any] | None:
+            number = names.index(at["metric"])
+            report, after = self._settle_ranking(attempt, ranking(metrics[number], at["period"]), at["at"], again=again)
             told.append(report)
             if after is not None:
-                label = report["period"]
-                following = {"metric": metric.name, "period": label, "at": after}
-                return {"done": False, "cursor": following, "running": False, "rankings": told}
-        return {"done": True, "cursor": None, "running": False, "rankings": told}
+                return {"metric": at["metric"], "period": report["period"], "at": after}
+            return {**at, "metric": names[number + 1], "at": None} if number + 1 < len(names) else None
 
-    def _ranking(self, board: str, metric: Metric, window_name: str, period: str | None) -> Ranking:
+        following = drive(step, at, lambda at: at["at"] is not None)
+        return {"done": following is None, "cursor": following, "running": False, "rankings": told}
+
+    def _ranking(self, family: Family, board: str, window_name: str, metric: Metric, period: str | None) -> Ranking:
         window = metric.window(window_name)
         if window is None:
             raise bad_argument("window", f"metric {metric.name!r} is not ranked in {window_name!r}")
@@ -150,38 +161,33 @@ class Settlements:
         current = Ranking(board, metric, window, timetable.current(window, now))
         if period is not None:
             return current._replace(period=timetable.parse_period(window, period))
-        rankings = (each for each in self._open(board, metric) if each.window is window)
+        rankings = (one for one in open_rankings(family, board, now) if one.metric is metric and one.window is window)
         final = (each for each in rankings if state_of(timetable, window, each.period, now) == "final")
         found = next(final, current)
         if window.unit == "s" and found.period == NO_SEASON:
             raise bad_argument("window", f"board {board!r} has had no season yet: settle one when it is over")
         return found
 
-    def _open(self, board: str, metric: Metric) -> Iterator[Ranking]:
-        family = family_of(self.catalog.boards, board)
-        return (each for each in open_rankings(family, board, self.clock.now()) if each.metric is metric)
-
-    def settle_ranking(
-        self, attempt: Attempt, ranking: Ranking, at: Mapping[str, Any] | None, *, again: bool = False
-    ) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    def _settle_ranking(
+        self, attempt: "_Attempt", ranking: Ranking, at: Mapping[str, Any] | None, *, again: bool = False
+    ) -> tuple[dict[str, Any], Mapping[str, Any] | None]:
         """Settle one ranking from a cursor on: its report, and the next cursor (None: there is no more)."""
-        timetable, window, place = ranking.metric.timetable, ranking.window, attempt.place
-        files = files_of(place.results, ranking, self.clock)
+        results, bus, stack = attempt.destination
+        files = Files.of(results, ranking, self.clock)
         about = {
             "board": ranking.board,
             "metric": ranking.metric.name,
-            "window": window.name,
-            "period": label_of(timetable, window, ranking.period),
-            "bucket": place.results.name,
+            "window": ranking.window.name,
+            "period": label_of(ranking.metric.timetable, ranking.window, ranking.period),
+            "bucket": results.name,
             "prefix": files.prefix,
         }
         findings = Findings(ranking.board, self.reads, self.clock, attempt.deadline, GRACE)
-        after = None
         try:
-            record = self._record(ranking, files_are_there=at is None and not again and files.summary() is not None)
+            is_sealed = at is None and not again and files.document(SUMMARY) is not None
+            record = self._record(ranking, files_are_there=is_sealed)
             family = family_of(self.catalog.boards, ranking.board)
-            settlement = Settlement(findings, family, record, ranking, files, attempt.name, place.bus, place.stack)
-            after = settlement.run(at, again=again)
+            after = Settlement(findings, family, record, ranking, files, attempt.name, bus, stack).run(at, again=again)
         except NotSettledError as error:
             if error.report is not None and not is_read(self.catalog, self.clock, record):
                 error = NotSettledError("the board was rebuilt or deleted meanwhile: try again")
@@ -189,7 +195,7 @@ class Settlements:
             told = {name: report[name] for name in ("drift", "found", "examples")}
             return {**about, "settled": False, "why": str(error), "summary": None, **told}, None
         stage = None if after is None else after["stage"]
-        summary = files.summary() if after is None else None
+        summary = files.document(SUMMARY) if after is None else None
         return {**about, "settled": after is None, "why": None, "stage": stage, "summary": summary, "drift": 0}, after
 
     def _record(self, ranking: Ranking, *, files_are_there: bool) -> BoardRecord:
@@ -197,12 +203,11 @@ class Settlements:
 
         A period whose files are there is settled, whatever became of its ranking.
         """
-        timetable, window, now = ranking.metric.timetable, ranking.window, self.clock.now()
-        final = final_at(timetable, window, ranking.period)
+        now, final = self.clock.now(), final_at(ranking.metric.timetable, ranking.window, ranking.period)
         if final is None or now < final:
             raise NotSettledError(f"the period is final at {instant(final)}: settle it then")
         record = self.clock.retry(self.catalog.current, ranking.board)
-        is_gone = record is None or record.deleted or (record.job is not None and record.job.task == DELETE)
+        is_gone = record is None or record.deleted or record.is_being_deleted
         if record is None or (is_gone and not files_are_there):
             raise NotSettledError("there is no such board, or it is being deleted")
         if files_are_there:
@@ -214,29 +219,13 @@ class Settlements:
             raise NotSettledError("the ranking is not built for all of this period: rebuild the board")
         return record
 
-    def show(self, _: float) -> dict[str, Any]:
-        """The patterns of the families that settle, and whether this stack does."""
-        families = [family.pattern for family in self.catalog.boards.families if family.endings.settle]
-        return {"done": True, "families": families, "settles": self.place is not None}
 
-    def results(self, deadline: float, *, board: str, cursor: str | None = None) -> dict[str, Any]:  # noqa: ARG002 - a call ends soon
-        """The summaries of what was settled of a board, by metric, window and period, after a cursor.
+class _Attempt(NamedTuple):
+    """A call that has the lease. `name` is one that no other call has, such as `1795300000000-17`."""
 
-        ValueError if there are none because the board has had no event.
-        """
-        place = self.open_place
-        found: list[Any] = []
-        prefix = board_prefix(board)
-        for key in keys_of(place.results, self.clock, prefix, cursor or ""):
-            if key.endswith(f"/{SUMMARY}"):
-                content = self.clock.retry(place.results.content, key)
-                if content is not None:
-                    found.append({**orjson.loads(content), "prefix": key.removesuffix(SUMMARY)})
-            if len(found) == MAX_LISTED:
-                return {"done": False, "cursor": key, "bucket": place.results.name, "results": found}
-        if not found and cursor is None:
-            self._check_known(board)
-        return {"done": True, "cursor": None, "bucket": place.results.name, "results": found}
+    name: str
+    destination: Destination
+    deadline: float
 
 
 def _metrics(family: Family, window: str, metric: str | None) -> list[Metric]:
@@ -254,16 +243,14 @@ def _metrics(family: Family, window: str, metric: str | None) -> list[Metric]:
     return chosen
 
 
-# Settles what is due, boards in turn, for a schedule.
-#
-# Due is each final period of a window that the family settles, as long as it can be read whole and not all of its
-# events were put. A run ends with its time or the last board.
-
-
 class _Run(Run[Position]):
-    """The settlements of one run."""
+    """The settlements of one run of the schedule. A run ends with its time or the last board.
 
-    def __init__(self, settlements: Settlements, position: Position, attempt: Attempt) -> None:
+    Due is each final period of a window that the family settles, as long as it can be read whole and not all of its
+    events were put.
+    """
+
+    def __init__(self, settlements: Settlements, position: Position, attempt: _Attempt) -> None:
         super().__init__(settlements.lease, position, attempt.deadline, settlements.catalog)
         self._settlements = settlements
         self._attempt = attempt
@@ -273,7 +260,7 @@ class _Run(Run[Position]):
         for ranking in self._due(board, at["ranking"] if at is not None else ""):
             key = ranking.ranking_code
             here = at["at"] if at is not None and at["ranking"] == key else None
-            report, after = self._settlements.settle_ranking(self._attempt, ranking, here)
+            report, after = self._settlements._settle_ranking(self._attempt, ranking, here)  # noqa: SLF001 - its run
             self.told.append(report)
             if after is not None:
                 return {"ranking": key, "at": after}
@@ -286,15 +273,13 @@ class _Run(Run[Position]):
 
     def _due(self, board: str, first: str) -> Iterator[Ranking]:
         """The rankings of a board that are due: the one with the code `first`, then the earliest periods."""
-        family = self._settlements.catalog.boards.family(board)
+        family = self._catalog.boards.family(board)
         if family is None or not family.endings.settle:
             return
-        due = {ranking: self._path(ranking) for ranking in self._final(family, board)}
-        done = self._done(board, due.values())
-        timetable = family.timetable
-        for ranking in sorted(
-            due, key=lambda one: (one.ranking_code != first, timetable.bounds(one.window, one.period))
-        ):
+        results, clock = self._attempt.destination.results, self._settlements.clock
+        due = {ranking: Files.of(results, ranking, clock).prefix for ranking in self._final(family, board)}
+        done, bounds = self._done(due.values()), family.timetable.bounds
+        for ranking in sorted(due, key=lambda one: (one.ranking_code != first, bounds(one.window, one.period))):
             if due[ranking] not in done:
                 yield ranking
 
@@ -304,7 +289,7 @@ class _Run(Run[Position]):
         A period that was final before the board's first event has no members.
         """
         now = self._settlements.clock.now()
-        record = self._settlements.clock.retry(self._settlements.catalog.current, board)
+        record = self._settlements.clock.retry(self._catalog.current, board)
         if record is None or record.deleted:
             return
         for ranking in open_rankings(family, board, now):
@@ -316,41 +301,15 @@ class _Run(Run[Position]):
             if is_whole and final is not None and record.begun < final <= now:
                 yield ranking
 
-    def _done(self, board: str, paths: Iterable[str]) -> set[str]:
-        """The paths of those rankings of a board whose events were all put. It lists no files of earlier periods."""
-        earliest: dict[str, str] = {}
-        for path in paths:
-            window, _, label = path.rpartition("/")
+    def _done(self, prefixes: Iterable[str]) -> set[str]:
+        """Those of some files' prefixes whose events were all put. It lists no files of earlier periods."""
+        results, earliest = self._attempt.destination.results, dict[str, str]()
+        for prefix in prefixes:
+            window, _, label = prefix.rstrip("/").rpartition("/")
             earliest[window] = min(label, earliest.get(window, label))
-        folder = board_prefix(board)
-        keys = partial(keys_of, self._attempt.place.results, self._settlements.clock)
         return {
-            key.removeprefix(folder).removesuffix(f"/{ALL_SENT}")
+            key.removesuffix(ALL_SENT)
             for window, label in earliest.items()
-            for key in keys(f"{folder}{window}/", f"{folder}{window}/{label}")
+            for key in keys_of(results, self._settlements.clock, f"{window}/", f"{window}/{label}")
             if key.endswith(f"/{ALL_SENT}")
         }
-
-    def _path(self, ranking: Ranking) -> str:
-        """Where the files of a ranking are, below the board's folder."""
-        files = files_of(self._attempt.place.results, ranking, self._settlements.clock)
-        return files.prefix.removeprefix(board_prefix(ranking.board)).rstrip("/")
-
-
-# Which settled files hold a member. Files are in the order of ranks, so every one of a board has to be read.
-
-
-@dataclass(frozen=True)
-class Mentions:
-    """Looks for members in settled files."""
-
-    results: ResultsBucket
-    clock: Clock
-
-    def of(self, board: str, member: str, after: str) -> Iterator[tuple[str, bool]]:
-        """Each file of JSON lines of a board whose key sorts after `after`, and whether it holds the member."""
-        prefix = board_prefix(board)
-        for key in keys_of(self.results, self.clock, prefix, after if after.startswith(prefix) else ""):
-            if is_json_part(key):
-                content = self.clock.retry(self.results.content, key)
-                yield key, content is not None and holds(content, member)

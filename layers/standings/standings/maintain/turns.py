@@ -1,33 +1,146 @@
-"""Turns over all boards: which board comes next, under a lease, so that two callers share the work."""
+"""Drives long tasks, step by step from cursor to cursor; and visits all boards in turn, under a lease."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Final, Generic
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Final, Generic, TypeVar
 
-from standings.aws.dynamodb.versioned_items import P, Positions
+from standings.aws.dynamodb.versioned_items import TurnRecord
 from standings.catalog import BoardCatalog
 from standings.domain.windows import MINUTE, SECOND
 from standings.runtime.clock import Clock
 
-# Keeps runs apart: one at a time, with a record of where the turn over all boards is.
-#
-# A run has the lease until its deadline and a margin. A lease that has expired belongs to a run that crashed.
+C = TypeVar("C")
+Stop = tuple[str, Mapping[str, Any] | None]
+"""Where a turn is: at a board, and at a cursor within it (None: at its beginning)."""
 
+
+def drive(step: Callable[[C], C | None], cursor: C, is_over: Callable[[C], bool] = lambda _: False) -> C | None:
+    """Take the steps of a long task until nothing is left to do, or the call is over. Returns the next call's cursor.
+
+    `step(cursor)` does a part of the task, and returns where the next step goes on: None if nothing is left, the same
+    cursor if it cannot go on now. `is_over(cursor)` is asked between two steps, so each call takes at least one.
+    """
+    while (following := step(cursor)) is not None and following != cursor and not is_over(following):
+        cursor = following
+    return following
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where the turn is, and whose run is at work.
+
+    The next run of the turn begins at `board`, with the cursor `at` there; None: with the first board of a new turn.
+    `tries` runs in a row have failed there. A run is at work until `leased_until` (milliseconds) at the latest; None:
+    no run. `ran_at` is when the last run began. `scheduled` says that it was one of the turn, not a call for one board.
+    """
+
+    version: int = 0
+    board: str | None = None
+    at: Mapping[str, Any] | None = None
+    tries: int = 0
+    leased_until: int | None = None
+    ran_at: int | None = None
+    scheduled: bool = True
+
+
+P = TypeVar("P", bound=Position)
+
+
+class Run(ABC, Generic[P]):
+    """One run of a turn: it visits all boards in the order of their names, a part of them at each run.
+
+    A run begins where the last one ended. It stores its position before each board and at the end, on condition of the
+    version that was read. A run that crashed or raised an error has failed at the board where it was: the next run
+    tries that board once more, and the one after it goes on with the next board.
+
+    `position` is as it is stored. `left_out` names the board that this run leaves out, if there is one.
+    """
+
+    def __init__(self, lease: "Lease[P]", position: P, deadline: float, catalog: BoardCatalog) -> None:
+        self._lease = lease
+        self._deadline = deadline
+        self._catalog = catalog
+        self.position = position
+        self.left_out: list[str] = []
+
+    @abstractmethod
+    def visit(self, board: str, at: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+        """Do a part of what is to do at a board, from a cursor on: where the next run goes on, None if all is done."""
+
+    @abstractmethod
+    def is_over(self) -> bool:
+        """Whether the run must end."""
+
+    def with_progress(self, position: P) -> P:
+        """The position with what the run records in it. With `board` None the turn is over."""
+        return position
+
+    def run(self) -> bool:
+        """Visit boards until the run or the turn is over. Returns whether the turn is.
+
+        Whatever a visit raises is raised, once the position says that the run failed at this board.
+        """
+        board = self.position.board
+        if board is not None and self.position.tries >= MAX_TRIES:
+            self.left_out.append(board)
+        stop = self._next(board) if board is None or self.left_out else (board, self.position.at)
+        if stop is not None:
+            stop = drive(self._step, stop, lambda stop: stop[1] is not None or self.is_over())
+        self._store(self._lease.end, stop)
+        return stop is None
+
+    def _step(self, stop: Stop) -> Stop | None:
+        board, at = stop
+        # The next run must know where this one was, however it ends.
+        if board != self.position.board and not self._store(self._lease.put, (board, None)):
+            return stop  # Another run has taken over
+        try:
+            at = self.visit(board, at)
+        except Exception:
+            tries = self.position.tries + 1
+            self._lease.failed(board, tries)
+            self._store(self._lease.end, stop, tries)
+            raise
+        return self._next(board) if at is None else (board, at)
+
+    def _next(self, board: str | None) -> Stop | None:
+        following = self._lease.clock.backoff(self._deadline).retry(self._catalog.next_board, board)
+        return None if following is None else (following, None)
+
+    def _store(self, put: Callable[[P, float], P | None], stop: Stop | None, tries: int = 0) -> bool:
+        """Store where the run is, or the next one begins. False if there is another version."""
+        board, at = stop or (None, None)
+        stored = put(self.with_progress(replace(self.position, board=board, at=at, tries=tries)), self._deadline)
+        self.position = stored or self.position
+        return stored is not None
+
+
+MAX_TRIES: Final = 2  # Runs that fail at a board in a row before it is left out until the next turn
 LEASE_MARGIN: Final = MINUTE  # Milliseconds between a run's deadline and the end of its lease: clocks differ
 
 
 @dataclass(frozen=True)
 class Lease(Generic[P]):
-    """Takes and ends leases. `failed` is called with a board where a run of the turn failed, and how often in a row."""
+    """Keeps runs apart: one at a time has the lease, and the record of where the turn is.
 
-    positions: Positions[P]
+    A run has the lease until its deadline and a margin. A lease that has expired belongs to a run that crashed.
+    `decode` makes a position of the record's content. `failed` is called with a board where a run of the turn failed,
+    and how often in a row. `deadline` is in seconds of the monotonic clock. Methods may raise StoreUnavailableError.
+    """
+
+    record: TurnRecord
+    decode: Callable[..., P]
     clock: Clock
     failed: Callable[[str, int], None]
 
+    def read(self) -> P:
+        """The record; before the first run, one of version 0."""
+        return self.decode(**self.record.read())
+
     def take(self, deadline: float, *, scheduled: bool) -> P | None:
         """The record, leased to this run; None if another run has it."""
-        stored = self.clock.backoff(deadline).retry(self.positions.read)
+        stored = self.clock.backoff(deadline).retry(self.read)
         now = self.clock.now()
         if stored.leased_until is not None and now < stored.leased_until:
             return None
@@ -42,90 +155,37 @@ class Lease(Generic[P]):
     def put(self, position: P, deadline: float) -> P | None:
         """Store a record in the place of the version before; None if there is another version."""
         position = replace(position, version=position.version + 1)
-        return position if self.clock.backoff(deadline).retry(self.positions.put, position) else None
+        return position if self.clock.backoff(deadline).retry(self.record.put, asdict(position)) else None
 
     def end(self, position: P, deadline: float) -> P | None:
         """Store a record that no run has leased; None if there is another version."""
         return self.put(replace(position, leased_until=None), deadline)
 
 
-# Visits all boards in turn, a part at each run, for a schedule.
-#
-# A run begins where the last one ended. It stores its position before each board and at the end, on condition of the
-# version that was read. A run that crashed or raised an error has failed at the board where it was: the next run tries
-# that board once more, and the one after it goes on with the next board.
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What a turn found: how many boards it audited, their differences, and boards that it left out.
 
-MAX_TRIES: Final = 2  # Runs that fail at a board in a row before it is left out until the next turn
+    It began at `since` and ended at `until` (milliseconds; None: it has not ended). `read_units` are those used.
+    """
+
+    since: int
+    until: int | None = None
+    boards: int = 0
+    drift: int = 0
+    read_units: int = 0
+    failed: list[str] = field(default_factory=list)
 
 
-class Run(ABC, Generic[P]):
-    """One run. `position` is as it is stored. `left_out` names the board that this run leaves out, if there is one."""
+@dataclass(frozen=True, slots=True)
+class AuditPosition(Position):
+    """Where the audits are. `turn` is the turn under way, and `last` the one before it."""
 
-    def __init__(self, lease: Lease[P], position: P, deadline: float, catalog: BoardCatalog) -> None:
-        self._lease = lease
-        self._deadline = deadline
-        self._catalog = catalog
-        self.position = position
-        self.left_out: list[str] = []
+    turn: Tally | None = None
+    last: Tally | None = None
 
-    @abstractmethod
-    def visit(self, board: str, at: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-        """Do a part of what is to do at a board, from a cursor on: where to go on, None when all is done there."""
-
-    @abstractmethod
-    def is_over(self) -> bool:
-        """Whether the run must end."""
-
-    def with_progress(self, position: P) -> P:
-        """The position with what the run records in it. With `board` None the turn is over."""
-        return position
-
-    def run(self) -> bool:
-        """Visit boards until the run or the turn is over. Returns whether the turn is."""
-        board, at = self._begin()
-        while board is not None:
-            # The next run must know where this one was, however it ends.
-            if board != self.position.board and not self._store(board):
-                return False
-            at = self._visited(board, at)
-            board = self._next(board) if at is None else board
-            if board is not None and (at is not None or self.is_over()):
-                self._end(board, at)
-                return False
-        self._end(None, None)
-        return True
-
-    def _begin(self) -> tuple[str | None, Mapping[str, Any] | None]:
-        """Where to begin. A board where too many runs have failed is left out."""
-        board = self.position.board
-        if board is not None and self.position.tries < MAX_TRIES:
-            return board, self.position.at
-        if board is not None:
-            self.left_out.append(board)
-        return self._next(board), None
-
-    def _next(self, board: str | None) -> str | None:
-        return self._lease.clock.backoff(self._deadline).retry(self._catalog.next_board, board)
-
-    def _visited(self, board: str, at: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-        """Visit a board. An error is stored and raised."""
-        try:
-            return self.visit(board, at)
-        except Exception:
-            tries = self.position.tries + 1
-            self._lease.failed(board, tries)
-            self._end(board, at, tries)
-            raise
-
-    def _store(self, board: str) -> bool:
-        """Store the board where the run is. False if another run has taken over."""
-        stored = self._lease.put(self._at(board, None, 0), self._deadline)
-        self.position = stored or self.position
-        return stored is not None
-
-    def _end(self, board: str | None, at: Mapping[str, Any] | None, tries: int = 0) -> None:
-        """Store where the next run begins, and end the lease."""
-        self.position = self._lease.end(self._at(board, at, tries), self._deadline) or self.position
-
-    def _at(self, board: str | None, at: Mapping[str, Any] | None, tries: int) -> P:
-        return self.with_progress(replace(self.position, board=board, at=at, tries=tries))
+    @staticmethod
+    def decode(**content: Any) -> "AuditPosition":
+        """The position that a record holds, with its tallies."""
+        tallies = {name: Tally(**content[name]) for name in ("turn", "last") if content.get(name) is not None}
+        return AuditPosition(**{**content, **tallies})

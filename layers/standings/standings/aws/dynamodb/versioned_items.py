@@ -1,14 +1,12 @@
 """Items that are replaced as a whole, each over the version that was read (optimistic concurrency)."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
-from typing import Any, Generic, NamedTuple, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import orjson
 
 from standings.aws.dynamodb.tables import DynamoDBClient, get_item, item_key, put_version, top_key
 from standings.domain.boards import Ranking
-from standings.stores import AuditPosition, Position, Tally
 
 
 class Standing(NamedTuple):
@@ -48,8 +46,9 @@ class _VersionedJson:
 
         `expires_at` is in milliseconds.
         """
-        version = content.pop("version")
-        item = {**item_key(key), "v": {"N": str(version)}, "d": {"S": orjson.dumps(content).decode()}}
+        version = content["version"]
+        stored = {name: value for name, value in content.items() if name != "version"}
+        item = {**item_key(key), "v": {"N": str(version)}, "d": {"S": orjson.dumps(stored).decode()}}
         if expires_at is not None:
             item["e"] = {"N": str(-(-expires_at // 1000))}
         return put_version(self._client, self._table, item, version - 1 if version > 1 else None)
@@ -89,30 +88,20 @@ def _key(ranking: Ranking) -> str:
     return top_key(ranking._replace(generation=0).key)
 
 
-P = TypeVar("P", bound=Position)
+class TurnRecord(_VersionedJson):
+    """The one record of a schedule: where its turn over all boards is. Methods may raise StoreUnavailableError.
 
-
-class Positions(_VersionedJson, Generic[P]):
-    """The one record of a schedule: where its turn over all boards is. `position` decodes it.
-
-    It is in Rankings: without it, a turn begins again. Methods may raise StoreUnavailableError.
+    It is in Rankings: without it, a turn begins again.
     """
 
-    def __init__(self, client: DynamoDBClient, table: str, key: str, position: Callable[..., P]) -> None:
+    def __init__(self, client: DynamoDBClient, table: str, key: str) -> None:
         super().__init__(client, table)
         self._key = key
-        self._position = position
 
-    def read(self) -> P:
-        """The record, read strongly consistently; before the first run, one of version 0."""
-        return self._position(**(self._content(self._key) or {}))
+    def read(self) -> dict[str, Any]:
+        """The record with its `version`, read strongly consistently; empty before the first run."""
+        return self._content(self._key) or {}
 
-    def put(self, position: P) -> bool:
+    def put(self, content: dict[str, Any]) -> bool:
         """Replace the record of the version before. False if there is another version."""
-        return self._put(self._key, asdict(position))
-
-
-def audit_position(**content: Any) -> AuditPosition:
-    """The record of audits, decoded."""
-    tallies = {name: Tally(**content[name]) for name in ("turn", "last") if content.get(name) is not None}
-    return AuditPosition(**{**content, **tallies})
+        return self._put(self._key, content)
