@@ -12,7 +12,7 @@ from benchmarks.harness.truth import Truth
 from standings.domain.boards import Boards, Ranking
 from standings.domain.boards_toml import parse_boards
 from standings.read import member_ranks, pages, score_statistics
-from standings.read.answers import Answers
+from standings.read.dispatch import Answers
 from standings.read.session import RankingReader
 from standings.runtime.clock import Clock
 

@@ -13,7 +13,7 @@ from heapq import heapreplace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from unittest import mock
 
-from standings.read.session import Tables
+from standings.read.dispatch import Tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -34,8 +34,9 @@ from standings.domain.windows import DAY
 from standings.ingest import event_status
 from standings.members import ProfileAdmin
 from standings.read import board_list, member_ranks, pages, profiles
+from standings.read.dispatch import PROFILE_TTL_S
 from standings.read.member_ranks import MAX_MEMBERS, history
-from standings.read.session import PRIVATE_LIMITS, PROFILE_TTL_S
+from standings.read.session import PRIVATE_LIMITS
 from standings.runtime.clock import TtlCache
 
 SIZES: Final = (10_000, 1_000_000)

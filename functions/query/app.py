@@ -8,8 +8,8 @@ from typing import Final
 from aws_lambda_powertools.event_handler import Response
 
 from standings import http
-from standings.read.answers import Answers
-from standings.read.session import PRIVATE_LIMITS, PUBLIC_LIMITS, Tables
+from standings.read.dispatch import Answers, Tables
+from standings.read.session import PRIVATE_LIMITS, PUBLIC_LIMITS
 from standings.runtime.environment import required
 from standings.wiring import building_blocks
 

@@ -53,7 +53,7 @@ def functions(layer: Path) -> dict[str, Program]:
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(layer), "PYTHONDONTWRITEBYTECODE": "1", **ENVIRONMENT}
     make = "import boto3; boto3.client('dynamodb')"
     base = Program(["-c", make], layer, environment)
-    client = Program(["-c", f"{make}; import standings.client.standings, standings.read.answers"], layer, environment)
+    client = Program(["-c", f"{make}; import standings.client.standings, standings.read.dispatch"], layer, environment)
     named = {name: Program(["-c", "import app"], REPOSITORY / "functions" / name, environment) for name in FUNCTIONS}
     return {"a boto3 client of DynamoDB": base, "the same, and `standings.client`": client, **named}
 

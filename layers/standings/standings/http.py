@@ -20,7 +20,7 @@ from standings.runtime.logs import logger, stack_of
 from standings.stores import StoreUnavailableError
 
 if TYPE_CHECKING:
-    from standings.read.answers import Answers
+    from standings.read.dispatch import Answers
 
 _Answer = TypeVar("_Answer", bound=Callable[..., Response[str]])
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from standings.read.session import PROFILE_TTL_S
+from standings.read.dispatch import PROFILE_TTL_S
 from tests.support.aws.stack import Stack
 from tests.support.builders.maintenance import before, throttle
 from tests.support.builders.querying import ALL, MEMBER, post

@@ -12,8 +12,8 @@ from standings.aws.dynamodb.tables import UNPROCESSED_TIMEOUT_S, batch_get
 from standings.domain.boards_toml import parse_boards
 from standings.domain.errors import RequestError
 from standings.read import board_list, member_ranks, score_statistics
-from standings.read.answers import Answers
-from standings.read.session import LAST_READ_S, RankingReader, Tables
+from standings.read.dispatch import Answers, Tables
+from standings.read.session import LAST_READ_S, RankingReader
 from standings.runtime.clock import Clock
 from standings.stores import Node, Partition, StoreUnavailableError
 from tests.support.faults.faulty_client import Time

@@ -13,7 +13,7 @@ from benchmarks.harness.meter import Meter
 from standings.domain.boards import Ranking
 from standings.domain.boards_toml import parse_boards
 from standings.read import member_ranks
-from standings.read.answers import Answers
+from standings.read.dispatch import Answers
 from standings.read.session import PRIVATE_LIMITS, PUBLIC_LIMITS, Limits
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.stack import ManualClock, Stack, project, running

@@ -17,7 +17,7 @@ from standings.stores import StoreUnavailableError
 if TYPE_CHECKING:
     from standings.aws.dynamodb.scores import Scores
     from standings.client.api import Api
-    from standings.read.answers import Answers
+    from standings.read.dispatch import Answers
 
 Answer = dict[str, Any]
 Reads: TypeAlias = "ApiReads | TableReads"

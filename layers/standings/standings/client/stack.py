@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from standings.aws.dynamodb.scores import Scores
     from standings.client.api import Api
-    from standings.read.answers import Answers
+    from standings.read.dispatch import Answers
 
 T = TypeVar("T")
 _TABLES: Final = ("scores", "rankings", "profiles", "receipts")
@@ -79,8 +79,7 @@ class Stack:
 
     def answers(self) -> "Answers":
         """What answers reads from the tables."""
-        from standings.read.answers import Answers  # noqa: PLC0415 - with the first read
-        from standings.read.session import Tables  # noqa: PLC0415 - the same
+        from standings.read.dispatch import Answers, Tables  # noqa: PLC0415 - with the first read
 
         def make() -> "Answers":
             names = {name: self._table(name) for name in ("scores", "rankings", "profiles")}

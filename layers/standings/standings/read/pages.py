@@ -400,11 +400,10 @@ class Stretch:
         share = min(self._limit, -(-self._limit // len(partitions)) + BEYOND)
         spans: list[Span] = []
         for partition in partitions:
-            if not self._read[partition]:
-                wanted, key = share, self._beyond
-            else:
+            wanted, key = share, self._beyond
+            if read := self._read[partition]:
                 # It may hold at most the entries still missing after that key.
-                key = self._read[partition][-1].key
+                key = read[-1].key
                 before = (entry.key <= key if self._forward else entry.key >= key for entry in self._found)
                 wanted = self._limit - sum(before)
             if partition not in self._ended and wanted > 0:

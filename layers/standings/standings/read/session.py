@@ -1,4 +1,4 @@
-"""How one request reads the tables: `ReadSession` for the request, `RankingReader` for each ranking in it, `Tables`.
+"""How one request reads the tables: `ReadSession` for the request, `RankingReader` for each ranking in it.
 
 `session.reader("berlin-2026", "points", "day").nodes([ROOT])` takes one round trip. Every read is retried until the
 request's deadline, and may raise StoreUnavailableError.
@@ -6,25 +6,24 @@ request's deadline, and may raise StoreUnavailableError.
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
 
 import orjson
 
-from standings.aws.dynamodb.profiles import Profiles
-from standings.aws.dynamodb.scores import BoardRecords, Scores
 from standings.domain import tiers, windows
-from standings.domain.board_record import BOARD_TTL_S, BoardRecord
+from standings.domain.board_record import BoardRecord
 from standings.domain.boards import Boards, Family, Metric, Ranking, family_of
 from standings.domain.errors import NotFoundError, TooFarError, bad_argument, being_deleted, no_such_member
 from standings.domain.events import MAX_SHOWN_LENGTH
 from standings.domain.members import Image
-from standings.domain.profiles import Profile
 from standings.domain.scoring import Aggregate, decimal_text, sort_value
 from standings.domain.tiers import ROOT, Path
 from standings.domain.windows import NO_SEASON, Window, instant
-from standings.rankings.reading import RankingReads
-from standings.runtime.clock import RANKING_TTL_S, RETRIED_FOR_S, Backoff, Clock, TtlCache
+from standings.runtime.clock import RETRIED_FOR_S, Backoff
 from standings.stores import Entry, Node, Part, Partition, Span, StoreUnavailableError
+
+if TYPE_CHECKING:  # Functions that only show values as answers do (`score_at`, `period_of`) import no tables from here
+    from standings.read.dispatch import Tables
 
 Method = Literal["competition", "ordinal", "dense"]
 METHODS: Final = ("competition", "ordinal", "dense")
@@ -48,7 +47,7 @@ class ReadSession:
         self.now = tables.clock.now()
 
     def reader(
-        self, board: str, metric_name: str, window_name: str, period: str | None = None, method: str | None = None
+        self, board: str, metric: str, window: str, period: str | None = None, method: str | None = None
     ) -> "RankingReader":
         """The reader of a ranking by the client's names, such as `("b", "points", "day", "2026-11-21", "dense")`.
 
@@ -57,20 +56,20 @@ class ReadSession:
         """
         numbering = method_of(method)
         family = self.family(board)
-        metric = family.metrics.get(metric_name)
-        if metric is None:
+        ranked = family.metrics.get(metric)
+        if ranked is None:
             names = ", ".join(sorted(family.metrics))
-            detail = f"board {board!r} has no metric {metric_name!r}; there are: {names}"
+            detail = f"board {board!r} has no metric {metric!r}; there are: {names}"
             raise NotFoundError("no-such-metric", "No such metric", detail)
-        window = metric.window(window_name)
-        if window is None:
-            names = ", ".join(window.name for window in metric.windows) or "none"
-            detail = f"metric {metric_name!r} of board {board!r} is not ranked in {window_name!r}; windows: {names}"
+        within = ranked.window(window)
+        if within is None:
+            names = ", ".join(one.name for one in ranked.windows) or "none"
+            detail = f"metric {metric!r} of board {board!r} is not ranked in {window!r}; windows: {names}"
             raise NotFoundError("no-such-window", "No such window", detail)
-        ranking = self.current(board, metric, window)
+        ranking = self.current(board, ranked, within)
         if period is not None:
             try:
-                index = metric.timetable.parse_period(window, period)
+                index = ranked.timetable.parse_period(within, period)
             except ValueError as error:
                 raise bad_argument("period", str(error)) from error
             if index > ranking.period:
@@ -346,27 +345,3 @@ PUBLIC_LIMITS: Final = Limits(1_000, 5_000, 5_000, 400, 1_300)
 A query of the index costs half a unit. So many queries are two stretches of 64 shards in 9 lists, in two rounds: a page
 with `me`, or around a member.
 """
-
-
-PROFILE_TTL_S: Final = 55
-"""Seconds for which a process caches a profile. With the delay of an eventually consistent read, a change shows
-everywhere within a minute."""
-
-
-class Tables:
-    """The tables that reads use, by their names, and what a process caches of them. Threads share it.
-
-    `Tables(client, clock, rankings="standings-RankingsTable-1A2B", scores=…, profiles=…)`
-    """
-
-    def __init__(self, client: Any, clock: Clock, *, rankings: str, scores: str, profiles: str) -> None:
-        self.clock = clock
-        self.rankings = RankingReads(client, rankings, clock)
-        self.records = BoardRecords(client, scores, clock)
-        # It only reads members: no receipts table is needed.
-        self.scores = Scores(client, scores, "", clock)
-        self.profiles = Profiles(client, profiles, clock)
-        self.known_records: TtlCache[str, BoardRecord | None] = TtlCache(clock, BOARD_TTL_S)
-        self.known_shards: TtlCache[str, int] = TtlCache(clock, RANKING_TTL_S)
-        """The shards of rankings, by key, where a root named more than `boards.toml`."""
-        self.known_profiles: TtlCache[str, Profile] = TtlCache(clock, PROFILE_TTL_S)

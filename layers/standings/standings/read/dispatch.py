@@ -1,8 +1,8 @@
 """Answers every read of `standings.calls`, for the query function and for the client.
 
-A rank takes two round trips, and one more where the board's record is not cached. These are its four files:
+A competition rank takes two round trips, and one more where the board's record is not cached. These are its four files:
 
-    answers.py          member_ranks.py     session.py            rankings/calendar/reading.py
+    dispatch.py         member_ranks.py     session.py            rankings/calendar/reading.py
     Answers.answer
     _Read.rank -------------------------->  ReadSession.reader    (Scores: the board's record)
           ----------->  rank
@@ -12,19 +12,26 @@ A rank takes two round trips, and one more where the board's record is not cache
                         entry_ranks: members ahead + 1
           <-----------  {"rank": 211, "score": 50, ...}
 
-`ReadSession` retries each of them until the request's deadline. A page of a list (`pages.py`) takes one round trip: the
-entries and the nodes side by side. `me` and `around` take one more before it: the entry of the member.
+`ReadSession.backoff` retries each until the request's deadline. A page of a list (`pages.py`) reads its entries and its
+nodes side by side, in one round trip, or two if one partition has more than its share. `me` and `around` take one more
+before it: for the entry of the member.
 """
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
+from standings.aws.dynamodb.profiles import Profiles
+from standings.aws.dynamodb.scores import BoardRecords, Scores
 from standings.calls import Arguments
 from standings.domain import zones
+from standings.domain.board_record import BOARD_TTL_S, BoardRecord
 from standings.domain.boards import MAX_MEMBER_BYTES, Boards, Ranking, check_member
 from standings.domain.errors import InvalidBodyError, bad_argument
+from standings.domain.profiles import Profile
+from standings.rankings.reading import RankingReads
 from standings.read import board_list, member_ranks, notes, pages, profiles, score_statistics
-from standings.read.session import PRIVATE_LIMITS, Limits, RankingReader, ReadSession, Tables, method_of
+from standings.read.session import PRIVATE_LIMITS, Limits, RankingReader, ReadSession, method_of
+from standings.runtime.clock import RANKING_TTL_S, Clock, TtlCache
 
 Answer = dict[str, Any]
 
@@ -38,7 +45,7 @@ class Answers:
     """
 
     def __init__(
-        self, boards: Boards, tables: Tables, limits: Limits = PRIVATE_LIMITS, *, search_needs_board: bool = False
+        self, boards: Boards, tables: "Tables", limits: Limits = PRIVATE_LIMITS, *, search_needs_board: bool = False
     ) -> None:
         self.boards = boards
         self.limits = limits
@@ -72,9 +79,8 @@ class _Read(NamedTuple):
 
     def reader(self) -> RankingReader:
         """The reader of the ranking that the path and the arguments name."""
-        path, arguments = self.path, self.arguments
         return self.session.reader(
-            path["board"], path["metric"], path["window"], arguments.get("period"), arguments.get("method")
+            **self.path, period=self.arguments.get("period"), method=self.arguments.get("method")
         )
 
     def profile(self) -> Answer:
@@ -110,13 +116,13 @@ class _Read(NamedTuple):
             raise bad_argument(starts[1], f"a page begins at one place: it cannot go with {starts[0]}")
         reader = self.reader()
         noted = self._noted(reader)
-        return self._shown(self._page(reader), noted)
-
-    def _page(self, reader: RankingReader) -> Answer:
-        arguments = self.arguments
-        me = arguments.get("me")
+        me = self.arguments.get("me")
         if me is not None:
             check_member("me", me)
+        return self._shown(self._page_of(reader, me), noted)
+
+    def _page_of(self, reader: RankingReader, me: str | None) -> Answer:
+        arguments = self.arguments
         limit, around = arguments.whole("limit"), arguments.get("around")
         if around is None:
             self._refuse("is only valid with around", "radius")
@@ -197,3 +203,27 @@ _READS: Final[Mapping[str, Callable[[_Read], Answer]]] = {
         read.reader(), buckets=read.arguments.whole("buckets")
     ),
 }
+
+
+PROFILE_TTL_S: Final = 55
+"""Seconds for which a process caches a profile. With the delay of an eventually consistent read, a change shows
+everywhere within a minute."""
+
+
+class Tables:
+    """The tables of a stack, by their names. Requests, also in several threads, share them and the caches.
+
+    `Tables(client, clock, rankings="standings-RankingsTable-1A2B", scores=…, profiles=…)`
+    """
+
+    def __init__(self, client: Any, clock: Clock, *, rankings: str, scores: str, profiles: str) -> None:
+        self.clock = clock
+        self.rankings = RankingReads(client, rankings, clock)
+        self.records = BoardRecords(client, scores, clock)
+        # It only reads members: no receipts table is needed.
+        self.scores = Scores(client, scores, "", clock)
+        self.profiles = Profiles(client, profiles, clock)
+        self.known_records: TtlCache[str, BoardRecord | None] = TtlCache(clock, BOARD_TTL_S)
+        self.known_shards: TtlCache[str, int] = TtlCache(clock, RANKING_TTL_S)
+        """The shards of rankings, by key, where a root named more than `boards.toml`."""
+        self.known_profiles: TtlCache[str, Profile] = TtlCache(clock, PROFILE_TTL_S)
