@@ -23,7 +23,7 @@ from standings.aws.dynamodb.versioned_items import AnnouncedTops
 from standings.aws.eventbridge import EventBus
 from standings.aws.sqs import Look
 from standings.domain.boards_toml import parse_boards
-from standings.rankings.calendar.reading import TopReads
+from standings.rankings.reading import TopReads
 from standings.runtime.clock import Clock
 from standings.stores import RankingName
 from tests.support.aws.fakes import Bus

@@ -10,7 +10,7 @@ from standings.aws.dynamodb.scores import BoardRecords
 from standings.aws.dynamodb.versioned_items import AnnouncedTops
 from standings.aws.eventbridge import EventBus
 from standings.aws.sqs import Look, LookQueue, decode_look
-from standings.rankings.calendar.reading import TopReads
+from standings.rankings.reading import TopReads
 from standings.runtime.environment import required
 from standings.runtime.logs import logger, metrics, stack_of
 from standings.stores import RankingName, StoreUnavailableError
@@ -34,7 +34,10 @@ _looks = LookQueue(lambda: building_blocks.client("sqs"), required("LOOKS_QUEUE_
 def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str]]]:
     """Look once at each ranking of an SQS batch. Returns the ids of the messages that SQS must deliver again."""
     # After the last look, the queue is told of the next ones.
-    deadline = building_blocks.deadline(context.get_remaining_time_in_millis()) - building_blocks.MAX_CALL_S
+    deadline = (
+        _clock.after(context.get_remaining_time_in_millis() / 1000 - building_blocks.REPORTING_RESERVE)
+        - building_blocks.MAX_CALL_S
+    )
     looking = replace(_announcer, clock=_clock.until(deadline))
     messages: dict[RankingName, list[str]] = {}
     tries: dict[RankingName, list[int]] = {}

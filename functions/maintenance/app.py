@@ -23,7 +23,7 @@ from standings.aws.eventbridge import EventBus
 from standings.aws.s3 import ResultsBucket
 from standings.aws.sqs import DeadLetterQueue, Sender
 from standings.domain import zones
-from standings.domain.board_record import DELETE, REBUILD
+from standings.domain.coverage import DELETE, REBUILD
 from standings.maintain.audit import Audits, ScheduledAudits
 from standings.maintain.erase import Erase
 from standings.maintain.failures import DeadLetterTasks, ParkedRecords, Selection
@@ -32,7 +32,7 @@ from standings.maintain.settlements import Destination, Settlements
 from standings.maintain.task_arguments import Task, Tasks, task_of
 from standings.maintain.turns import AuditPosition, Lease, Position
 from standings.rankings.audit_reads import AuditReads
-from standings.rankings.calendar.reading import CalendarReads
+from standings.rankings.reading import CalendarReads
 from standings.rankings.storing import Purging
 from standings.runtime.environment import given, required
 from standings.runtime.logs import logger, metrics, stack_of
@@ -195,7 +195,7 @@ _TASKS: Final[Tasks] = {
 @metrics.log_metrics
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Do one task until it is done or the function's time is over; ValueError says what is wrong with the event."""
-    deadline = building_blocks.deadline(context.get_remaining_time_in_millis())
+    deadline = _clock.after(context.get_remaining_time_in_millis() / 1000 - building_blocks.REPORTING_RESERVE)
     task, arguments = task_of(event, _TASKS)
     answer = task.do(deadline, **arguments)
     # The log would keep an erased member's id longer than the tables do.

@@ -48,7 +48,7 @@ _SEQUENCE: Final = re.compile("[0-9]{1,64}")
 def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str]]]:
     """Apply a batch, and return the sequence number from which Lambda must deliver again, if any."""
     records = _by_sequence(event["Records"])
-    deadline = building_blocks.deadline(context.get_remaining_time_in_millis())
+    deadline = _clock.after(context.get_remaining_time_in_millis() / 1000 - building_blocks.REPORTING_RESERVE)
     projected = _projector.project(
         [_record(sequence, record) for sequence, record in records.items()], partial(_park, records), deadline
     )

@@ -24,7 +24,7 @@ _dead_letters = DeadLetters(_letters, building_blocks.failure_bucket())
 @metrics.log_metrics
 def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str]]]:
     """Apply an SQS batch, and return the ids of the messages that SQS must deliver again."""
-    deadline = building_blocks.deadline(context.get_remaining_time_in_millis())
+    deadline = _clock.after(context.get_remaining_time_in_millis() / 1000 - building_blocks.REPORTING_RESERVE)
     records = {record["messageId"]: record for record in event["Records"]}
     written = _writer.write(
         [

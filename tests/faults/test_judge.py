@@ -4,8 +4,7 @@ import re
 from datetime import UTC, datetime, timedelta
 
 from standings.aws.dynamodb.scores import encode_record
-from standings.domain.board_record import BoardRecord
-from standings.domain.coverage import coverage_of
+from standings.domain.coverage import BoardRecord, coverage_of
 from tests.faults.aws import Store
 from tests.faults.instances import boards_of
 from tests.faults.judge import EPOCH, Judge

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from standings.aws.dynamodb.scores import RECEIPT_LIFETIME, REMOVED_LIFETIME
-from standings.domain.board_record import MAX_ATTEMPT_S
+from standings.domain.coverage import MAX_ATTEMPT_S
 from standings.domain.windows import DAY, SECOND
 from tests.template.expansion import Expanded, named
 

@@ -27,7 +27,7 @@ from standings.domain.boards import Boards, Metric, Ranking
 from standings.domain.scoring import decode_sort_key, encode_sortable
 from standings.domain.tiers import ROOT
 from standings.domain.windows import instant
-from standings.rankings.calendar.reading import TopReads
+from standings.rankings.reading import TopReads
 from standings.read.session import period_of, score_at
 from standings.runtime.clock import Clock
 from standings.stores import RankingName, StoreUnavailableError

@@ -5,9 +5,8 @@ from dataclasses import replace
 from typing import Final
 
 from standings.aws.dynamodb.scores import BoardRecords
-from standings.domain.board_record import BOARD_TTL_S, BoardRecord
 from standings.domain.boards import Boards, Family
-from standings.domain.coverage import coverage_of, written_codes
+from standings.domain.coverage import BOARD_TTL_S, BoardRecord, coverage_of, written_codes
 from standings.runtime.clock import Clock, TtlCache
 from standings.stores import StoreUnavailableError
 

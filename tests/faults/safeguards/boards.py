@@ -93,7 +93,7 @@ def _removed_with_an_old_record(pipeline: Rig) -> Stack:
 
 @Safeguard(
     "a record from before a rebuild moves its member to where it is now",
-    Change("domain.board_record:BoardRecord.projected_since", always(0)),
+    Change("domain.coverage:BoardRecord.projected_since", always(0)),
 )
 def removed_before_a_rebuild(pipeline: Rig) -> None:
     """A member is removed, another's item deleted, and the board rebuilt: no new row holds back what comes again."""

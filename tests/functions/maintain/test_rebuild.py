@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from standings.aws.dynamodb.scores import Rewrite, Scores, encode_image
-from standings.domain.board_record import PROPAGATION_WAIT
+from standings.domain.coverage import PROPAGATION_WAIT
 from standings.domain.members import Image, new_image, rewritten
 from standings.domain.windows import DAY
 from standings.stores import StoreUnavailableError

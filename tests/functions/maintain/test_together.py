@@ -10,7 +10,7 @@ from unittest import mock
 
 import pytest
 
-from standings.domain.board_record import PROPAGATION_WAIT
+from standings.domain.coverage import PROPAGATION_WAIT
 from standings.domain.windows import SECOND, instant
 from standings.stores import StoreUnavailableError
 from tests.support.aws.stack import ManualClock, Stack, deliver, project, running

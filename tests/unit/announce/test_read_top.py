@@ -11,7 +11,7 @@ from standings.announce import MAX_EQUALS, Proof, read_top
 from standings.domain.boards import Ranking
 from standings.domain.scoring import Place, sort_key
 from standings.domain.tiers import Counters, Path, deltas
-from standings.rankings.calendar.reading import TopReads
+from standings.rankings.reading import TopReads
 from tests.support.aws.stack import ManualClock
 from tests.support.builders.maintenance import clock_of
 from tests.support.builders.points import family

@@ -12,7 +12,7 @@ from standings.client.posts import Batch, Event, Number, Poster, Queue
 from standings.client.reads import ApiReads, Reads, TableReads, arguments_of, checked, ranked
 from standings.client.stack import Stack
 from standings.domain import zones
-from standings.domain.board_record import BOARD_TTL_S
+from standings.domain.coverage import BOARD_TTL_S
 from standings.runtime.clock import Clock, TtlCache, real_clock
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from standings.catalog import BoardCatalog
-from standings.domain.board_record import DELETE, BoardRecord
+from standings.domain.coverage import DELETE, BoardRecord
 from standings.domain.members import Image
 from standings.domain.windows import MINUTE, SECOND
 from standings.maintain.turns import AuditPosition, Lease, Run, Tally

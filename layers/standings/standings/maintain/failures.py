@@ -16,7 +16,7 @@ from standings.aws.dynamodb.scores import ParkedMember, Scores, decode_parked
 from standings.aws.s3 import FailureBucket, StoredObject
 from standings.aws.sqs import DeadLetter, DeadLetterQueue
 from standings.catalog import BoardCatalog
-from standings.domain.board_record import MAX_ATTEMPT_S
+from standings.domain.coverage import MAX_ATTEMPT_S
 from standings.domain.members import Image, calendar_rankings
 from standings.domain.windows import DAY, MINUTE, instant
 from standings.project.projector import announced
@@ -132,7 +132,7 @@ class ParkedRecords:
 
     def place(self, members: Iterable[ParkedMember], deadline: float) -> tuple[dict[MemberKey, str], str | None]:
         """Place some members. Returns the errors of members that can never be placed, and the passing error if any."""
-        until = min(deadline, self.clock.monotonic() + ATTEMPT)
+        until = min(deadline, self.clock.after(ATTEMPT))
         backoff = self.clock.backoff(until)
         never: dict[MemberKey, str] = {}
         moves: list[Placement] = []

@@ -33,7 +33,8 @@ from typing import Any, Final, NamedTuple
 from standings.aws.dynamodb.scores import Conflict, Fence, FencedError, Rewrite, Scores
 from standings.aws.sqs import LookQueue
 from standings.catalog import BoardCatalog
-from standings.domain.board_record import (
+from standings.domain.boards import Family, Ranking
+from standings.domain.coverage import (
     CLOCK_SKEW_S,
     DELETE,
     MAX_ATTEMPT_S,
@@ -41,9 +42,9 @@ from standings.domain.board_record import (
     REBUILD,
     BoardRecord,
     Job,
+    coverage_of,
+    written_codes,
 )
-from standings.domain.boards import Family, Ranking
-from standings.domain.coverage import coverage_of, written_codes
 from standings.domain.members import (
     Image,
     calendar_rankings,
@@ -55,7 +56,7 @@ from standings.domain.members import (
 )
 from standings.domain.windows import HOUR, SECOND
 from standings.maintain.turns import drive
-from standings.rankings.calendar.reading import CalendarReads
+from standings.rankings.reading import CalendarReads
 from standings.rankings.storing import MAX_PLACEMENTS, Placement, Purging, Rankings, placements_now
 from standings.runtime.clock import Backoff, Clock
 from standings.stores import (

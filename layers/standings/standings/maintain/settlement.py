@@ -22,8 +22,8 @@ from typing import Any, Final
 import orjson
 
 from standings.aws.eventbridge import MAX_EVENTS, BusEvent, EventBus
-from standings.domain.board_record import BoardRecord
 from standings.domain.boards import MAX_ANNOUNCED, Family, Ranking
+from standings.domain.coverage import BoardRecord
 from standings.domain.members import Image, place
 from standings.domain.windows import final_at, instant, label_of
 from standings.maintain.audit import BoardAudit

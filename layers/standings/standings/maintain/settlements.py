@@ -10,8 +10,8 @@ import orjson
 from standings.aws.eventbridge import EventBus
 from standings.aws.s3 import ResultsBucket
 from standings.catalog import BoardCatalog
-from standings.domain.board_record import BoardRecord
 from standings.domain.boards import Family, Metric, Ranking, family_of
+from standings.domain.coverage import BoardRecord
 from standings.domain.errors import bad_argument
 from standings.domain.members import open_rankings
 from standings.domain.windows import NO_SEASON, final_at, instant, label_of, state_of

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from standings.catalog import BoardCatalog
-from standings.domain.board_record import BoardRecord
 from standings.domain.boards import Boards
+from standings.domain.coverage import BoardRecord
 from standings.domain.members import Change, Image
 from standings.rankings.commits import Outcome, PruneResult
 from standings.rankings.storing import MAX_PLACEMENTS, Placement, Rankings, placements

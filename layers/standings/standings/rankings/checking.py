@@ -230,7 +230,7 @@ class TreeCheck:
         resting: dict[Path, dict[int, tuple[int, int]]] = {}
         for round_ in range(ROUNDS):
             if round_:
-                if not doubts or clock.monotonic() + SETTLING >= self.findings.deadline:
+                if not doubts or clock.after(SETTLING) >= self.findings.deadline:
                     break
                 clock.sleep(SETTLING)
             for leaf, before in list(doubts.items()):

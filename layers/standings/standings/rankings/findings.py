@@ -81,7 +81,7 @@ class Findings:
 
     def at_one_moment(self, read: Callable[[], T]) -> T | None:
         """Read in a transaction; None if writes conflict for `RETRIED_FOR_S` or until the deadline."""
-        backoff = self.clock.backoff(min(self.deadline, self.clock.monotonic() + RETRIED_FOR_S))
+        backoff = self.clock.backoff(min(self.deadline, self.clock.after(RETRIED_FOR_S)))
         try:
             return backoff.retry(read)
         except StoreUnavailableError:

@@ -2,7 +2,7 @@
 
 A competition rank takes two round trips, and one more where the board's record is not cached. These are its four files:
 
-    dispatch.py         member_ranks.py     session.py            rankings/calendar/reading.py
+    dispatch.py         member_ranks.py     session.py            rankings/reading.py
     Answers.answer
     _Read.rank -------------------------->  ReadSession.reader    (Scores: the board's record)
           ----------->  rank
@@ -24,8 +24,8 @@ from standings.aws.dynamodb.profiles import Profiles
 from standings.aws.dynamodb.scores import BoardRecords, Scores
 from standings.calls import Arguments
 from standings.domain import zones
-from standings.domain.board_record import BOARD_TTL_S, BoardRecord
 from standings.domain.boards import MAX_MEMBER_BYTES, Boards, Ranking, check_member
+from standings.domain.coverage import BOARD_TTL_S, BoardRecord
 from standings.domain.errors import InvalidBodyError, bad_argument
 from standings.domain.profiles import Profile
 from standings.rankings.reading import RankingReads

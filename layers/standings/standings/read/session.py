@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
 import orjson
 
 from standings.domain import tiers, windows
-from standings.domain.board_record import BoardRecord
 from standings.domain.boards import Boards, Family, Metric, Ranking, family_of
+from standings.domain.coverage import BoardRecord
 from standings.domain.errors import NotFoundError, TooFarError, bad_argument, being_deleted, no_such_member
 from standings.domain.events import MAX_SHOWN_LENGTH
 from standings.domain.members import Image

@@ -33,13 +33,17 @@ class Clock:
         """The same clock for work that ends at a deadline of the monotonic clock."""
         return replace(self, deadline=deadline)
 
+    def after(self, seconds: float) -> float:
+        """The instant in so many seconds, by the monotonic clock: `5_412.7`."""
+        return self.monotonic() + seconds
+
     def backoff(self, deadline: float) -> "Backoff":
         """Start a backoff that ends at a deadline of the monotonic clock."""
         return Backoff(self, deadline)
 
     def backoff_for(self, seconds: float) -> "Backoff":
         """Start a backoff that ends in so many seconds, or at the clock's deadline."""
-        return Backoff(self, min(self.deadline, self.monotonic() + seconds))
+        return Backoff(self, min(self.deadline, self.after(seconds)))
 
     def retry(self, do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Call `do`, retrying while the store is unavailable, for up to `RETRIED_FOR_S`; then StoreUnavailableError."""

@@ -1,6 +1,5 @@
 """What all functions share: the clock, the AWS clients, and the boards."""
 
-import time
 from functools import lru_cache
 from typing import Any, Final
 
@@ -36,11 +35,6 @@ _SESSION: Final = get_session()
 def real_clock() -> Clock:
     """Return the real clock, with real randomness."""
     return clock.real_clock(now)
-
-
-def deadline(remaining_milliseconds: int) -> float:
-    """Return when a function must stop working and answer, by the monotonic clock."""
-    return time.monotonic() + remaining_milliseconds / 1000 - REPORTING_RESERVE
 
 
 @lru_cache(maxsize=1)

@@ -36,9 +36,8 @@ from standings.aws.dynamodb.tables import (
     transact,
     transaction_bytes,
 )
-from standings.domain.board_record import CLOCK_SKEW_S, BoardRecord, Job
 from standings.domain.boards import MAX_UNITS
-from standings.domain.coverage import BucketCoverage, Coverage
+from standings.domain.coverage import CLOCK_SKEW_S, BoardRecord, BucketCoverage, Coverage, Job
 from standings.domain.members import Change, Image
 from standings.domain.windows import DAY, SECOND
 from standings.runtime.clock import Clock

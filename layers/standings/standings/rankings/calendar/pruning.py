@@ -11,8 +11,8 @@ from standings.domain.boards import Ranking
 from standings.domain.members import Move
 from standings.domain.tiers import ROOT, Path, path, prefixes
 from standings.domain.windows import DAY
-from standings.rankings.calendar.reading import CalendarReads
 from standings.rankings.commits import PruneResult
+from standings.rankings.reading import CalendarReads
 from standings.runtime.clock import Clock
 from standings.stores import MAX_ACTIONS, CancelReason, Lanes, StoreRefusedError, StoreUnavailableError
 

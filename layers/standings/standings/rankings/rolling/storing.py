@@ -481,7 +481,7 @@ def fold_deltas(entries: Iterable[LogEntry], periods: range) -> NodeDeltas:
 
 def write_all(run_all: RunAll, clock: Clock, writes: Sequence[Callable[[], None]]) -> None:
     """Do single writes. One that fails is tried again by itself: otherwise many writes would rarely all succeed."""
-    deadline = clock.monotonic() + WRITES_TIMEOUT_S
+    deadline = clock.after(WRITES_TIMEOUT_S)
 
     def persistent(write: Callable[[], None]) -> None:
         clock.backoff(deadline).retry(write)
