@@ -63,9 +63,7 @@ def build(project: Path, *parameters: str) -> tuple[int, str]:
         ),
     ],
 )
-def test_the_layer_fits_runtime_and_processor(
-    project: Path, parameters: tuple[str, ...], binary: str, built_for: str
-) -> None:
+def test_the_layer_fits_the_runtime(project: Path, parameters: tuple[str, ...], binary: str, built_for: str) -> None:
     status, printed = build(project, *parameters)
     assert status == 0, printed
     layer = project / ".aws-sam" / "build" / "StandingsLayer" / "python"

@@ -55,9 +55,7 @@ def packaged() -> dict[str, Any]:
         },
     ],
 )
-def test_it_deploys_what_sam_deploys_whatever_the_parameters(
-    packaged: dict[str, Any], parameters: dict[str, str]
-) -> None:
+def test_it_deploys_what_sam_deploys(packaged: dict[str, Any], parameters: dict[str, str]) -> None:
     assert expansion.expanded(packaged, parameters) == expansion.deployed(**parameters)
 
 

@@ -142,9 +142,7 @@ def test_the_batch_comes_again_if_the_announcer_cannot_be_told(stack: Stack) -> 
     assert len(of(announce(stack), "all")) == 1
 
 
-def test_a_projector_that_is_late_queues_no_look(
-    stack: Stack, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_late_projector_queues_no_look(stack: Stack, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
     """A call that hangs may use up the time that is left to answer. So none begins after the deadline."""
     write(stack, events(stack, ann=1))
     records = unprojected(stack)

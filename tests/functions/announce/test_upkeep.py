@@ -137,9 +137,7 @@ def test_a_board_that_begins_again_while_its_deletion_ends_is_announced(stack: S
     assert numbers(stack, "all") == list(range(1, len(numbers(stack, "all")) + 1))
 
 
-def test_a_deletion_forgets_tops_that_are_no_longer_announced(
-    engine: Any, stack: Stack, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_deletion_forgets_tops_of_before(engine: Any, stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(ENVIRONMENT, "LOOKS_QUEUE_URL")
     monkeypatch.delenv("LOOKS_QUEUE_URL")
     assert stored_members(stack) == ["ann", "ben"]

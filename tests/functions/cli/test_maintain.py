@@ -152,7 +152,7 @@ def test_a_day_is_settled_and_listed(stack: Stack, run: Run, monkeypatch: pytest
         ("settle other-1 --window day", "board 'other-1' has had no event"),
     ],
 )
-def test_a_mistake_in_a_task_is_one_of_the_command_where_errors_have_no_names(
+def test_a_mistake_is_one_of_the_command_where_errors_have_no_names(
     stack: Stack, run: Run, connection: Any, command: str, said: str
 ) -> None:
     play(stack, 2)

@@ -100,9 +100,7 @@ def test_what_a_read_shows(run: Run, session: list[Step]) -> None:
         ("member show b m5", "b member", {"id": "m5", "ranks": "true"}),
     ],
 )
-def test_json_is_what_the_api_answers(
-    run: Run, connection: Any, command: str, path: str, arguments: dict[str, Any]
-) -> None:
+def test_json_is_the_apis_answer(run: Run, connection: Any, command: str, path: str, arguments: dict[str, Any]) -> None:
     assert json.loads(run(command, "--json").out) == connection.api.read("boards", *path.split(), **arguments)
 
 

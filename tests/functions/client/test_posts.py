@@ -185,9 +185,7 @@ def test_a_wrong_event_is_refused_before_it_is_sent(
         ),
     ],
 )
-def test_numbers_and_instants_go_as_they_print(
-    stack: Stack, connected: Connect, given: dict[str, Any], text: str
-) -> None:
+def test_numbers_and_times_go_as_they_print(stack: Stack, connected: Connect, given: dict[str, Any], text: str) -> None:
     connected().post("fine", "u", **given)
     assert text in stack.activity.messages[0]["MessageBody"]
     count(stack)
@@ -234,9 +232,7 @@ def test_what_the_queue_does_not_take_yet_is_sent_again_with_the_same_id(stack: 
         (EndpointConnectionError(endpoint_url="https://sqs"), "Could not connect"),
     ],
 )
-def test_what_it_never_takes_is_named_and_can_be_posted_again(
-    stack: Stack, connected: Connect, failure: Any, reason: str
-) -> None:
+def test_what_it_never_takes_is_named(stack: Stack, connected: Connect, failure: Any, reason: str) -> None:
     queue = Failing(stack.activity, *[failure] * (1000 if isinstance(failure, EndpointConnectionError) else 1))
     client = connected(sqs=queue)
     began = stack.clock()

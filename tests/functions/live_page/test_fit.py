@@ -83,7 +83,7 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(open_page: Opene
     ("window", "viewport", "highest", "least"),
     [("all", PHONE, 200, 11), ("day", PHONE, 200, 11), ("day", {"width": 1280, "height": 800}, 500, 13)],
 )
-def test_the_first_screen_is_the_list(
+def test_the_list_comes_first(
     open_page: Opener, window: str, viewport: dict[str, int], highest: int, least: int
 ) -> None:
     view = open_page(f"board=run-berlin&window={window}", viewport=viewport)

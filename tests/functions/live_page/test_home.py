@@ -126,9 +126,7 @@ def test_more_boards_come_page_by_page_and_only_those_in_view_are_read(open_bare
     expect(rows).to_have_count(MANY)
 
 
-def test_a_stack_without_a_board_says_how_to_begin_and_the_board_beyond_a_full_page_can_be_had(
-    open_bare: Opener, stack: Stack
-) -> None:
+def test_no_board_says_how_to_begin_and_the_one_beyond_a_full_page_can_be_had(open_bare: Opener, stack: Stack) -> None:
     tab = open_bare("")
     expect(tab.page.locator("#begin")).to_contain_text("No board yet")
     expect(tab.page.locator("#example")).to_contain_text(f"curl {ORIGIN}/events -d")

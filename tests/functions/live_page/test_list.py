@@ -122,9 +122,7 @@ def test_it_counts_down_in_the_boards_time_zone(opened: Opener, window: str, sai
     expect(tab.page.locator("#ending")).to_be_visible(visible=bool(said))
 
 
-def test_the_last_hour_has_seconds_and_at_the_end_the_next_period_comes(
-    opened: Opener, stack: Stack, score: Score
-) -> None:
+def test_the_last_hour_has_seconds_and_then_the_next_period_comes(opened: Opener, stack: Stack, score: Score) -> None:
     set_clock(stack, "2026-11-21T22:59Z")
     tab = opened("board=b&window=day", locale="en-US")
     said = tab.page.locator("#ending .said")
@@ -142,9 +140,7 @@ def test_the_last_hour_has_seconds_and_at_the_end_the_next_period_comes(
     expect(tab.page.locator("#rows td.who")).to_have_text(["m005"])
 
 
-def test_an_ended_period_says_until_when_late_events_count_and_since_when_it_is_final(
-    opened: Opener, stack: Stack
-) -> None:
+def test_an_ended_period_says_until_when_late_events_count_and_when_it_is_final(opened: Opener, stack: Stack) -> None:
     tab = opened("board=b&window=day&period=2026-11-20", locale="en-US")
     expect(tab.page.locator("#ending")).to_have_text(
         "Ended Sat, Nov 21, 12:00 AM GMT+1 late events still count until Sun, Nov 22, 12:00 AM GMT+1"
@@ -212,9 +208,7 @@ def test_an_error_of_a_chart_leaves_the_list_and_the_card(opened: Opener) -> Non
 
 
 @pytest.mark.parametrize(("asks_for", "goes_on_to"), [("b-2", "b"), ("b", "b-2")])
-def test_a_late_definition_does_not_replace_that_of_the_board_that_is_shown(
-    opened: Opener, score: Score, asks_for: str, goes_on_to: str
-) -> None:
+def test_a_late_definition_replaces_no_other(opened: Opener, score: Score, asks_for: str, goes_on_to: str) -> None:
     score({"eve": 3}, board="b-2")
     tab = opened("board=b&window=day")
     tab.held = f"/boards/{asks_for}$"
@@ -342,9 +336,7 @@ def test_names_and_pictures_stand_for_ids_and_a_script_in_a_name_is_text(people:
         ("pictures.example", "https://a.example/%zz", 0),
     ],
 )
-def test_the_usual_port_may_be_written_or_not(
-    opened: Opener, stack: Stack, host: str, picture: str, asked: int
-) -> None:
+def test_the_usual_port_may_be_written(opened: Opener, stack: Stack, host: str, picture: str, asked: int) -> None:
     assert stack.put("/members", {"name": "Ada Nagy", "picture": picture}, id="m001")[0] == 200
     with mock.patch.dict(os.environ, PICTURE_ORIGINS=host):
         tab = opened("board=b&window=day&member=m001", missing="404", instead={"ada.png": {"status": 404}})

@@ -22,11 +22,7 @@ Intl.DateTimeFormat = function(locale, {timeZone, ...options} = {}) {
 Intl.DateTimeFormat.prototype = DateTimeFormat.prototype;
 """
 """Takes every zone but UTC for one that is 14 hours ahead."""
-HOWE: Final = [
-    "Oct 4, 3:00 – 4:00 AM",
-    "Oct 4, 01:30 AM GMT+10:30 – Oct 4, 03:00 AM GMT+11",
-    "Oct 4, 12:30 – 1:30 AM",
-]
+HOWE: Final = ["Oct 4, 3:00 – 4:00 AM", "Oct 4, 01:30 AM GMT+10:30 – Oct 4, 03:00 AM GMT+11", "Oct 4, 12:30 – 1:30 AM"]
 AZORES: Final = [
     "Oct 25, 1:00 – 2:00 AM",
     "Oct 25, 12:00 AM GMT-1 – Oct 25, 01:00 AM GMT-1",
@@ -65,13 +61,7 @@ def boards(zone: str) -> str:
             ),
             ("America/Vancouver", "2026-11-27T20:00Z", "month", ["Nov 1 – 30, 2026", "Oct 1 – 31, 2026"], "Tue, Dec 1"),
             ("Asia/Kathmandu", "2026-11-27T20:00Z", "last-7-days", ["Nov 22 – 28, 2026", "Nov 21 – 27, 2026"], "+5:45"),
-            (
-                "UTC",
-                "2026-11-27T20:00Z",
-                "last-2-hours",
-                ["Nov 27, 7:00 – 9:00 PM", "Nov 27, 6:00 – 8:00 PM"],
-                "UTC",
-            ),
+            ("UTC", "2026-11-27T20:00Z", "last-2-hours", ["Nov 27, 7:00 – 9:00 PM", "Nov 27, 6:00 – 8:00 PM"], "UTC"),
         )
     ],
     indirect=["stack"],

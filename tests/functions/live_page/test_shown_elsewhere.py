@@ -143,7 +143,7 @@ def test_what_a_browser_does_not_copy_stands_there_to_be_copied(opened: Opener) 
 
 BOARD: Final = "b-wall"
 NAMES: Final = [
-    *("Ádám Nagy", "Konstantinopolitanskaya Aleksandrovna", "用户 一", "Bo", "ليلى منصور", "W" * 64, "Ada " * 15),
+    *("Ádám Nagy", "Konstantinopolitanskaya Aleksandrovna", "用户 一", "Bo", "ليلى منصور", "W" * 64, "Ada " * 15)
 ]
 SIZES: Final = [(1920, 1080), (1080, 1920), (1280, 720), (3840, 2160)]
 BOARDS: Final = {"b-one": [7], "b-two": [7, 5], "b-level": [9, 9, 5], "b-crowd": [9, 9, 9, 9, 1]}
@@ -214,9 +214,7 @@ def rows_laid_out(view: View) -> int:
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: "x".join(map(str, size)))
-def test_every_row_that_is_shown_is_wholly_on_the_screen_in_type_for_five_metres(
-    hang: Any, size: tuple[int, int]
-) -> None:
+def test_every_row_is_wholly_on_the_screen_in_type_for_five_metres(hang: Any, size: tuple[int, int]) -> None:
     view, wide = hang("board=nowhere", size), size[0] > size[1]
 
     def with_notes(route: Any) -> dict[str, Any]:
@@ -326,9 +324,7 @@ def test_a_tour_shows_no_board_but_its_own_after_it_began_without_a_network(hang
 
 
 @pytest.mark.parametrize(("motion", "moves"), [("reduce", False), ("no-preference", True)])
-def test_who_overtakes_moves_up_and_nothing_moves_for_whoever_wants_less_motion(
-    hang: Any, score: Score, motion: str, moves: bool
-) -> None:
+def test_who_overtakes_moves_up_if_motion_is_not_reduced(hang: Any, score: Score, motion: str, moves: bool) -> None:
     view = hang("boards=b-level,b-two&every=5", script=MOVES, reduced_motion=motion)
     view.pass_seconds(3)
     expect(view.page.locator("#title")).to_have_text("b-two")

@@ -67,9 +67,7 @@ def test_a_board_without_an_event_becomes_a_list_with_the_first(open_page: Opene
         ("board=run-rome&window=day", "#empty", "Nobody is ranked in this period yet."),
     ],
 )
-def test_a_list_of_nobody_is_loading_until_the_page_knows_why(
-    open_page: Opener, query: str, where: str, said: str
-) -> None:
+def test_a_list_of_nobody_loads_until_the_page_knows_why(open_page: Opener, query: str, where: str, said: str) -> None:
     tab = open_page(query, missing="40", held=r"/boards\?prefix=[^&]*&limit=1$")
     expect(tab.page.locator("#state")).to_have_attribute("data-is", "waiting")
     expect(tab.page.locator("#rows .ghost")).to_have_count(8)
@@ -107,7 +105,7 @@ def test_a_mistyped_metric_or_window(open_page: Opener, given: str, said: str, o
         ("run-berlin&rank=9999999999999999", "Nothing to show.", ["From the first rank"]),
     ],
 )
-def test_a_period_that_cannot_be_read_leaves_the_others_within_reach(
+def test_a_period_that_is_not_there_leads_to_others(
     open_page: Opener, query: str, said: str, offered: list[str]
 ) -> None:
     page = open_page(f"board={query}", missing="40", viewport=PHONE).page

@@ -47,9 +47,7 @@ def expected(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("path", "arguments"), READS, ids=range(len(READS)))
-def test_each_member_has_its_profile_or_null_for_one_request_more(
-    stack: Stack, path: str, arguments: dict[str, Any]
-) -> None:
+def test_each_member_has_its_profile_for_one_request_more(stack: Stack, path: str, arguments: dict[str, Any]) -> None:
     stack.get(path, **arguments)  # fills the caches of what a board ranks
     stack.dynamodb.take()
     start = stack.dynamodb.snapshot()

@@ -305,9 +305,7 @@ class BusyThread(OneThread):
         return done
 
 
-def test_nodes_of_several_batches_beside_spans_do_not_wait_on_the_pool(
-    engine: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_batches_of_nodes_beside_spans_do_not_wait_on_the_pool(engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranking_reads, "ThreadPoolExecutor", BusyThread)
     reader = QueryReads(engine, "Rankings", "Scores", Time(0).clock())
     metric = family("b").metrics["points"]

@@ -185,9 +185,7 @@ def test_me_is_on_every_kind_of_page_that_asks_for_it(stack: Stack) -> None:
         assert stack.get(ALL, **arguments, me="d")[1]["me"] == second["me"] == expected
 
 
-def test_a_text_that_is_no_member_is_refused_before_anything_is_read(
-    stack: Stack, engine: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_text_that_is_no_member_costs_no_read(stack: Stack, engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     post(stack, {"a": 5})
     stack.get(ALL)
     for read in ("get_item", "batch_get_item", "query"):

@@ -127,9 +127,7 @@ def test_ordinal_ranks_pass_equals_up_to_a_bound(board: Placed, bound: int) -> N
 
 
 @pytest.mark.parametrize(("open_reads", "limits"), [("true", PUBLIC_LIMITS), ("false", PRIVATE_LIMITS)])
-def test_anyone_who_may_read_reads_less(
-    engine: Any, monkeypatch: pytest.MonkeyPatch, open_reads: str, limits: Limits
-) -> None:
+def test_anyone_may_read_less(engine: Any, monkeypatch: pytest.MonkeyPatch, open_reads: str, limits: Limits) -> None:
     monkeypatch.setitem(ENVIRONMENT, "OPEN_READS", open_reads)
     with running(engine, ManualClock(population.NOW), population.BOARDS) as stack:
         assert _reader(stack).limits == limits
@@ -174,9 +172,7 @@ def test_no_rank_where_anyone_may_read_costs_over_some_hundred_units(engine: Any
 
 @pytest.mark.parametrize("source", ["tiers", "entries"])
 @pytest.mark.parametrize("seed", seeds(5, 15))
-def test_dense_ranks_are_exact_by_tiers_and_by_entries(
-    board: Placed, monkeypatch: pytest.MonkeyPatch, seed: int, source: str
-) -> None:
+def test_dense_ranks_are_exact(board: Placed, monkeypatch: pytest.MonkeyPatch, seed: int, source: str) -> None:
     print(f"seed {seed}")
     rng = Random(seed)
     monkeypatch.setattr(member_ranks, "ENTRIES_OF_A_NODE", 0 if source == "tiers" else 10**9)
@@ -198,9 +194,7 @@ def test_dense_ranks_are_exact_by_tiers_and_by_entries(
 
 
 @pytest.mark.parametrize("entries_of_a_node", [0, 36, 10**9])
-def test_too_many_different_scores_are_too_far(
-    board: Placed, monkeypatch: pytest.MonkeyPatch, entries_of_a_node: int
-) -> None:
+def test_too_many_scores_are_too_far(board: Placed, monkeypatch: pytest.MonkeyPatch, entries_of_a_node: int) -> None:
     board.limit(Limits(scores=100))
     monkeypatch.setattr(member_ranks, "ENTRIES_OF_A_NODE", entries_of_a_node)
     names = board.place({f"m{n:03}": -n // 2 * 128 for n in range(210)})

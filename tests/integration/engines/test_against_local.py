@@ -439,9 +439,7 @@ def queries(draw: st.DrawFn) -> dict[str, Any]:
 
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(sequence=st.lists(requests(), min_size=1, max_size=25))
-def test_a_random_sequence_leaves_the_same_tables_indexes_and_streams(
-    local_client: Any, sequence: list[Request]
-) -> None:
+def test_a_random_sequence_leaves_the_same_items_and_streams(local_client: Any, sequence: list[Request]) -> None:
     delete_tables(local_client)
     engine = Engine(shards=2)
     for client in (engine, local_client):
