@@ -13,19 +13,16 @@ import pytest
 
 URL = "https://example.com/event"
 EXAMPLES = Path(__file__).parents[3] / "examples"
+TOP = [{"rank": rank, "member": member, "score": score} for rank, member, score in ((1, "dan", 9), (2, "ann", 5))]
 DETAIL = {
     "id": "0f",
     "stack": "standings",
     "board": "race_1.2026",
     "seq": 7,
-    "entered": [{"rank": 1, "member": "dan", "score": 9}],
+    "entered": TOP[:1],
+    "top": TOP,
     "left": [{"was": 3, "member": "cem"}],
     "moved": [{"rank": 2, "was": 1, "member": "ann"}, {"rank": 3, "was": 2, "member": "ben"}],
-    "top": [
-        {"rank": 1, "member": "dan", "score": 9},
-        {"rank": 2, "member": "ann", "score": 5},
-        {"rank": 3, "member": "ben", "score": 4},
-    ],
 }
 
 
@@ -76,12 +73,8 @@ def test_a_chat_hears_who_leads_and_who_was_overtaken(web: Web, monkeypatch: pyt
 
 
 def test_browsers_get_the_event_in_the_channel_of_its_board(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {
-        "PUBLISH_URL": URL,
-        "AWS_DEFAULT_REGION": "us-east-1",
-        "AWS_ACCESS_KEY_ID": "any",
-        "AWS_SECRET_ACCESS_KEY": "any",
-    }.items():
+    keys = dict.fromkeys(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), "any")
+    for name, value in {**keys, "PUBLISH_URL": URL, "AWS_DEFAULT_REGION": "us-east-1"}.items():
         monkeypatch.setenv(name, value)
     publish = handler("browsers")
     publish({"detail": DETAIL}, None)
