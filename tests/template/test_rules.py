@@ -15,18 +15,10 @@ ANNOUNCING: Final = {"Announcements": "true"}
 EVERYTHING: Final = {**AUDITING, **SETTLING, **ANNOUNCING, **TOKENS, "KmsKeyArn": KEY, "TableCapacity": "provisioned"}
 
 
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {},
-        {"WriterMaximumConcurrency": "0", "WriterBatchingWindow": "60", "ProjectorBatchingWindow": "300"},
-        AUDITING,
-        SETTLING,
-        ANNOUNCING,
-        EVERYTHING,
-    ],
-    ids=",".join,
-)
+WAITING: Final = {"WriterMaximumConcurrency": "0", "WriterBatchingWindow": "60", "ProjectorBatchingWindow": "300"}
+
+
+@pytest.mark.parametrize("parameters", [{}, WAITING, AUDITING, SETTLING, ANNOUNCING, EVERYTHING], ids=",".join)
 def test_it_keeps_to_the_rules(parameters: dict[str, str]) -> None:
     assert complaints(deployed(**parameters)) == []
 

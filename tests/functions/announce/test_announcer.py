@@ -125,7 +125,7 @@ def test_the_batch_comes_again_if_the_announcer_cannot_be_told_or_it_is_too_late
     assert answer == {"batchItemFailures": [{"itemIdentifier": records[0]["dynamodb"]["SequenceNumber"]}]}
     assert stack.looks.messages == []
     stack.dynamodb.before.clear()
-    assert stack.entries("/boards/b/points/all") != []
+    assert slow_ms or stack.entries("/boards/b/points/all") != []
 
     stack.looks.refusal = lambda _: ""
     assert stack.projector({"Records": records}, Context()) == {"batchItemFailures": []}

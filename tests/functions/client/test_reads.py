@@ -169,12 +169,9 @@ def test_both_raise_the_same(clients: Clients, kind: type[ApiError], type_: str,
     assert raised[0][:2] == (kind, f"urn:standings:{type_}")
 
 
-def test_a_store_that_does_not_say_whether_the_definitions_are_stale_is_unavailable(
-    clients: Clients, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_store_that_does_not_say_whether_definitions_are_stale_is_unavailable(clients: Clients) -> None:
     fails = mock.Mock(side_effect=StoreUnavailableError("Scores is throttled"))
-    monkeypatch.setattr("standings.read.reader.Request.record", fails)
-    with pytest.raises(Unavailable):
+    with mock.patch("standings.read.reader.Request.record", fails), pytest.raises(Unavailable):
         clients.tables.board("b").top(metric="points", window="last-9-days")
 
 

@@ -74,16 +74,12 @@ def test_it_is_served_as_it_is(stack: Stack) -> None:
 SHARE: Final = {"board": "b", "member": "a", "metrics": {"points": 1}}
 EVENT: Final = {"id": "1", **SHARE}
 NOTED: Final = {"id": "9", "board": "cup", "member": "a", "metrics": {"best": 9.5}, "note": {"seed": 7}}
+CARD: Final = {"id": "new", "ranks": "true", "method": "dense", "profiles": "true", "notes": "false"}
 CALLS: Final[list[tuple[str, str, dict[str, Any], Any]]] = [
     ("putProfile", "/members", {"id": "b"}, {"name": "Ada", "picture": "https://a.example/1", "data": {"x": [1.5]}}),
     ("putMember", MEMBER, {"id": "new"}, None),
     ("putMember", MEMBER, {"id": "new"}, {"hidden": True}),
-    (
-        "getMember",
-        MEMBER,
-        {"id": "new", "ranks": "true", "method": "dense", "profiles": "true", "notes": "false"},
-        None,
-    ),
+    ("getMember", MEMBER, CARD, None),
     ("deleteMember", MEMBER, {"id": "new"}, None),
     ("postEvents", "/events", {"dry_run": "false"}, NOTED),
     ("postEvents", "/events", {"dry_run": "true"}, [{**EVENT, "board": ["b", "c"]}, {}, 7]),
@@ -147,13 +143,7 @@ SIZED: Final[list[tuple[str, str, dict[str, Any], Callable[[int], Any], int]]] =
     ("postEvents", "/events", {}, lambda n: {**EVENT, "board": "x" * n}, 128),
     ("postEvents", "/events", {}, lambda n: {**EVENT, "board": [f"b{k}" for k in range(n)]}, 10),
     ("postEvents", "/events", {}, lambda n: {**EVENT, "member": "x" * n}, 256),
-    (
-        "postEvents",
-        "/events",
-        {},
-        lambda n: {"id": "1", "updates": [{**SHARE, "board": f"b{k}"} for k in range(n)]},
-        20,
-    ),
+    ("postEvents", "/events", {}, lambda n: {"id": "1", "updates": [SHARE | {"board": f"b{k}"} for k in range(n)]}, 20),
 ]
 
 

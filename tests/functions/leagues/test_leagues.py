@@ -3,6 +3,7 @@
 import gzip
 import importlib
 import json
+import os
 import random
 import sys
 from base64 import b64encode
@@ -15,6 +16,7 @@ from io import BytesIO
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any, Final, cast
+from unittest import mock
 from urllib.parse import quote
 
 import pytest
@@ -48,10 +50,7 @@ ENVIRONMENT: Final = {
     "TIMEZONE": "UTC",
     "BOARD_PREFIX": "league",
     "PATIENCE_HOURS": "24",
-    "LEAGUE_TABLE": "League",
-    "SCORES_TABLE": "Scores",
-    "RANKINGS_TABLE": "Rankings",
-    "PROFILES_TABLE": "Profiles",
+    **{f"{name.upper()}_TABLE": name for name in ("League", "Scores", "Rankings", "Profiles")},
 }
 Scores = dict[str, int]
 
@@ -136,9 +135,7 @@ def application(engine: Any, clients: dict[str, Any], standings: Any) -> Iterato
         AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name, _ in keys],
         KeySchema=[{"AttributeName": name, "KeyType": kind} for name, kind in keys],
     )
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in ENVIRONMENT.items():
-            patch.setenv(name, value)
+    with pytest.MonkeyPatch.context() as patch, mock.patch.dict(os.environ, ENVIRONMENT):
         patch.syspath_prepend(FOLDER / "function")
         patch.setattr("boto3.client", lambda service, **_: clients[service])
         patch.setattr("standings.client.connect", lambda **_: standings)

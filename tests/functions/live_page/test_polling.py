@@ -60,7 +60,7 @@ def test_it_asks_at_once_when_somebody_uses_it_again(opened: Opener) -> None:
     [("", UNFOCUSED, 60, 7, 10), ("&kiosk", UNFOCUSED, 30, 12, 15), ("", "Date.now = () => 0;", 30, 8, 15)],
     ids=["a window without the focus", "a screen on a wall never has it", "a clock that is put back"],
 )
-def test_it_asks_while_the_list_changes(
+def test_it_asks_while_it_changes(
     opened: Opener, score: Score, query: str, script: str, seconds: int, least: int, most: int
 ) -> None:
     tab = opened(f"board=b{query}")

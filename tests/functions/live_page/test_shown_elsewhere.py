@@ -157,9 +157,7 @@ DENIED: Final = """
         throw new DOMException("no", "NotAllowedError");
     }}});"""
 # A movement takes no time, and is counted.
-MOVES: Final = (
-    """window.moves = 0; Element.prototype.animate = () => { moves++; return {finished: Promise.resolve()}; };"""
-)
+MOVES: Final = "window.moves = 0; Element.prototype.animate = () => { moves++; return {finished: Promise.resolve()}; };"
 LEAST_CAPITALS: Final = 0.022
 """The least height of a capital letter, as a part of the screen's height."""
 FIVE_METRES: Final = 0.034
@@ -368,19 +366,17 @@ def test_a_list_that_cannot_be_read_any_more_leaves_nobody_on_the_podium(open_pa
     expect(view.page.locator("#wrong")).to_be_hidden()
 
 
-@pytest.mark.parametrize(
-    ("stop", "title", "facts"),
-    [
+def test_a_boards_name_may_have_a_colon(open_page: Opener, site: Stack) -> None:
+    for board in ("run-x:2026", "run-x:red"):
+        post_amounts(site, board, {"ada": {"points": 1, "best_km": 3}})
+    tab = open_page("", viewport=DESK)
+    for stop, title, facts in (
         ("run-x:2026", "run-x:2026", "points · all time"),
         ("run-x:2026:best_km", "run-x:2026", "best km · all time"),
         ("run-x:red:points:day", "run-x:red", "points · day"),
         ("run-paris:best_km", "run-paris", "best km · all time"),
         ("run-paris::last-7-days", "run-paris", "points · last 7 days"),
-    ],
-)
-def test_a_boards_name_may_have_a_colon(open_page: Opener, site: Stack, stop: str, title: str, facts: str) -> None:
-    for board in ("run-x:2026", "run-x:red"):
-        post_amounts(site, board, {"ada": {"points": 1, "best_km": 3}})
-    page = open_page(f"kiosk&boards={quote(stop)}", viewport=DESK).page
-    expect(page.locator("#title")).to_have_text(title)
-    expect(page.locator("#facts")).to_contain_text(facts)
+    ):
+        tab.open(f"kiosk&boards={quote(stop)}")
+        expect(tab.page.locator("#title")).to_have_text(title)
+        expect(tab.page.locator("#facts")).to_contain_text(facts)

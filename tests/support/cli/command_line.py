@@ -97,24 +97,17 @@ def connected(stack: Stack, sleep: Callable[[float], None] | None = None) -> Ite
     Its `naps` are the waits of commands between attempts, whose random part is as long as it can be. After each command
     its `settle` brings what is in the queue and in the stream to the rankings.
     """
-    naps: list[float] = []
+    there = SimpleNamespace(knows_api=True, client=lambda _: stack.activity)
+    there.queue_url = ENVIRONMENT["ACTIVITY_QUEUE_URL"]
+    there.naps, there.function, there.settle = list[float](), Lambda(stack), partial(count, stack)
 
     def nap(seconds: float) -> None:
-        naps.append(seconds)
+        there.naps.append(seconds)
         (sleep or stack.clock.sleep)(seconds)
 
-    function = Lambda(stack)
-    maintenance = Maintenance(function, "maintenance", nap, chance=lambda: 1.0)  # type: ignore[arg-type]
+    there.maintenance = Maintenance(there.function, "maintenance", nap, chance=lambda: 1.0)
     with serving(stack) as gateway:
-        yield SimpleNamespace(
-            api=Api(gateway.address, Transport(local=True), sleep=nap, chance=lambda: 1.0),
-            api_url=gateway.address,
-            knows_api=True,
-            maintenance=maintenance,
-            queue_url=ENVIRONMENT["ACTIVITY_QUEUE_URL"],
-            client=lambda _: stack.activity,
-            function=function,
-            naps=naps,
-            settle=partial(count, stack),
-        )
+        there.api_url = gateway.address
+        there.api = Api(gateway.address, Transport(local=True), sleep=nap, chance=lambda: 1.0)
+        yield there
         assert gateway.raised == []

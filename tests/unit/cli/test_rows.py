@@ -6,7 +6,7 @@ What other rows become is in `tests/functions/cli/sessions/rows.txt`.
 import io
 import json
 from random import Random
-from typing import Any
+from typing import Any, Final
 from unittest import mock
 
 import pytest
@@ -184,12 +184,8 @@ def test_many_rows_stay_in_the_quarter_of_an_hour_of_their_time() -> None:
     """Hours and days begin with one, in every time zone. What is older than any period has more room."""
     end = read_at("2026-11-20T10:15:00Z", NOW)
     times = Times(lambda: NOW, end - 3)
-    assert [(times.of_row(number), times.is_full) for number in (0, 2, 3, 900_000)] == [
-        (end - 3, False),
-        (end - 1, False),
-        (end - 1, True),
-        (end - 1, True),
-    ]
+    found = [(times.of_row(number), times.is_full) for number in (0, 2, 3, 900_000)]
+    assert found == [(end - 3, False), (end - 1, False), (end - 1, True), (end - 1, True)]
     assert Times(lambda: NOW, end).of_row(900_000) == end + 899_999
     old = read_at(OLD, NOW)
     assert Times(lambda: NOW, old).of_row(2_000_000) == old + 2_000_000
@@ -224,18 +220,14 @@ def total_ids(text: str, form: str = "csv", since: int | None = NOW, **options: 
     return [json.loads(message.body)["id"] for message in messages if message is not None]
 
 
+SET: Final = '"member":"m","metrics":{"points":1},"set":true}'
+
+
 @pytest.mark.parametrize(
     ("form", "text", "timed"),
     [
         ("csv", "member,points\nm,1\nm,1\n", "member,at,points\nm,0,1\n"),
-        (
-            "jsonl",
-            (
-                '{"member":"m","metrics":{"points":1},"set":true}\n'
-                '{"updates":[{"board":"b","member":"m","metrics":{"points":1},"set":true}]}\n'
-            ),
-            '{"member":"m","at":"2026-11-20T10:00:00Z","metrics":{"points":1},"set":true}',
-        ),
+        ("jsonl", f'{{{SET}\n{{"updates":[{{"board":"b",{SET}]}}\n', f'{{"at":"2026-11-20T10:00:00Z",{SET}'),
     ],
 )
 def test_a_total_is_another_event_in_each_run_unless_its_time_is_given(form: str, text: str, timed: str) -> None:
