@@ -138,9 +138,6 @@ def test_a_producer_in_node_may_run_twice(run: Run, deployment: Deployment) -> N
     assert (scores["cem"], scores["dana"]) == (15, 7)
 
 
-# ---- the examples that use the project's own client
-
-
 def test_a_function_of_another_stack_posts_and_reads(deployment: Deployment) -> None:
     function = deploy(deployment, "reader")["RunFunctionName"]
     count(deployment, [event("demo-reader", "ahead", 5)])

@@ -221,9 +221,6 @@ def test_a_bug_of_the_command_function_refuses_the_event(stack: Stack, log: Line
     assert answer["results"][1]["detail"] == f"body: cannot be read: {BUG}"
 
 
-# ---- tasks of the maintenance function
-
-
 def test_it_says_what_it_runs_on(stack: Stack) -> None:
     versions = {"python": platform.python_version(), "botocore": botocore.__version__}
     answer = {**versions, "time_zones": tzdata.IANA_VERSION, "done": True}
@@ -259,8 +256,6 @@ def test_an_event_that_names_no_task_is_an_error_that_says_why(stack: Stack, eve
     with pytest.raises(ValueError, match=why):
         stack.maintenance(event, Context())
 
-
-# ---- metrics
 
 # https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
 OF_WRITER: Final = {"EventsApplied", "EventsDuplicate", "EventsFailed", "EventsRefused", "WriterConflicts"}
@@ -366,9 +361,6 @@ def test_tiers_removed_on_several_boards_all_count(stack: Stack, printed: Printe
 
     found, _ = emitted()
     assert (found["Moves"], found["TiersRemoved"]) == (3, 2 * 3)
-
-
-# ---- what is printed, and what it costs
 
 
 def test_a_good_answer_writes_nothing(stack: Stack, printed: Printed, caplog: pytest.LogCaptureFixture) -> None:

@@ -130,8 +130,6 @@ def _plain(resource: Any) -> str:
     return str(resource).replace(".Arn}", "").removeprefix("${")
 
 
-# ---- the functions do everything that they can do, so that tests see every call to AWS that they can make
-
 BOARDS: Final = """
 [boards."*"]
 late = "1 day"
@@ -217,8 +215,6 @@ def maintain(stack: Stack) -> None:
     finish(stack, "parked", "list")
     finish(stack, "parked", "replay")
 
-
-# ---- and may do nothing else
 
 POLLING: Final = ("DeleteMessage", "GetQueueAttributes", "ReceiveMessage")
 BY_OTHERS: Final[dict[str, set[Permission]]] = {

@@ -216,9 +216,6 @@ def test_an_announcement_that_was_held_up_and_the_next_are_a_second_apart(stack:
         assert [event["seq"] for event in of(stack.bus.events, "all")] == numbers
 
 
-# ---- where too many members share the last score to compare them all
-
-
 CROWD = [{**event(f"m{number:03}", 1), "board": "cup"} for number in range(MAX_EQUALS + 5)]
 
 
@@ -255,9 +252,6 @@ def test_a_new_look_at_a_crowd_is_not_given_up_with_an_old_one(stack: Stack) -> 
     stack.announcer({"Records": looks}, Context())
     assert len(stack.looks.messages) == 1
     assert_the_index_is_trusted_after_a_quarter_of_an_hour(stack)
-
-
-# ---- what was last announced
 
 
 def ranking_of(boards: str) -> Ranking:

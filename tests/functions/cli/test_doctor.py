@@ -271,8 +271,6 @@ def test_what_a_local_aws_leaves_out_is_noted(run: Run, connection: Aws) -> None
     assert others.keys() == expected | {"expiry of ReceiptsTable", "point-in-time recovery of ReceiptsTable"}
 
 
-# What `--record` saves: what AWS answers, and nobody's account number or activity.
-
 ACCOUNT: Final = "210987654321"
 OF: Final = f"eu-central-1:{ACCOUNT}"
 BOARD: Final = "doctor-1"
@@ -343,8 +341,6 @@ def test_account_numbers_are_replaced_and_nothing_else() -> None:
         assert json.loads(without_account(text)) == text.replace(ACCOUNT, "123456789012")
     assert json.loads(without_account(f"ab{ACCOUNT}cd")) == f"ab{ACCOUNT}cd"
 
-
-# The exercise.
 
 BOARDS = """
 [boards."*"]

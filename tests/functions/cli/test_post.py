@@ -140,22 +140,16 @@ def test_what_the_queue_does_not_take_now_is_gone_on_with(run: Run, queue: Queue
     assert len(before | {event["id"] for event in posted}) == 30, "rows that are equal have the ids that they had"
 
 
-@pytest.mark.parametrize(
-    ("ended", "status", "words"),
-    [
+def test_what_ends_it_is_told_and_remembered(run: Run, queue: Queue) -> None:
+    denied = ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, "x")
+    for ended, status, words in (
         (KeyboardInterrupt(), INTERRUPTED, "stopped after line 0; run the same command again to continue\n"),
-        (ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, "x"), UNREACHABLE, "(AccessDenied)"),
-    ],
-)
-def test_what_ends_it_is_told_and_remembered(
-    run: Run, queue: Queue, monkeypatch: pytest.MonkeyPatch, ended: BaseException, status: int, words: str
-) -> None:
-    monkeypatch.setattr(queue, "send_message_batch", mock.Mock(side_effect=ended))
-    write("a,1")
-    ran = run(CSV)
-    assert ran.status == status
-    assert words in ran.err
-    assert remembered()["finished"] is False
+        (denied, UNREACHABLE, "(AccessDenied)"),
+    ):
+        write("a,1")
+        with mock.patch.object(queue, "send_message_batch", side_effect=ended):
+            ran = run(CSV)
+        assert (ran.status, words in ran.err, remembered()["finished"]) == (status, True, False)
 
 
 def test_receipts_that_may_be_gone(run: Run, queue: Queue, clock: ManualClock) -> None:

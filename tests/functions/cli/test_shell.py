@@ -52,13 +52,6 @@ def of_aws(code: str) -> ClientError:
     return ClientError({"Error": {"Code": code, "Message": "x"}}, "DescribeStacks")
 
 
-@pytest.mark.parametrize("command", ["", *COMMANDS, "boards check", "member erase", "dlq list"])
-def test_every_command_has_help(run: Run, command: str) -> None:
-    ran = run(f"{command} --help")
-    assert ran.status == OK
-    assert ran.out.startswith(f"usage: standings {command}".rstrip())
-
-
 @pytest.mark.parametrize(
     ("error", "words"),
     [
@@ -79,13 +72,13 @@ def test_an_error_of_aws_says_what_to_do(error: Exception, words: str) -> None:
     assert advice(error).startswith(words) or words in advice(error)
 
 
-@pytest.mark.parametrize("command", ["top b", "post b m points=1", "audit", "delete b --yes", "open"])
-def test_without_a_region_it_says_what_to_name(run: Run, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
+def test_without_a_region_it_says_what_to_name(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AWS_DEFAULT_REGION")
     monkeypatch.setenv("AWS_CONFIG_FILE", "none")
-    ran = run(command)
-    assert (ran.status, ran.out, ran.err.count("\n")) == (UNREACHABLE, "", 1)
-    assert ran.err.startswith("standings: You must specify a region: name one with --region")
+    for command in ("top b", "post b m points=1", "audit", "delete b --yes", "open"):
+        ran = run(command)
+        assert (ran.status, ran.out, ran.err.count("\n")) == (UNREACHABLE, "", 1)
+        assert ran.err.startswith("standings: You must specify a region: name one with --region")
 
 
 def test_without_a_stack_local_says_how_to_start_one(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -122,26 +115,25 @@ def test_a_full_disk_is_an_error_of_one_line(tmp_path: Path) -> None:
 AGAIN = "standings: throttled: run the same command again in a moment\n"
 
 
-@pytest.mark.parametrize(
-    ("ended", "status", "said"),
-    [(ApiError(503, "unavailable", "throttled"), UNREACHABLE, AGAIN), (KeyboardInterrupt(), INTERRUPTED, "stopped\n")],
-)
-def test_a_command_is_ended(capsys: pytest.CaptureFixture[str], ended: BaseException, status: int, said: str) -> None:
-    run = runner(SimpleNamespace(api=SimpleNamespace(read=mock.Mock(side_effect=ended))), capsys)
-    assert run("boards list") == (status, "", said)
+def test_a_command_is_ended(capsys: pytest.CaptureFixture[str]) -> None:
+    throttled = ApiError(503, "unavailable", "throttled")
+    for error, status, said in ((throttled, UNREACHABLE, AGAIN), (KeyboardInterrupt(), INTERRUPTED, "stopped\n")):
+        run = runner(SimpleNamespace(api=SimpleNamespace(read=mock.Mock(side_effect=error))), capsys)
+        assert run("boards list") == (status, "", said)
 
 
-def test_every_command_is_one_of_its_module() -> None:
+def test_every_command_is_one_of_its_module_and_has_help(run: Run) -> None:
     """Help prints the table of commands; each must be what its module adds, and nothing else may be."""
+    for command in ("", *COMMANDS, "boards check", "member erase", "dlq list"):
+        ran = run(f"{command} --help")
+        assert (ran.status, ran.out.startswith(f"usage: standings {command}".rstrip())) == (OK, True), command
     whole, names = parser(), parser(())
     assert set(names._subparsers._group_actions[0].choices) == set(COMMANDS)  # type: ignore[union-attr, arg-type]
     for each in (names, *(parser((name,)) for name in COMMANDS)):
         assert each.format_help() == whole.format_help()
 
 
-def test_colours_are_for_terminals_alone_and_not_for_all(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_colours_are_for_terminals_alone(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     for is_terminal, variable, coloured in ((1, "ANY", True), (1, "NO_COLOR", False), (0, "FORCE_COLOR", False)):
         for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "COLORTERM"):
             monkeypatch.delenv(name, raising=False)
@@ -168,11 +160,9 @@ def test_colours_are_for_terminals_alone_and_not_for_all(
     ],
 )
 def test_bash_completes_as_the_tabulator_key_does(run: Run, line: str, offered: list[str]) -> None:
-    script = (
-        'source <(cat)\nCOMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _shtab_standings; printf "%s\\n" "${COMPREPLY[@]}"\n'
-    )
-    command = ["bash", "-c", script, "bash", *line.split(" ")]
-    done = subprocess.run(command, input=run("completion bash").out, capture_output=True, text=True, check=True)
+    complete = 'COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _shtab_standings; printf "%s\\n" "${COMPREPLY[@]}"\n'
+    command = ["bash", "-c", f"source <(cat)\n{complete}", "bash", *line.split(" ")]
+    done = ended(command, input=run("completion bash").out)
     assert (sorted(done.stdout.split()), done.stderr) == (offered, "")
 
 

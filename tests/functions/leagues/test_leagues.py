@@ -341,9 +341,6 @@ def test_after_an_erasure_that_died_a_member_comes_back_or_goes(world: World, we
         assert left == []
 
 
-# ---- what is asked of it, on a real stack
-
-
 SUNDAY: Final = datetime(2026, 11, 22, 23, 57, tzinfo=UTC)
 TIMES: Final[tuple[Any, ...]] = (
     *(None, True, 5, 1.5, "", "x", [], {}, "now", "9" * 5000, "2026-11-17", "2026-11-17T10:00:00", "\ud800"),

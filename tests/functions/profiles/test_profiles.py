@@ -82,9 +82,6 @@ def test_the_longest_profile_is_stored_and_found(stack: Stack) -> None:
     assert stack.get("/members", name="\ufdfa" * 63 + "x")[1]["members"] == []
 
 
-# ---- searches
-
-
 def name(stack: Stack, **names: str) -> None:
     for member, value in names.items():
         assert stack.put("/members", {"name": value}, id=member)[0] == 200

@@ -90,9 +90,6 @@ def test_a_read_that_has_changed_has_another_tag(stack: Stack) -> None:
     assert (status, other != tag) == (200, True)
 
 
-# ---- the live page
-
-
 def page(name: str = "OPEN_READS", value: str = "true") -> dict[str, Any]:
     """The page of a stack where reads are open, with a variable of its environment."""
     with mock.patch.dict(ENVIRONMENT, {"OPEN_READS": "true", name: value}), deployed() as stack:

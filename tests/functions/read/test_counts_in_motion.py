@@ -288,9 +288,6 @@ def test_nodes_of_several_windows_are_caught_up_each_by_itself(engine: Any) -> N
     assert {key.split("#")[0] for batch in client.batches[2:] for key in batch} == {"b"}
 
 
-# ---- batches of nodes and spans of the index, side by side
-
-
 class BusyThread(OneThread):
     """In place of a pool with one thread. A call must not give another one."""
 

@@ -1,4 +1,5 @@
-"""Pages of a list while members move, cursors, and what `me` costs."""
+"""Pages of a list while members move, cursors, what `me` costs, and the merge of partitions of the index where a member
+is in two of them; `test_every_read.py` has all other merges."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -194,9 +195,6 @@ def units(stack: Stack, meter: Meter, path: str, **arguments: Any) -> float:
     before = meter.snapshot()
     assert stack.get(path, **arguments)[0] == 200
     return (meter.snapshot() - before).total.read
-
-
-# ---- the merge of partitions of the index where a member is in two of them; `test_every_read.py` has all other merges
 
 
 class Shards:

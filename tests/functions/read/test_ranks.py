@@ -258,9 +258,6 @@ def test_a_member_that_moves_is_not_its_own_neighbour(stack: Stack, engine: Any)
     assert sorted(entry["member"] for entry in page["entries"]) == ["a", "b", "c"]
 
 
-# ---- a history: the rank in every period that can be read, newest first, and what it costs
-
-
 ROLLING = "/boards/b/points/last-7-days"
 LONG = '[boards."*"]\nlate = "100 days"\nkeep = "200 days"\nmetrics.points = { aggregate = "sum", windows = ["%s"] }'
 Row = tuple[str, int | None, int | None, int]

@@ -74,8 +74,6 @@ def test_a_missing_item_costs_the_minimum(meter: Meter) -> None:
     assert meter.snapshot().targets == {("Things", "none"): Units(read=0.5), ("Things", "small"): Units(read=0.5)}
 
 
-# ---- against DynamoDB Local and the engine
-
 Request = tuple[str, dict[str, Any]]
 
 

@@ -31,8 +31,6 @@ pytestmark = pytest.mark.thorough
 Request = tuple[str, dict[str, Any]]
 Pair = tuple[Engine, Any]
 
-# Conditions and updates of the item `a` -------------------------------------------------------------------------------
-
 A: dict[str, Any] = {
     **key("a"),
     "n": {"N": "1"},
@@ -302,8 +300,6 @@ def test_a_transaction_is_as_large_as_what_it_sends_whatever_its_items_are(pair:
             outcomes.append(outcome(client, "transact_write_items", TransactItems=sent))
     assert outcomes == ["invalid", {}] * 2
 
-
-# Random sequences -----------------------------------------------------------------------------------------------------
 
 AMOUNTS = st.one_of(st.integers(-3, 3).map(str), st.sampled_from(["100", "-2000", "12345678901234567890"]))
 KEYS = st.sampled_from([("k1", "a"), ("k1", "b"), ("k2", "a"), ("k3", "é")])

@@ -1,4 +1,5 @@
-"""Rows of CSV and JSON lines as events, what a row's id and mark are made from, and which lines are a record of CSV.
+"""Rows of CSV and JSON lines as events, what a row's id, mark and time are made from, which lines are a record of CSV,
+and totals that are set.
 
 What other rows become is in `tests/functions/cli/sessions/rows.txt`.
 """
@@ -143,8 +144,6 @@ def test_what_cannot_grow_ends_without_a_line_end() -> None:
     assert records("a,b\n1,2", may_grow=False) == [(1, ["a", "b"]), (2, ["1", "2"])]
 
 
-# The times of rows that have none.
-
 AT = "2026-11-20T10:00:00Z"
 OLD = "2000-01-01T00:00:00Z"
 ROWS = "m,1\nm,2\nm,1\n"
@@ -205,9 +204,6 @@ def test_no_row_is_sent_far_ahead_of_its_time(ahead: int | None) -> None:
             times.wait()
             assert at <= clock[0] + max(0, ahead or 0) + 100
     assert clock[0] >= NOW + 1399, "a thousand a second"
-
-
-# Totals that are set.
 
 
 def total_ids(text: str, form: str = "csv", since: int | None = NOW, **options: Any) -> list[str]:
