@@ -67,15 +67,10 @@ def run(deployment: Deployment, tmp_path: Path) -> Run:
                 (folder / "node_modules").symlink_to(installed)
             elif not (CLIENTS / "openapi-python-client").exists():
                 pytest.skip(NO_TOOLS)
-        environment = {
-            **os.environ,
-            "PATH": os.pathsep.join([str(CLIENTS), os.environ["PATH"]]),
-            "NO_PROXY": str(urlsplit(deployment.endpoint).hostname),
-            "API_URL": deployment.api_url,
-            "QUEUE_URL": deployment.queue_url,
-            "AWS_ENDPOINT_URL": deployment.endpoint,
-            "AWS_REGION": "us-east-1",
-        }
+        deployed = {"API_URL": deployment.api_url, "QUEUE_URL": deployment.queue_url, "AWS_REGION": "us-east-1"}
+        environment = {**os.environ, **deployed, "AWS_ENDPOINT_URL": deployment.endpoint}
+        environment["PATH"] = os.pathsep.join([str(CLIENTS), os.environ["PATH"]])
+        environment["NO_PROXY"] = str(urlsplit(deployment.endpoint).hostname)
         script = "\n".join(["set -euo pipefail", *(commands or others)])
         return output(["bash", "-c", script], cwd=folder, env=environment)
 

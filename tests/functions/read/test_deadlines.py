@@ -127,29 +127,19 @@ class PartByPart:
         return {"Responses": {table: done}, "UnprocessedKeys": {table: {**batch, "Keys": left}} if left else {}}
 
 
-def test_the_rest_of_a_batch_is_read_after_growing_waits_and_nothing_twice() -> None:
-    time = Time(0)
-    client: Any = PartByPart(at_once=40)
-
-    assert batch_get(client, "T", KEYS, time.clock()) == KEYS
+def test_the_rest_of_a_batch_is_read_after_growing_waits_and_nothing_twice_or_it_is_an_error() -> None:
+    time, client = Time(0), PartByPart(at_once=40)
+    assert batch_get(client, "T", KEYS, time.clock()) == KEYS  # type: ignore[arg-type]
     assert (client.read, client.batches) == (150, 5)
     assert time.slept == [0.01, 0.02, 0.04]
-
-
-def test_a_batch_that_does_not_finish_in_time_is_an_error() -> None:
-    time = Time(0)
-    client: Any = PartByPart(at_once=1)
-
+    # It does not finish in time.
+    time, client = Time(0), PartByPart(at_once=1)
     with pytest.raises(StoreUnavailableError, match="did not return"):
-        batch_get(client, "T", KEYS, time.clock())
+        batch_get(client, "T", KEYS, time.clock())  # type: ignore[arg-type]
     assert 0 < sum(time.slept) < UNPROCESSED_TIMEOUT_S
     assert client.batches < 10
-
-
-def test_a_batch_of_which_nothing_is_read_is_an_error_at_once() -> None:
-    time = Time(0)
-    client: Any = PartByPart(at_once=0)
-
+    # Nothing is read: an error at once.
+    time, client = Time(0), PartByPart(at_once=0)
     with pytest.raises(StoreUnavailableError, match="did not return 2 of 2 items"):
-        Scores(client, "Scores", "Receipts", time.clock()).images([("b", "m"), ("b", "n")])
+        Scores(client, "Scores", "Receipts", time.clock()).images([("b", "m"), ("b", "n")])  # type: ignore[arg-type]
     assert (client.batches, time.slept) == (1, [])

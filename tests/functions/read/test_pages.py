@@ -86,16 +86,11 @@ def test_altered_and_foreign_cursors(stack: Stack) -> None:
     cursor = stack.get(ALL, limit=2)[1]["next"]
     other = "A" if cursor[20] != "A" else "B"
 
+    letters = [letter for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ012345" if letter != cursor[-1]]
+    altered = [cursor[:-1], "A" + cursor[1:], cursor[:20] + other + cursor[21:], *(cursor + more for more in "A!=")]
     for path, bad in [
-        ("/boards/c/points/all", cursor),
-        ("/boards/b/points/week", cursor),
-        (ALL, cursor[:-1]),
-        (ALL, cursor + "A"),
-        (ALL, cursor + "!"),
-        (ALL, cursor + "="),
-        *((ALL, cursor[:-1] + letter) for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ012345" if letter != cursor[-1]),
-        (ALL, "A" + cursor[1:]),
-        (ALL, cursor[:20] + other + cursor[21:]),
+        *((f"/boards/{other_list}", cursor) for other_list in ("c/points/all", "b/points/week")),
+        *((ALL, one) for one in (*altered, *(cursor[:-1] + letter for letter in letters))),
     ]:
         status, answer = stack.get(path, limit=2, cursor=bad)
         assert (status, answer["detail"]) == (400, "cursor: is altered, or of another list"), bad
