@@ -11,8 +11,7 @@ import pytest
 from standings_cli.terminal import OK, period
 from tests.support.aws.stack import apply
 from tests.support.builders.querying import deployed
-from tests.support.cli.command_line import Run, connected
-from tests.support.cli.sessions import Step, replay, sessions
+from tests.support.cli.command_line import Run, Step, connected, replay, sessions
 
 BOARDS = """
 [boards."*"]

@@ -24,8 +24,7 @@ from standings_cli.files import Record
 from standings_cli.terminal import DIFFERS, OK, UNREACHABLE, WRONG
 from tests.support.aws.stack import Stack
 from tests.support.builders import querying
-from tests.support.cli.command_line import Run
-from tests.support.cli.sessions import Step, replay, sessions
+from tests.support.cli.command_line import Run, Step, replay, sessions
 
 BOARDS = f"""{querying.BOARDS}
 [boards."club"]

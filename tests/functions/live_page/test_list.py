@@ -164,7 +164,7 @@ def test_the_card_tells_the_gap_to_the_next(opened: Opener, stack: Stack, score:
     expect(tab.page.locator("#found-name")).to_have_text("Ada NagyHU")
 
 
-def test_the_gap_has_the_decimals_of_the_scores(opened: Opener) -> None:
+def test_the_gap_has_the_decimals_of_the_scores_and_a_score_of_one_has_one_point(opened: Opener) -> None:
     tab = opened("board=b&window=day", locale="en-US")
     gap = """([ahead, score, precision]) => {
         board.metrics[0].precision = precision;
@@ -178,6 +178,9 @@ def test_the_gap_has_the_decimals_of_the_scores(opened: Opener) -> None:
         (9007199254740991, -9007199254740991, 0, "18,014,398,509,481,982"),
     ):
         assert tab.page.evaluate(gap, [ahead, behind, precision]) == f"{said} behind "
+    units = "metric => [2, 1].map(score => unit(score, metric))"
+    found = [tab.page.evaluate(units, metric) for metric in ("points", "best_km", "matches")]
+    assert found == [["points", "point"], ["best km", "best km"], ["matches", "match"]]
 
 
 def test_an_error_of_a_chart_leaves_the_list_and_the_card(opened: Opener) -> None:
@@ -210,7 +213,7 @@ def test_a_late_definition_replaces_no_other(opened: Opener, score: Score, asks_
     expect(tab.page.locator("#rows td.who")).to_have_count(50 if goes_on_to == "b" else 1)
 
 
-def test_a_late_answer_does_not_bring_back_a_member_who_was_closed_nor_stand_for_another(opened: Opener) -> None:
+def test_late_answers_bring_back_nobody_stand_for_nobody_else_and_are_shown(opened: Opener) -> None:
     tab = opened("board=b&window=day")
     tab.held = "/distribution"
     tab.find("m007")
@@ -226,9 +229,6 @@ def test_a_late_answer_does_not_bring_back_a_member_who_was_closed_nor_stand_for
     tab.release()
     expect(tab.page.locator("#found-name")).to_have_text("m003")
     expect(tab.page.locator("#found-rank strong")).to_have_text("4th")
-
-
-def test_ranks_of_the_period_before_that_come_late_are_shown(opened: Opener) -> None:
     tab = opened("board=b&window=day", held="/ranks")
     assert tab.asked["ranks"] == 1
     tab.page.locator("#rows td.who button").first.click()
@@ -447,13 +447,6 @@ def test_the_address_draws_the_lines_of_a_league_until_another_board_is_chosen(o
     tab.settle()
     assert {(said, line) for _, said, line in worth(tab)} == {("", False)}
     assert "rise" not in tab.page.url
-
-
-def test_a_score_of_one_has_one_point(open_page: Opener) -> None:
-    units = "metric => [2, 1].map(score => unit(score, metric))"
-    page = open_page("board=run-paris").page
-    found = [page.evaluate(units, metric) for metric in ("points", "best_km", "matches")]
-    assert found == [["points", "point"], ["best km", "best km"], ["matches", "match"]]
 
 
 def test_in_a_first_period_nobody_is_new(open_bare: Opener, score: Score) -> None:

@@ -37,26 +37,18 @@ def ids(text: str, form: str = "csv", **options: Any) -> list[str]:
     return [json.loads(message.body)["id"] for message in messages if message is not None]
 
 
-def test_a_json_line_that_is_too_large() -> None:
-    (row,) = rows('{"id":"1","updates":["' + "m" * 1_048_576 + '"]}', "jsonl")
-    assert row.message is None
-    assert row.problem.startswith("body: expected at most 1048554 bytes")
-
-
 def test_a_bad_row_does_not_keep_its_neighbours() -> None:
     parsed = rows(HEADER.encode() + b'1,b,m,,1\n2,b,"m\nn",,2\n3,b,\xff,,3\n\n4,b,m,,x\n5,b,m,,5\n')
     assert [(row.line, bool(row.message)) for row in parsed] == [(2, 1), (3, 1), (5, 0), (7, 0), (8, 1)]
     assert parsed[-1].mark[:3] == (8, 5, 2)
     assert "can't decode byte 0xff" in parsed[2].problem
-
-
-def test_what_a_boards_toml_does_not_allow_is_told_beforehand() -> None:
+    (large,) = rows('{"id":"1","updates":["' + "m" * 1_048_576 + '"]}', "jsonl")
+    assert large.message is None
+    assert large.problem.startswith("body: expected at most 1048554 bytes")
+    # What a boards.toml does not allow is told beforehand.
     good, bad = rows(f"{HEADER}1,b,m,,1.25\n2,b,m,,1.255\n", boards=BOARDS)
     assert good.message is not None
     assert bad.problem == "metrics.points: expected at most 2 decimals, got 1.255"
-
-
-def test_a_header_that_is_no_text() -> None:
     with pytest.raises(InputError, match="the header cannot be read"):
         rows("member,board,poi\xffnts\nm,b,1\n".encode("latin-1"))
 
