@@ -1,10 +1,15 @@
-"""The template's parameters do what they say: who may call, what is set, what is there at all, and what is refused."""
+"""The template's parameters do what they say: who may call, what is set, what is there at all, and what is refused.
+
+The template keeps our rules with any parameters, and every rule can fail.
+"""
 
 import json
 import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,7 +17,7 @@ import pytest
 
 from standings.calls import CALLS
 from tests.template.expansion import KEY, TEMPLATE, TOKENS, deployed, named, template
-from tests.template.rules import DAMAGE, NAMESPACE, emitted
+from tests.template.rules import DAMAGE, NAMESPACE, RULES, complaints, emitted
 
 READ, EVENTS = "$default", ("POST /events", "GET /events", "HEAD /events")
 ADMIN = tuple(f"{method} {path}" for method in ("PUT", "DELETE") for path in ("/boards/{board}/member", "/members"))
@@ -405,3 +410,45 @@ def test_functions_have_folders_and_outputs_of_their_names() -> None:
         assert Path(function["CodeUri"]).name == service == name.lower()
         assert name == "Announcer" or outputs[f"{name}FunctionName"]["Value"] == {"Ref": f"{name}Function"}
     assert {"ActivityQueueUrl", "ApiUrl"} <= outputs.keys()
+
+
+AUDITING: Final = {"AuditSchedule": "rate(1 hour)"}
+SETTLING: Final = {"Settlements": "true", "SettleSchedule": "rate(1 hour)"}
+ANNOUNCING: Final = {"Announcements": "true"}
+ALL_AT_ONCE: Final = {**AUDITING, **SETTLING, **ANNOUNCING, **TOKENS, "KmsKeyArn": KEY, "TableCapacity": "provisioned"}
+
+
+WAITING: Final = {"WriterMaximumConcurrency": "0", "WriterBatchingWindow": "60", "ProjectorBatchingWindow": "300"}
+
+
+@pytest.mark.parametrize("parameters", [{}, WAITING, AUDITING, SETTLING, ANNOUNCING, ALL_AT_ONCE], ids=",".join)
+def test_it_keeps_to_the_rules(parameters: dict[str, str]) -> None:
+    assert complaints(deployed(**parameters)) == []
+
+
+MISTAKES: Final = {
+    "ActivityQueue.Properties.VisibilityTimeout": 360,
+    "ProjectorFunction.Properties.Timeout": 61,
+    "FailureBucket.Properties.LifecycleConfiguration.Rules.0.ExpirationInDays": 60,
+    "FailureBucketOverTlsOnly.Properties.Bucket": "another",
+    "WriterFunctionRole.Properties.Policies.0.PolicyDocument.Statement.4.Condition": {},
+    "PlacesWriteThrottlesAlarm.Properties.MetricName": "ReadThrottleEvents",
+    "DriftAlarm.Properties.AlarmDescription": "Drift",
+    "DriftAlarm.Properties.MetricName": "Drifts",
+}
+"""What stands at a path instead, one for each rule."""
+
+
+def test_every_rule_can_fail() -> None:
+    stack = deployed(**ALL_AT_ONCE)
+    resources = deepcopy(dict(stack.resources))
+    for where, instead in MISTAKES.items():
+        node: Any = resources
+        *way, last = where.split(".")
+        for key in way:
+            node = node[int(key)] if isinstance(node, list) else node[key]
+        node[last] = instead
+    wrong = complaints(replace(stack, resources=resources))
+
+    assert {name for name, _ in wrong} == {rule.__name__ for rule in RULES}, wrong
+    assert ("failures_have_alarms", "RankingsTable/places: has no alarm on WriteThrottleEvents") in wrong

@@ -196,7 +196,6 @@ def test_open_prints_and_opens_the_address(capsys: pytest.CaptureFixture[str], m
     assert run("open") == (DIFFERS, f"{page}\n", nowhere)
 
 
-PROJECT = Path(__file__).parents[3]
 LAYER = PROJECT / "layers" / "standings"
 BOARDS = LAYER / "boards.toml"
 SLOW = ("boto3", "botocore", "rich", "urllib3")
