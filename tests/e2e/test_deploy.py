@@ -144,12 +144,8 @@ class Door:
 
     def call(self, operation: str, address: str) -> Deployment:
         """Create or update the stack, and wait until that is over."""
-        chosen = dict(pair.split("=") for pair in stack.target()) | {
-            "EndpointUrl": self.endpoint,
-            "OpenReads": "true",
-            "WriterMaximumConcurrency": "0",
-            "LogLevel": "DEBUG",
-        }
+        chosen = dict(pair.split("=") for pair in stack.target()) | {"EndpointUrl": self.endpoint, "OpenReads": "true"}
+        chosen |= {"WriterMaximumConcurrency": "0", "LogLevel": "DEBUG"}
         cloudformation = self.client("cloudformation")
         getattr(cloudformation, f"{operation}_stack")(
             StackName="standings",
@@ -157,9 +153,8 @@ class Door:
             Capabilities=["CAPABILITY_IAM"],
             Parameters=[{"ParameterKey": name, "ParameterValue": value} for name, value in chosen.items()],
         )
-        cloudformation.get_waiter(f"stack_{operation}_complete").wait(
-            StackName="standings", WaiterConfig={"Delay": 1, "MaxAttempts": 120}
-        )
+        patience = {"Delay": 1, "MaxAttempts": 120}
+        cloudformation.get_waiter(f"stack_{operation}_complete").wait(StackName="standings", WaiterConfig=patience)
         return stack._describe(self.endpoint, self.log, lambda _: None)
 
 

@@ -397,11 +397,11 @@ def test_a_request_is_logged_in_as_many_bytes_as_the_cost_model_says() -> None:
     typical = {
         "requestTime": "21/Nov/2026:10:15:00 +0000",
         "requestId": "JKJaXmPLvHcESHA=",
-        "identity.sourceIp": "203.0.113.123",
+        "routeKey": "$default",
         "identity.userArn": "arn:aws:sts::123456789012:assumed-role/backend/i-0123456789abcdef0",
+        "identity.sourceIp": "203.0.113.123",
         "httpMethod": "GET",
         "path": "/boards/berlin-2026/points/all/rank",
-        "routeKey": "$default",
         "status": "200",
         "responseLength": "180",
         "responseLatency": "18",

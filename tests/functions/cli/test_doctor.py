@@ -144,7 +144,11 @@ def test_a_healthy_stack_has_no_failure_and_the_page_names_the_permissions(run: 
 
 PROJECTOR_READS, WRITER_READS = "ProjectorFunction reads its source", "WriterFunction reads its source"
 PROTECTION, ONCE = "protection of the tables against deletion", "functions that may run at once"
-INDEX = "tables.rankings.GlobalSecondaryIndexes"
+INDEX, PROTECTED = "tables.rankings.GlobalSecondaryIndexes", "tables.scores.DeletionProtectionEnabled"
+SINCE_DEPLOYED: Final = {
+    "alarms.not-polled.StateValue": "ALARM",
+    "alarms.not-polled.AlarmConfigurationUpdatedTimestamp": NOW - timedelta(minutes=19),
+}
 TO_BUILD = "but the layer was built for python3.13, "
 
 
@@ -153,17 +157,13 @@ BROKEN: Final[list[tuple[dict[str, Any], str, str]]] = [
     ({"tables.scores.LatestStreamArn": "newer"}, PROJECTOR_READS, "expected a mapping of newer, got stream: "),
     ({"mappings.writer.State": "Disabled"}, WRITER_READS, "-source-mapping --uuid w --enabled"),
     ({"mappings.announcer.State": "Disabled"}, "AnnouncerFunction reads its source", "--uuid a --enabled"),
-    (
-        {"mappings.projector.LastProcessingResult": "PROBLEM: no"},
-        PROJECTOR_READS,
-        "Lambda cannot read stream: PROBLEM: no",
-    ),
+    ({"mappings.projector.LastProcessingResult": "PROBLEM: no"}, PROJECTOR_READS, "cannot read stream: PROBLEM: no"),
     ({"tables.scores.StreamSpecification.StreamEnabled": False}, "the stream of Scores", "no stream"),
     ({"tables.scores.StreamSpecification.StreamViewType": "NEW_IMAGE"}, "the stream of Scores", "got NEW_IMAGE"),
     ({"expiry.receipts.TimeToLiveStatus": "DISABLED"}, "expiry of ReceiptsTable", "got e DISABLED"),
     ({"expiry.rankings.AttributeName": "ttl"}, "expiry of RankingsTable", "got ttl ENABLED"),
     ({"backups.receipts": "DISABLED"}, "point-in-time recovery of ReceiptsTable", "got DISABLED"),
-    ({"tables.scores.DeletionProtectionEnabled": False}, PROTECTION, "ScoresTable can be deleted: deploy again"),
+    ({PROTECTED: False}, PROTECTION, "ScoresTable can be deleted: deploy again"),
     ({INDEX: []}, "the sorted index of Rankings", "got none"),
     ({f"{INDEX}.0.IndexStatus": "CREATING"}, "the sorted index of Rankings", "got CREATING"),
     ({f"{INDEX}.0.WarmThroughput": GONE}, "warm throughput", "0 WriteUnitsPerSecond of places, expected 8,000"),
@@ -199,25 +199,14 @@ BROKEN: Final[list[tuple[dict[str, Any], str, str]]] = [
     ({"resources.LooksQueue": GONE}, "mappings", "the stack has no 'LooksQueue': is it a stack of Standings"),
 ]
 EXPLAINED: Final[list[tuple[dict[str, Any], str, str]]] = [
-    (
-        {"tables.scores.DeletionProtectionEnabled": False, "parameters.DeletionProtection": "false"},
-        PROTECTION,
-        "deploy with DeletionProtection=true",
-    ),
+    ({PROTECTED: False, "parameters.DeletionProtection": "false"}, PROTECTION, "deploy with DeletionProtection=true"),
     ({"parameters.WarmWriteUnits": "0"}, "warm throughput", "set WarmWriteUnits"),
     ({"parameters.WriterMaximumConcurrency": "0"}, ONCE, "WriterMaximumConcurrency is 0"),
     ({"statuses.GET": 200, "parameters.OpenReads": "true"}, "unsigned reads", "OpenReads is true"),
     ({"parameters.AlarmTopicArn": ""}, "topic of the alarms", "deploy with AlarmTopicArn"),
     ({"parameters.AuditSchedule": ""}, "scheduled audits", "deploy with AuditSchedule"),
     ({"tasks.audits.last": None}, "scheduled audits", "none has run yet"),
-    (
-        {
-            "alarms.not-polled.StateValue": "ALARM",
-            "alarms.not-polled.AlarmConfigurationUpdatedTimestamp": NOW - timedelta(minutes=19),
-        },
-        "alarms",
-        "StreamNotPolledAlarm: new, and ringing until Lambda polls for the first time",
-    ),
+    (SINCE_DEPLOYED, "alarms", "StreamNotPolledAlarm: new, and ringing until Lambda polls for the first time"),
     ({"parameters.SettleSchedule": ""}, "settled periods", "deploy with SettleSchedule"),
 ]
 
@@ -236,15 +225,13 @@ def test_it_is_found(
     assert words in detail
 
 
+RESERVED: Final = {"parameters.WriterReservedConcurrency": "10", "parameters.ProjectorReservedConcurrency": "4"}
+
+
 @pytest.mark.parametrize(
     "changes",
     [
-        # What is reserved is not asked of the rest of the account.
-        {
-            "concurrency": 10,
-            "parameters.WriterReservedConcurrency": "10",
-            "parameters.ProjectorReservedConcurrency": "4",
-        },
+        {"concurrency": 10, **RESERVED},  # what is reserved is not asked of the rest of the account
         {"concurrency": 24},
         {"resources.AnnouncerFunction": GONE, "resources.LooksQueue": GONE},
         {"tasks.settlements": {"families": [], "settles": False}, "tasks.announcements.families": []},
@@ -261,9 +248,7 @@ def test_what_nothing_is_wrong_with(run: Run, connection: Aws, changes: dict[str
 def test_what_a_local_aws_leaves_out_is_noted(run: Run, connection: Aws) -> None:
     connection.change({"is_local": True, "statuses": {"GET": 200, "POST": 400}, "denied": {"get_account_settings"}})
     connection.change({"expiry.receipts.TimeToLiveStatus": "DISABLED", "backups.receipts": "DISABLED"})
-    connection.change(
-        dict.fromkeys((f"tables.{name}.WarmThroughput" for name in ("scores", "receipts", "rankings")), GONE)
-    )
+    connection.change({f"tables.{name}.WarmThroughput": GONE for name in ("scores", "receipts", "rankings")})
     others = found(run)
 
     assert {verdict for verdict, _ in others.values()} == {Verdict.NOTE}

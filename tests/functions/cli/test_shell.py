@@ -18,14 +18,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from botocore.exceptions import (
-    ClientError,
-    CredentialRetrievalError,
-    EndpointConnectionError,
-    NoCredentialsError,
-    NoRegionError,
-    ProfileNotFound,
-)
+from botocore import exceptions as aws
 from rich.text import Text
 
 from standings.client.errors import ApiError
@@ -48,18 +41,18 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
     return runner(None, capsys)
 
 
-def of_aws(code: str) -> ClientError:
-    return ClientError({"Error": {"Code": code, "Message": "x"}}, "DescribeStacks")
+def of_aws(code: str) -> aws.ClientError:
+    return aws.ClientError({"Error": {"Code": code, "Message": "x"}}, "DescribeStacks")
 
 
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (NoRegionError(), "name one with --region, or a profile that has one with --profile; --local speaks to the"),
-        (NoCredentialsError(), "log in to AWS, or name a profile with --profile; --local speaks to the stack"),
-        (CredentialRetrievalError(provider="x", error_msg="y"), "log in to AWS"),
-        (ProfileNotFound(profile="x"), "name a profile of your AWS configuration"),
-        (EndpointConnectionError(endpoint_url="https://x"), "check the network, --region and --endpoint-url"),
+        (aws.NoRegionError(), "name one with --region, or a profile that has one with --profile; --local speaks to"),
+        (aws.NoCredentialsError(), "log in to AWS, or name a profile with --profile; --local speaks to the stack"),
+        (aws.CredentialRetrievalError(provider="x", error_msg="y"), "log in to AWS"),
+        (aws.ProfileNotFound(profile="x"), "name a profile of your AWS configuration"),
+        (aws.EndpointConnectionError(endpoint_url="https://x"), "check the network, --region and --endpoint-url"),
         (of_aws("ExpiredToken"), "log in to AWS"),
         (of_aws("ValidationError"), "check --stack and --region; --local speaks to the stack"),
         (of_aws("ResourceNotFoundException"), "check --stack and --region, or deploy the stack again"),

@@ -129,12 +129,9 @@ def request(method: str, member: str, now: datetime, body: Any = None) -> dict[s
 def application(engine: Any, clients: dict[str, Any], standings: Any) -> Iterator[Any]:
     """The application of the example, with its table."""
     keys = ("pk", "HASH"), ("sk", "RANGE")
-    engine.create_table(
-        TableName="League",
-        BillingMode="PAY_PER_REQUEST",
-        AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name, _ in keys],
-        KeySchema=[{"AttributeName": name, "KeyType": kind} for name, kind in keys],
-    )
+    schema = [{"AttributeName": name, "KeyType": kind} for name, kind in keys]
+    named = [{"AttributeName": name, "AttributeType": "S"} for name, _ in keys]
+    engine.create_table(TableName="League", BillingMode="PAY_PER_REQUEST", AttributeDefinitions=named, KeySchema=schema)
     with pytest.MonkeyPatch.context() as patch, mock.patch.dict(os.environ, ENVIRONMENT):
         patch.syspath_prepend(FOLDER / "function")
         patch.setattr("boto3.client", lambda service, **_: clients[service])
