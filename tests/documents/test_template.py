@@ -26,7 +26,7 @@ RESTORE: Final = (DOCS / "how-to" / "restore.md").read_text(encoding="utf-8")
 LOCALLY: Final = (DOCS / "how-to" / "run-locally.md").read_text(encoding="utf-8")
 
 
-def test_the_pages_name_every_parameter_with_its_default() -> None:
+def test_the_page_names_every_parameter_with_its_default_and_the_console_groups_them_as_it_does() -> None:
     rows = re.findall(r"^\| ((?:`[A-Z]\w+`(?:, )?)+) \| (.*?) \|", PARAMETERS, re.MULTILINE)
     documented: dict[str, str] = {}
     for names_cell, defaults_cell in rows:
@@ -35,9 +35,6 @@ def test_the_pages_name_every_parameter_with_its_default() -> None:
         documented.update(zip(names, defaults * len(names) if len(defaults) == 1 else defaults, strict=True))
 
     assert documented == {name: str(parameter["Default"]) for name, parameter in TEMPLATE["Parameters"].items()}
-
-
-def test_the_console_groups_the_parameters_as_their_page_does() -> None:
     sections = [text.partition("\n") for text in re.split(r"^## ", PARAMETERS, flags=re.MULTILINE)[1:]]
     cells = {title: re.findall(r"^\| ((?:`[A-Z]\w+`(?:, )?)+) \|", text, re.MULTILINE) for title, _, text in sections}
     groups = TEMPLATE["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]
@@ -129,16 +126,13 @@ def test_the_pages_make_the_rankings_table_as_the_template_does() -> None:
     assert made == table
 
 
-def test_the_pages_invoke_existing_functions_with_existing_events() -> None:
+def test_the_page_invokes_existing_functions_with_existing_events_and_the_embedded_aws_that_is_pinned() -> None:
     lines = re.findall(r"sam local invoke (\S+) -e (\S+)", LOCALLY)
     assert lines
     for function, event in lines:
         assert TEMPLATE["Resources"][function]["Type"] == "AWS::Serverless::Function"
         assert (PROJECT / event).is_file()
-
-
-def test_the_page_describes_the_embedded_aws_that_is_pinned() -> None:
-    """With another release, read again in its code what the page says of it."""
+    # With another release, read again in its code what the page says of it.
     pinned = (PROJECT / "requirements" / "ministack.in").read_text(encoding="utf-8")
     assert re.findall(r"ministack (\S+)\. ", LOCALLY) == re.findall(r"^ministack==(\S+)", pinned, re.MULTILINE)
 
@@ -204,7 +198,7 @@ def test_requests_that_pass_a_cdn_are_tabs_and_caches_by_seconds() -> None:
         assert each_another == round(tabs / max(max_age, every), 2)
 
 
-def test_what_a_page_shows_of_a_template_stands_in_it() -> None:
+def test_what_a_page_shows_of_a_template_stands_in_it_and_limits_are_those_of_its_template() -> None:
     templates = [path.read_text(encoding="utf-8") for path in (PROJECT / "examples").glob("*/template.yaml")]
     shown = [
         block
@@ -214,9 +208,6 @@ def test_what_a_page_shows_of_a_template_stands_in_it() -> None:
 
     assert shown
     assert [block for block in shown if not any(block in template for template in templates)] == []
-
-
-def test_the_limits_of_the_example_are_those_of_its_template() -> None:
     page = (HOW_TO / "behind-a-cdn.md").read_text(encoding="utf-8")
     template = (PROJECT / "examples" / "cdn" / "template.yaml").read_text(encoding="utf-8")
     said = re.findall(r"`(\w+)`: ([\d,]+) in five minutes", page)

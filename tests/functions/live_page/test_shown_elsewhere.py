@@ -242,8 +242,8 @@ def test_every_row_is_wholly_on_the_screen_in_type_for_five_metres(hang: Any, si
     assert view.measured("cutBelow") == []
 
 
-def test_the_first_three_stand_on_a_podium_and_the_list_goes_on_below(hang: Any) -> None:
-    page = hang(f"board={BOARD}&window=day").page
+def test_the_first_three_stand_on_a_podium_and_the_screen_stays_awake_without_a_cursor(hang: Any) -> None:
+    page = hang(f"board={BOARD}&window=day", script=DENIED).page
     steps = page.locator("#podium li")
     expect(steps.locator(".step")).to_have_text(["1", "2", "3"])
     expect(steps.locator("strong")).to_have_text([NAMES[0], "wall-1", NAMES[1]])
@@ -258,6 +258,10 @@ def test_the_first_three_stand_on_a_podium_and_the_list_goes_on_below(hang: Any)
     expect(page.locator("#facts")).to_contain_text("points · day · ")
     expect(page.locator("#facts")).to_contain_text("40 members")
     expect(page.locator("#state")).to_contain_text("live")
+    assert page.evaluate("window.held") == ["screen"]
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    assert page.evaluate("window.held") == ["screen", "screen"]
+    assert page.evaluate("getComputedStyle(document.querySelector('#rows button')).cursor") == "none"
 
 
 @pytest.mark.parametrize(
@@ -331,14 +335,6 @@ def test_who_overtakes_moves_up_if_motion_is_not_reduced(hang: Any, score: Score
     view.pass_seconds(2.5)
     expect(view.page.locator("#podium strong").first).to_have_text("m1")
     assert (turns > 0, view.page.evaluate("moves") > turns) == (moves, moves)
-
-
-def test_the_screen_stays_awake_and_has_no_cursor(hang: Any) -> None:
-    page = hang(f"board={BOARD}", script=DENIED).page
-    assert page.evaluate("window.held") == ["screen"]
-    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
-    assert page.evaluate("window.held") == ["screen", "screen"]
-    assert page.evaluate("getComputedStyle(document.querySelector('#rows button')).cursor") == "none"
 
 
 def test_what_is_wrong_is_told_in_type_for_five_metres(open_page: Opener) -> None:
