@@ -63,9 +63,8 @@ def test_it_asks_while_the_list_changes(opened: Opener, score: Score) -> None:
     ):
         tab = opened(f"board=b{query}")
         tab.page.evaluate(script)
-        tab.lists.clear()
-        tab.pass_seconds(seconds, lambda _: score({"m000": 1}))
-        assert least <= len(tab.lists) <= most, (query, script)
+        asked = tab.in_next(seconds, lambda _: score({"m000": 1})).lists
+        assert least <= len(asked) <= most, (query, script)
 
 
 @pytest.mark.parametrize("query", ["board=b&window=day", ""], ids=["board", "home"])
@@ -73,14 +72,11 @@ def test_nothing_is_asked_while_nobody_looks(opened: Opener, query: str) -> None
     tab = opened(query)
     tab.drawn()
     tab.pass_seconds(5)
-    tab.paths.clear()
-    tab.pass_seconds(31)
     # The home page: the list of boards, and the first of the one board. Its definition is known.
-    assert tab.paths == ["/boards", "/boards/b/points/all"] if not query else len(tab.paths) > 3
+    paths = tab.in_next(31).paths
+    assert paths == ["/boards", "/boards/b/points/all"] if not query else len(paths) > 3
     tab.page.evaluate(HIDE)
-    tab.paths.clear()
-    tab.pass_seconds(120)
-    assert tab.paths == []
+    assert tab.in_next(120).paths == []
     tab.page.evaluate(SHOW)
     tab.pass_seconds(1)
     assert tab.paths
@@ -90,18 +86,14 @@ def test_tabs_that_began_together_do_not_go_on_together(opened: Opener, score: S
     found = []
     for chance in (0, 0.999):
         tab = opened("board=b", f"Math.random = () => {chance};")
-        tab.lists.clear()
-        tab.pass_seconds(60, lambda _: score({"m000": 1}))
-        found.append(len(tab.lists))
+        found.append(len(tab.in_next(60, lambda _: score({"m000": 1})).lists))
     early, late = found
     assert early >= late + 4
 
 
 def test_one_request_tells_the_list_and_the_card(opened: Opener, score: Score) -> None:
     tab = opened("board=b&window=day&member=m040")
-    tab.asked.clear()
-    tab.pass_seconds(30, lambda _: score({"m040": 1}))
-    tab.pass_seconds(3)
+    tab.in_next(30, lambda _: score({"m040": 1})).pass_seconds(3)
     assert tab.asked["rank"] == 0
     assert all("me=m040" in query for _, query in tab.lists)
     assert tab.asked.total() - tab.asked["page"] <= 1
@@ -115,10 +107,8 @@ def test_who_was_found_and_who_looks_come_in_turns(opened: Opener, score: Score)
     tab.pass_seconds(1)
     expect(tab.page.locator("#mine")).to_contain_text("31st")
     expect(tab.page.locator("#found-rank")).to_contain_text("41st")
-    tab.lists.clear()
     score({"m040": 105, "m030": 105})
-    tab.pass_seconds(7)
-    asked = [re.search("me=(m[0-9]+)", query) for _, query in tab.lists]
+    asked = [re.search("me=(m[0-9]+)", query) for _, query in tab.in_next(7).lists]
     names = [one[1] for one in asked if one]
     assert len(names) == len(tab.lists) <= 4
     assert all(one != other for one, other in pairwise(names))
@@ -146,10 +136,8 @@ def test_movement_is_read_once_for_each_member(opened: Opener) -> None:
 def test_a_refusal_says_when_to_come_back(opened: Opener, seconds: str, least: int) -> None:
     tab = opened("board=b", missing="429")
     tab.instead[LIST] = {"status": 429, "headers": {"Retry-After": seconds}, "json": {"message": "Too Many Requests"}}
-    tab.lists.clear()
-    tab.pass_seconds(60)
+    assert all(wait >= least for wait in waits(tab.in_next(60)))
     expect(tab.page.locator("#state")).to_have_attribute("data-is", "offline")
-    assert all(wait >= least for wait in waits(tab))
     assert len(tab.lists) >= 2
     # Not even who is impatient gets through earlier.
     asked = len(tab.lists)
@@ -180,9 +168,7 @@ def test_what_was_never_there_is_asked_for_ever_less_and_need_not_stay_away(
     tab = opened(query, ME, missing="status of|ERR_FAILED", instead={part: answer})
     expect(tab.page.locator("#note")).to_contain_text(said)
     expect(tab.page.locator("#wrong")).to_be_visible(visible=not said)
-    tab.paths.clear()
-    tab.pass_seconds(60)
-    assert 2 <= len(tab.paths) <= 7
+    assert 2 <= len(tab.in_next(60).paths) <= 7
     tab.instead.clear()
     tab.pass_seconds(20)
     expect(tab.page.locator("#state")).to_have_attribute("data-is", "live")
@@ -195,9 +181,7 @@ def test_what_was_there_stays_while_the_api_is_away_and_nobody_hurries_it(opened
     tab = opened("board=b", missing="503")
     before = tab.members()
     tab.instead[LIST] = {"status": 503, "json": {}}
-    tab.lists.clear()
-    tab.pass_seconds(60)
-    assert 4 <= len(tab.lists) <= 7
+    assert 4 <= len(tab.in_next(60).lists) <= 7
     expect(tab.page.locator("#note")).to_contain_text("These are the standings of ")
     assert tab.members() == before
     tab.lists.clear()
@@ -248,9 +232,7 @@ def test_caches_may_answer_and_what_may_be_kept_is_not_asked_for_again(opened: O
 
     tab.instead[LIST] = keep
     tab.pass_seconds(5)
-    tab.lists.clear()
-    tab.pass_seconds(45, lambda _: score({"m000": 1}))
-    assert all(wait >= 10 for wait in waits(tab))
+    assert all(wait >= 10 for wait in waits(tab.in_next(45, lambda _: score({"m000": 1}))))
     assert len(tab.lists) >= 3
     # A request that says so goes past every cache; the browser adds If-None-Match itself.
     assert not any({"cache-control", "pragma", "if-none-match"} & headers.keys() for headers in sent)
@@ -285,9 +267,7 @@ def test_a_tour_comes_back_when_the_api_says(opened: Opener) -> None:
     tab = opened("kiosk&every=5&boards=b,b:points:day,b:points:week", missing="429")
     tab.instead["/boards/"] = {"status": 429, "headers": {"Retry-After": "30"}, "json": {}}
     tab.pass_seconds(10)
-    tab.paths.clear()
-    tab.pass_seconds(20)
-    assert tab.paths == []
+    assert tab.in_next(20).paths == []
     tab.instead.clear()
     tab.pass_seconds(30)
     expect(tab.page.locator("#state")).to_have_attribute("data-is", "live")

@@ -83,9 +83,7 @@ def test_a_frame_that_is_scrolled_out_of_sight_asks_nothing(opened: Opener, scor
     tab = opened("board=b&embed")
     expect(elsewhere(tab, f"{FRAME}<p>{'text<br>' * 400}").locator("#rows td.who")).to_have_count(10)
     scroll(tab, 5000, seen=False)
-    tab.lists.clear()
-    tab.pass_seconds(30, lambda _: score({"m000": 1}))
-    assert tab.lists == []
+    assert tab.in_next(30, lambda _: score({"m000": 1})).lists == []
     scroll(tab, 0, seen=True)
     tab.pass_seconds(3)
     assert tab.lists
@@ -110,9 +108,7 @@ def test_what_was_seen_last_counts(opened: Opener, score: Score) -> None:
     for seen, asks in (([True, False], False), ([False, True], True)):
         tab.page.evaluate(tell, seen)
         tab.settle()
-        tab.lists.clear()
-        tab.pass_seconds(20, lambda _: score({"m000": 1}))
-        assert bool(tab.lists) == asks
+        assert bool(tab.in_next(20, lambda _: score({"m000": 1})).lists) == asks
 
 
 def test_the_snippet_can_be_copied_also_where_a_browser_does_not_copy(opened: Opener) -> None:
@@ -287,15 +283,11 @@ def test_boards_take_turns_and_those_that_cannot_be_shown_are_left_out(hang: Any
     expect(title).to_have_text(BOARD)
     expect(view.page.locator("#facts")).to_contain_text("points · day")
     # A turn takes five seconds at least.
-    view.paths.clear()
-    view.pass_seconds(4)
+    assert set(view.in_next(4).paths) == {f"/boards/{BOARD}/points/day"}
     expect(title).to_have_text(BOARD)
-    assert set(view.paths) == {f"/boards/{BOARD}/points/day"}
     view.pass_seconds(1.5)
     expect(title).to_have_text("b-two")
-    view.paths.clear()
-    view.pass_seconds(3)
-    assert set(view.paths) == {"/boards/b-two/points/all"}
+    assert set(view.in_next(3).paths) == {"/boards/b-two/points/all"}
     view.pass_seconds(2)
     expect(title).to_have_text(BOARD)
     assert f"boards={quote(boards, safe=',:')}" in view.page.url
@@ -319,9 +311,7 @@ def test_a_tour_shows_no_board_but_its_own_after_it_began_without_a_network(hang
     del view.instead["/boards/b-"]
     view.pass_seconds(20)
     expect(view.page.locator("#title")).to_have_text("b-two")
-    view.paths.clear()
-    view.pass_seconds(10)
-    assert not any("b-level" in path for path in view.paths)
+    assert not any("b-level" in path for path in view.in_next(10).paths)
 
 
 @pytest.mark.parametrize(("motion", "moves"), [("reduce", False), ("no-preference", True)])
@@ -399,11 +389,10 @@ def test_it_shows_the_top_ten_and_me_and_follows_changes(example: View, score: S
     expect(page.locator("#state")).to_have_text("")
     if AXE.exists():
         assert example.violations() == []
-    example.lists.clear()
     sent: list[dict[str, str]] = []
     page.on("request", lambda request: sent.append(request.headers))
     score({"m100": 50_000})
-    example.pass_seconds(6)
+    example.in_next(6)
     expect(mine).to_have_text("m100: rank 1 of 121 with 59,000")
     expect(page.locator("#top tr.me")).to_have_text(["1m10059,000"])
     # One request tells the list and `me`.
@@ -418,9 +407,7 @@ def test_it_asks_ever_less_and_not_at_all_while_nobody_looks(example: View) -> N
     example.pass_seconds(60)
     assert 4 <= len(example.lists) <= 6
     example.page.evaluate(HIDE)
-    example.lists.clear()
-    example.pass_seconds(120)
-    assert example.lists == []
+    assert example.in_next(120).lists == []
     with example.page.expect_request("**/points/all?*"):
         example.page.evaluate(SHOW)
 
