@@ -34,10 +34,7 @@ metrics.points = { aggregate = "sum", precision = 1, windows = ["all", "day", "l
 [boards."cup"]
 announce.season = { top = 3 }
 metrics.points = { aggregate = "sum", windows = ["season"] }
-[[boards."cup".seasons]]
-name = "autumn-2026"
-starts = "2026-09-01"
-ends = "2026-12-01"
+seasons = [{ name = "autumn-2026", starts = "2026-09-01", ends = "2026-12-01" }]
 [boards."wide"]
 announce.all = { top = 100 }
 metrics.points = { aggregate = "sum", windows = ["all"] }

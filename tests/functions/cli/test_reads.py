@@ -22,14 +22,10 @@ metrics.best = { aggregate = "max", least = -5, windows = ["all"] }
 metrics.kept = { aggregate = "sum" }
 [boards."league"]
 metrics.points = { aggregate = "sum", windows = ["season"] }
-[[boards."league".seasons]]
-name = "autumn-2026"
-starts = "2026-09-01"
-ends = "2026-11-01"
-[[boards."league".seasons]]
-name = "winter-2026"
-starts = "2026-11-01"
-ends = "2027-03-01"
+seasons = [
+  { name = "autumn-2026", starts = "2026-09-01", ends = "2026-11-01" },
+  { name = "winter-2026", starts = "2026-11-01", ends = "2027-03-01" },
+]
 """
 HOSTILE = ("\x1b[31mred\x07", "[bold]x[/bold]", ":smile:", "a\nb", "\u202egnp.exe", "\x9b2J", "\u2028", "用户 مرحبا")
 ODD = ("clan#7", "images/1.jpg", "用户", "a b+c%20", "x&y=z?", "%2F", "..", 'a"b,c')

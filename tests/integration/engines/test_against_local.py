@@ -212,7 +212,7 @@ REQUESTS: list[Request] = [
             *(key("p", "s" * 1025), {"pk": {"S": "a"}}, {"pk": {"S": "a"}, "sk": {"N": "1"}}),
             *({**key("a"), "x": {"S": "x" * (409_600 - less)}} for less in (7, 6)),
             *({**key("a"), "r": one} for one in ({"N": "1"}, {"S": ""})),
-            *({**key("a"), "x": one} for one in ({"S": "1", "N": "1"}, {"NS": []}, {"NS": ["1", "01"]})),
+            *({**key("a"), "x": one} for one in ({"S": "1", "N": "1"}, {"NS": list[str]()}, {"NS": ["1", "01"]})),
             {**key("a"), "x": {"S": ""}, "y": {"B": b""}, "z": {"L": []}},
         )
     ),
