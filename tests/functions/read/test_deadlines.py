@@ -1,7 +1,5 @@
 """A request reads the clock once and has one deadline for all its reads; the rest of a batch is read after a wait."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,101 +7,72 @@ import pytest
 
 from standings.aws.dynamodb.scores import Scores
 from standings.aws.dynamodb.tables import UNPROCESSED_TIMEOUT_S, batch_get
-from standings.domain.boards_toml import parse_boards
-from standings.domain.errors import RequestError
-from standings.read import board_list, member_ranks, score_statistics
-from standings.read.reader import LAST_READ_S, Question, Reader, Request
-from standings.runtime.clock import Clock
-from standings.stores import Node, StoreUnavailableError
+from standings.read.reader import LAST_READ_S
+from standings.stores import StoreUnavailableError
+from tests.support.aws.stack import ManualClock, Stack, running
+from tests.support.builders.maintenance import throttle
+from tests.support.builders.querying import ALL, BOARDS, MEMBER, post
 from tests.support.faults.faulty_client import Time
 
 MIDNIGHT = int(datetime(2026, 11, 22, tzinfo=UTC).timestamp() * 1000)
-BOARDS = parse_boards(
-    '[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all", "hour", "day", "last-7-days"] }'
-)
-WIDE = dict.fromkeys(range(128), 1)
-
-
-@dataclass
-class Store:
-    """A store in which every node has members in all children. It calls `before` before every read."""
-
-    before: Callable[[], None]
-
-    def for_request(self) -> "Store":
-        return self
-
-    def record(self, _: str) -> None:
-        self.before()
-
-    def nodes(self, wanted: Any) -> Any:
-        self.before()
-        return {node: Node(WIDE, 1) for node in wanted}
-
-    def image(self, *_: Any) -> None:
-        self.before()
 
 
 class Throttled:
     """Throttles each read for some seconds from its first try."""
 
-    def __init__(self, time: Time, seconds: float) -> None:
-        self._time = time
-        self._seconds = seconds
+    def __init__(self, stack: Stack, seconds: float) -> None:
+        self._now, self._seconds = stack.clock.monotonic, seconds
         self._until: float | None = None
         self.reads = 0
+        stack.dynamodb.before.append(self)
 
-    def __call__(self) -> None:
+    def __call__(self, *_: Any) -> None:
         if self._until is None:
-            self._until = self._time.monotonic() + self._seconds
-        if self._time.monotonic() < self._until:
-            raise StoreUnavailableError("throttled")
+            self._until = self._now() + self._seconds
+        if self._now() < self._until:
+            throttle()
         self._until = None
         self.reads += 1
 
 
-def reader(before: Callable[[], None], clock: Clock) -> Reader:
-    return Reader(BOARDS, Store(before), clock)  # type: ignore[arg-type]
+def test_all_reads_of_a_request_share_one_deadline(stack: Stack) -> None:
+    post(stack, {f"m{number}": number * 2**30 for number in range(100)})
+    throttled, began = Throttled(stack, 2.0), stack.clock.monotonic()
 
-
-def question(reader: Reader) -> Question:
-    return Request(reader).question("b", "points", "all")
-
-
-def test_all_reads_of_a_request_share_one_deadline() -> None:
-    time = Time(MIDNIGHT)
-    throttled = Throttled(time, 2.0)
-
-    with pytest.raises(StoreUnavailableError):
-        score_statistics.distribution(question(reader(throttled, time.clock())), buckets=50)
+    assert stack.get(f"{ALL}/distribution", buckets=50)[1]["type"] == "urn:standings:unavailable"
     assert throttled.reads > 0
-    assert time.monotonic() <= 5.0
+    assert stack.clock.monotonic() - began <= 5.0
 
 
-def test_the_next_request_has_a_deadline_of_its_own() -> None:
-    time = Time(MIDNIGHT)
-    throttled = Throttled(time, 4.0)
-    reads = reader(throttled, time.clock())
+def test_the_next_request_has_a_deadline_of_its_own(stack: Stack) -> None:
+    throttled = Throttled(stack, 4.0)
 
-    for _ in range(2):
-        with pytest.raises(RequestError, match="no member"):
-            member_ranks.card(Request(reads), "b", "m", None)
+    assert [stack.get(MEMBER, id="m")[0] for _ in range(2)] == [404, 404]
     assert throttled.reads == 2
 
 
-def test_a_request_whose_reads_are_slow_ends_before_its_function_does() -> None:
-    time = Time(MIDNIGHT)
+def test_a_request_whose_reads_are_slow_ends_before_its_function_does(stack: Stack) -> None:
+    post(stack, {f"m{number}": number * 2**30 for number in range(100)})
+    stack.dynamodb.before.append(lambda *_: stack.clock.sleep(6.0))
+    began = stack.clock.monotonic()
 
-    with pytest.raises(StoreUnavailableError, match="took longer"):
-        score_statistics.percentile(question(reader(lambda: time.sleep(6.0), time.clock())), p="100")
-    assert time.monotonic() <= LAST_READ_S + 6.0
+    assert stack.get(f"{ALL}/percentile", p=100)[1]["type"] == "urn:standings:unavailable"
+    assert stack.clock.monotonic() - began <= LAST_READ_S + 6.0
 
 
-def test_all_windows_of_an_answer_are_those_of_one_moment() -> None:
-    # The clock shows the last millisecond of a day once, then the next day.
-    time, shown = Time(MIDNIGHT), iter([MIDNIGHT - 1])
-    clock = Clock(lambda: next(shown, MIDNIGHT), time.monotonic, time.sleep, lambda: 0.5)
-    (metric,) = board_list.definition(Request(reader(lambda: None, clock)), "b")["metrics"]
+class Turning(ManualClock):
+    """Shows the last millisecond of a day once, then the next day."""
+
+    def __call__(self) -> int:
+        self.milliseconds, shown = MIDNIGHT, self.milliseconds
+        return shown
+
+
+def test_all_windows_of_an_answer_are_those_of_one_moment(engine: Any) -> None:
+    clock = Turning(MIDNIGHT)
+    with running(engine, clock, BOARDS) as stack:
+        clock.milliseconds = MIDNIGHT - 1
+        (metric,) = stack.get("/boards/b")[1]["metrics"]
 
     periods = {window["window"]: window["period"]["end"] for window in metric["windows"] if window["period"]}
     assert periods["hour"] == periods["day"] == periods["last-7-days"] == "2026-11-22T00:00:00Z"
