@@ -2,7 +2,7 @@
 is in two of them; `test_every_read.py` has all other merges."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import chain
 from random import Random
 from typing import Any, Final
@@ -14,11 +14,10 @@ from benchmarks.harness.meter import Meter
 from standings.calls import MAX_TEXT_BYTES
 from standings.domain.boards import MAX_MEMBER_BYTES, Ranking
 from standings.domain.boards_toml import parse_boards
-from standings.domain.tiers import Path
 from standings.domain.windows import DAY as A_DAY
 from standings.read import pages
-from standings.read.pages import Stretch, read_stretches
-from standings.stores import Entry, Node, Partition, Span
+from standings.read.pages import Stretch
+from standings.stores import Entry, Partition
 from tests.support.aws.stack import ManualClock, Stack, project, running
 from tests.support.builders.maintenance import before, throttle
 from tests.support.builders.querying import ALL, BOARDS, DAY, MEMBER, post
@@ -192,39 +191,30 @@ def units(stack: Stack, meter: Meter, path: str, **arguments: Any) -> float:
     return (meter.snapshot() - before).total.read
 
 
-class Shards:
-    """Shards in memory, whose keys change after the first round of reads."""
-
-    def __init__(self, keys: Sequence[Sequence[str]], after: Sequence[Sequence[str]]) -> None:
-        self.keys, self._after = ([sorted(some) for some in moment] for moment in (keys, after))
-
-    def partitions(self, _: Any) -> list[Partition]:
-        return [Partition("list", shard) for shard in range(len(self.keys))]
-
-    def spans(self, spans: Sequence[Span], _: Any) -> tuple[list[list[Entry]], dict[Path, Node]]:
-        parts = []
-        for span in spans:
-            beyond = [key for key in self.keys[span.partition.shard] if span.beyond is None or key > span.beyond]
-            parts.append([Entry(key, None, key.split(" ")[-1], 0) for key in beyond[: span.limit]])  # type: ignore[arg-type]
-        self.keys = self._after
-        return parts, {(): Node({}, None)}
-
-
-def merged(shards: Shards, beyond: str | None, limit: int) -> list[str]:
+def merged(moments: list[list[list[str]]], beyond: str | None, limit: int) -> list[str]:
+    """A page of the keys of some shards, which are others after the first round of reads."""
     stretch = Stretch(beyond, limit, forward=True)
-    read_stretches(shards, [stretch], lambda: [()], {})  # type: ignore[arg-type]
+    while spans := stretch.next_spans([Partition("list", shard) for shard in range(len(moments[0]))]):
+        keys, moments = moments[0], moments[-1:]
+        found = {
+            span: [key for key in sorted(keys[span.partition.shard]) if key > (span.beyond or "")] for span in spans
+        }
+        stretch.add({span: [entry_of(key) for key in behind[: span.limit]] for span, behind in found.items()})
     return [entry.key for entry in stretch.entries]
+
+
+def entry_of(key: str) -> Entry:
+    return Entry(key, None, key.rsplit(" ", maxsplit=1)[-1], 0)  # type: ignore[arg-type]
 
 
 def test_a_member_found_in_two_shards_is_returned_once_at_its_first_place() -> None:
     """Whoever moves between two rounds leaves the others in order. The next page starts after the last entry."""
-    keys = [["a", "b", "c"], ["b", "d"]]
-    assert merged(Shards(keys, keys), None, 10) == ["a", "b", "c", "d"]
+    assert merged([[["a", "b", "c"], ["b", "d"]]], None, 10) == ["a", "b", "c", "d"]
     others = [f"{number:02} a{number}" for number in range(2, 40)]
     far = [f"{number:02} b{number}" for number in range(60, 80)]
-    shards = Shards([["01 x", *others], far], [[*others, "06 x"], far])
-    page = merged(shards, None, 6)
-    following = merged(shards, page[-1], 6)
+    after = [[*others, "06 x"], far]
+    page = merged([[["01 x", *others], far], after], None, 6)
+    following = merged([after], page[-1], 6)
 
     assert set(page) & set(following) == set()
     assert page == sorted(page)
