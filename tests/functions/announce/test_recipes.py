@@ -2,11 +2,10 @@
 
 import io
 import json
-import urllib.request
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from runpy import run_path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -26,25 +25,18 @@ DETAIL = {
 }
 
 
-@dataclass
-class Web:
-    """Keeps what is posted, and answers."""
-
-    posted: list[tuple[str, dict[str, str], Any]] = field(default_factory=list)
-    answer: dict[str, Any] = field(default_factory=dict)
-
-    def urlopen(self, request: urllib.request.Request, timeout: float) -> io.BytesIO:
-        assert (request.get_method(), timeout) == ("POST", 10)
-        assert isinstance(request.data, bytes)
-        headers = {name.lower(): value for name, value in request.header_items()}
-        self.posted.append((request.full_url, headers, json.loads(request.data)))
-        return io.BytesIO(json.dumps(self.answer).encode())
-
-
 @pytest.fixture
-def web(monkeypatch: pytest.MonkeyPatch) -> Web:
-    kept = Web()
-    monkeypatch.setattr("urllib.request.urlopen", kept.urlopen)
+def web(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Keeps what is posted, and answers."""
+    kept = SimpleNamespace(posted=[], answer={})
+
+    def urlopen(request: Any, timeout: float) -> io.BytesIO:
+        assert (request.get_method(), timeout) == ("POST", 10)
+        headers = {name.lower(): value for name, value in request.header_items()}
+        kept.posted.append((request.full_url, headers, json.loads(request.data)))
+        return io.BytesIO(json.dumps(kept.answer).encode())
+
+    monkeypatch.setattr("urllib.request.urlopen", urlopen)
     return kept
 
 
@@ -54,7 +46,7 @@ def handler(name: str) -> Callable[[dict[str, Any], None], None]:
     return function
 
 
-def test_a_chat_hears_who_leads_and_who_was_overtaken(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_chat_hears_who_leads_and_who_was_overtaken(web: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHAT_WEBHOOK", URL)
     told = handler("tell_chat")
     told({"detail": DETAIL}, None)
@@ -72,7 +64,7 @@ def test_a_chat_hears_who_leads_and_who_was_overtaken(web: Web, monkeypatch: pyt
     assert len(web.posted) == 1
 
 
-def test_browsers_get_the_event_in_the_channel_of_its_board(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_browsers_get_the_event_in_the_channel_of_its_board(web: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     keys = dict.fromkeys(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), "any")
     for name, value in {**keys, "PUBLISH_URL": URL, "AWS_DEFAULT_REGION": "us-east-1"}.items():
         monkeypatch.setenv(name, value)

@@ -27,7 +27,6 @@ from tests.support.thoroughness import seeds
 PROJECT = Path(__file__).parents[3]
 BOARDS = '[boards."*"]\nmetrics.points = { aggregate = "sum", precision = 2, windows = ["all", "day"] }\n'
 PAGE_SIZE = 7
-PRESS_CTRL_C = mock.Mock(side_effect=KeyboardInterrupt)
 HOSTILE = ('a"b', "a,b", "a\nb", "a\rb", "a\r\nb", "\x1b[31mred", " 用户 ", "=1+1", "\ufeffm")
 
 
@@ -43,10 +42,9 @@ class Session(Transport):
         self.before()
         return super().send(*request)
 
-    def at(self, number: int, do: Callable[[], Any]) -> None:
-        """Do something before the request with this number, from 0."""
-        requests = count()
-        self.before = lambda: do() if next(requests) == number else None
+    def stop_at(self, number: int) -> None:
+        """Press Ctrl-C before the request with this number, from 0."""
+        self.before = mock.Mock(side_effect=[*[None] * number, KeyboardInterrupt, *[None] * 99])
 
 
 class Board:
@@ -171,7 +169,7 @@ def test_on_a_moving_board_nobody_stands_twice(run: Run, session: Session, stack
 
 
 def test_a_day_goes_on_after_midnight(run: Run, session: Session, board: Board, clock: ManualClock, file: Path) -> None:
-    session.at(4, PRESS_CTRL_C)
+    session.stop_at(4)
     assert run("export b --window day --output", str(file)).status == INTERRUPTED
     assert len(read_csv(file.read_bytes().decode())) == 3 * PAGE_SIZE
     clock.milliseconds += 86_400_000
@@ -189,7 +187,7 @@ def test_a_file_is_not_overwritten_nor_mixed_with_another(run: Run, session: Ses
     refused("--window all", " exists already: name another file, or write it again with --again")
     assert file.read_text() == "mine"
 
-    session.at(3, PRESS_CTRL_C)
+    session.stop_at(3)
     stopped = (INTERRUPTED, "", "stopped; run the same command again to continue\n")
     assert run("export b --window all --again --output", str(file)) == stopped
     another = f".exporting: expected a record of an export for {session.address} b points {{}}, got one for "

@@ -8,10 +8,12 @@ import gzip
 import io
 import json
 from dataclasses import replace
+from itertools import chain, count, repeat
 from pathlib import Path
 from threading import Barrier
 from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -170,17 +172,15 @@ def test_one_run_at_a_time(run: Run, command: str, name: str) -> None:
 NO_ANSWER = NoAnswerError("no answer from http://a: refused")
 THROTTLED = SimpleNamespace(status=429, data=b'{"message": "Too Many Requests"}')
 FORBIDDEN = SimpleNamespace(status=403, data=b'{"message": "Forbidden"}')
-OF_0_3 = SimpleNamespace(
-    status=400, data=b'{"type": "urn:standings:bad-argument", "detail": "dry_run: no such argument"}'
-)
+NO_SUCH = b'{"type": "urn:standings:bad-argument", "detail": "dry_run: no such argument"}'
+OF_0_3 = SimpleNamespace(status=400, data=NO_SUCH)
 FOREIGN = SimpleNamespace(status=200, data=b"{}")
 
 
 def written(rows: int, space: str = "") -> str:
     """Write a file of rows; the command that posts it again."""
-    Path("rows.jsonl").write_text(
-        "".join(f'{{"member":"m{n}",{space}"metrics":{{"points":1}}}}\n' for n in range(rows))
-    )
+    lines = (f'{{"member":"m{n}",{space}"metrics":{{"points":1}}}}\n' for n in range(rows))
+    Path("rows.jsonl").write_text("".join(lines))
     return "post --jsonl rows.jsonl --board b --again --json"
 
 
@@ -188,12 +188,12 @@ def written(rows: int, space: str = "") -> str:
     ("answers", "known", "said"),
     [
         ([], 150, ""),
-        (["", THROTTLED, NO_ANSWER], 150, ""),
+        ([mock.DEFAULT, THROTTLED, NO_ANSWER], 150, ""),
         ([NO_ANSWER], None, "no answer from http://a: refused"),
         ([THROTTLED], None, "Too Many Requests"),
         ([FORBIDDEN], None, "Forbidden"),
         ([OF_0_3], None, "dry_run: no such argument"),
-        (["", FOREIGN], None, "the answer is not that of a stack's API"),
+        ([mock.DEFAULT, FOREIGN], None, "the answer is not that of a stack's API"),
     ],
 )
 @pytest.mark.usefixtures("_in_a_folder")
@@ -202,16 +202,9 @@ def test_who_is_not_told_what_is_known_posts_all_the_same(
 ) -> None:
     rows = written(150, " " * 9_999)  # of 100 rows a request would be too large
     assert run(rows).status == OK
-    real, given = connection.api.transport, iter(answers)
-
-    class Answering:
-        def send(self, *request: Any) -> Any:
-            answer = next(given, "")
-            if isinstance(answer, Exception):
-                raise answer
-            return answer or real.send(*request)
-
-    connection.api = replace(connection.api, transport=Answering())
+    transport = mock.Mock(wraps=connection.api.transport)
+    transport.send.side_effect = chain(answers, repeat(mock.DEFAULT))
+    connection.api = replace(connection.api, transport=transport)
     ran = run(rows)
     summary = json.loads(ran.out)
     assert (ran.status, summary["known"], summary["finished"]) == (OK, known, True), ran
@@ -221,17 +214,13 @@ def test_who_is_not_told_what_is_known_posts_all_the_same(
 
 @pytest.mark.usefixtures("_in_a_folder")
 def test_an_api_that_has_answered_is_asked_of_several_parts_at_a_time(run: Run, connection: Any) -> None:
-    others, new = Barrier(2, timeout=60), [{"status": "new", "detail": None}] * 100
+    others, requests, new = Barrier(2, timeout=60), count(), [{"status": "new", "detail": None}] * 100
 
-    class Slow:
-        requests = 0
+    def send(*_: Any) -> Any:
+        if next(requests):  # Each of the other two is answered once both are there
+            others.wait()
+        return SimpleNamespace(status=202, data=json.dumps({"results": new}).encode())
 
-        def send(self, *_: Any) -> Any:
-            self.requests += 1
-            if self.requests > 1:  # Each of the other two is answered once both are there
-                others.wait()
-            return SimpleNamespace(status=202, data=json.dumps({"results": new}).encode())
-
-    connection.api = replace(connection.api, transport=Slow())
+    connection.api = replace(connection.api, transport=SimpleNamespace(send=send))
     ran = run(written(300))
     assert (ran.status, json.loads(ran.out)["known"]) == (OK, 0)
