@@ -2,7 +2,7 @@
 
 import re
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from playwright.sync_api import Route, expect
@@ -10,9 +10,6 @@ from playwright.sync_api import Route, expect
 from tests.functions.live_page.conftest import Score
 from tests.support.browser.live_page import HIDE, PHONE, SHOW, Opener
 from tests.support.browser.tab import Tab
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 pytestmark = [pytest.mark.thorough]
 
@@ -43,8 +40,7 @@ def test_it_asks_ever_less_while_nothing_changes_and_soon_again_after_a_change(o
 
 def test_it_asks_at_once_when_somebody_uses_it_again(opened: Opener) -> None:
     tab = opened("board=b")
-    uses: list[Callable[[], None]] = [lambda: tab.page.keyboard.press("Shift"), lambda: tab.page.mouse.click(5, 5)]
-    for use in uses:
+    for use in (lambda: tab.page.keyboard.press("Shift"), lambda: tab.page.mouse.click(5, 5)):
         tab.pass_seconds(60)
         # Not within two seconds of a request: the next one would wait.
         while tab.page.evaluate("Date.now()") / 1000 < tab.lists[-1][0] + 3:

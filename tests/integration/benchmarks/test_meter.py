@@ -1,7 +1,5 @@
 """The meter counts the units that the published rules give, and those that DynamoDB Local and the engine report."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,8 +1,7 @@
 """The engine answers as DynamoDB Local does: single requests at the limits, and random sequences of requests."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -23,9 +22,6 @@ from tests.support.dynamodb.things import (
     texts,
     update,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = pytest.mark.thorough
 Request = tuple[str, dict[str, Any]]

@@ -1,7 +1,5 @@
 """What the engine has beside DynamoDB Local: hooks, a clock, half-written transactions, checks of requests."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
