@@ -1,6 +1,7 @@
 """How often the live page asks: less often while nothing happens or nobody uses it, and never more than it may."""
 
 import re
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -40,7 +41,7 @@ def test_it_asks_ever_less_while_nothing_changes_and_soon_again_after_a_change(o
 
 def test_it_asks_at_once_when_somebody_uses_it_again(opened: Opener) -> None:
     tab = opened("board=b")
-    for use in (lambda: tab.page.keyboard.press("Shift"), lambda: tab.page.mouse.click(5, 5)):
+    for use in (partial(tab.page.keyboard.press, "Shift"), partial(tab.page.mouse.click, 5, 5)):
         tab.pass_seconds(60)
         # Not within two seconds of a request: the next one would wait.
         while tab.page.evaluate("Date.now()") / 1000 < tab.lists[-1][0] + 3:
