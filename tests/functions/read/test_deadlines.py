@@ -17,6 +17,12 @@ from tests.support.faults.faulty_client import Time
 MIDNIGHT = int(datetime(2026, 11, 22, tzinfo=UTC).timestamp() * 1000)
 
 
+@pytest.fixture(autouse=True)
+def _even_chances(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By chance, a read is tried again sooner or later."""
+    monkeypatch.setattr("random.random", lambda: 0.5)
+
+
 class Throttled:
     """Throttles each read for some seconds from its first try."""
 
