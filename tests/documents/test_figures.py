@@ -70,14 +70,11 @@ def test_a_picture_matches_its_result(path: str) -> None:
     assert any(path.removeprefix("docs/") in text_of(page) for page in pages)
 
 
-def test_every_budget_is_met() -> None:
+def test_every_budget_is_met_and_reads_are_right() -> None:
     checked = RESULTS["budgets"]["budgets"]
 
     assert len(checked) >= 40
     assert [budget["subject"] for budget in checked if not budget["met"]] == []
-
-
-def test_reads_are_right() -> None:
     assert RESULTS["reads"]["answers_wrong"] == 0
 
 
@@ -103,9 +100,8 @@ def test_a_tab_asks_at_most_once_in_two_seconds_and_less_where_nothing_happens()
     assert not any("rank" in row["kinds"] for row in RESULTS["tabs"]["now"])
 
 
-# ---- other ways to rank, whose code is gone
-
 OTHERS = COMMITTED.result("compared")
+"""Other ways to rank, whose code is gone."""
 OTHERS_ON = ("docs/performance.md", "docs/cost.md")
 PAGES_OF_OTHERS = "".join((REPOSITORY / page).read_text(encoding="utf-8") for page in OTHERS_ON)
 FROZEN = re.findall(r"<!-- (\w+): of benchmarks/results/compared.json -->\n(.*?)\n<!-- /", PAGES_OF_OTHERS, re.DOTALL)
@@ -158,9 +154,6 @@ def test_the_code_is_small_and_commands_start_soon() -> None:
         assert commands[command]["times_base"] <= budget
         assert commands[command]["times_base_cpu"] <= budget
     assert (of["members"], of["batch"]) == (200_000, 500)
-
-
-# ---- dollars
 
 
 SHIPPED_BY_RATE = {row["events_per_second"]: row for row in COST["loads"] if row["board"] == "as shipped"}
@@ -301,8 +294,6 @@ def test_sentences_have_the_figures_of_the_results() -> None:
     assert [words for page, words in said if words not in text_of(page)] == []
     assert COMMITTED.result("serve")["processors"] == 2
 
-
-# ---- countries, teams and friends
 
 FACETS = "docs/how-to/facets-friends-teams.md"
 RECEIPT = 2

@@ -65,12 +65,9 @@ def test_every_promise_names_a_test() -> None:
     assert [promise.splitlines()[0] for promise in promises if "*Shown by*: `tests/" not in promise] == []
 
 
-def test_every_test_file_is_run_by_a_command(collected: Collected) -> None:
+def test_every_test_file_is_run_by_a_command_and_test_all_includes_test_but_not_check(collected: Collected) -> None:
     files = {path.relative_to(PROJECT).as_posix() for path in (PROJECT / "tests").rglob("test_*.py")}
     run = {test.partition("::")[0] for ids in collected.values() for test in ids}
     assert sorted(name for name in files - run if not name.startswith(NEEDS_DOCKER)) == []
-
-
-def test_make_test_all_includes_make_test_but_not_check(collected: Collected) -> None:
     assert collected["make test"] < collected["make test-all"]
     assert collected["make test-all"].isdisjoint(collected["make check"])

@@ -19,6 +19,7 @@ from standings_cli.__main__ import parser
 PROJECT: Final = Path(__file__).parents[2]
 ROOTS: Final = ("layers", "functions", "api", "standings_cli", "demo", "package", "benchmarks", "tests")
 MEANINGLESS: Final = {"utils", "util", "helpers", "helper", "common", "manager", "misc", "store", "answers"}
+PYPROJECT: Final = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXAMPLE: Final = PROJECT / "examples" / "deploy-workflow" / "deploy.yml"
 LAYER_PINS: Final = ("requirements/layer.in", "requirements/demo.in", "layers/standings/requirements.txt")
 WORKFLOWS: Final = (*sorted((PROJECT / ".github" / "workflows").glob("*.yml")), EXAMPLE)
@@ -33,16 +34,12 @@ def steps(path: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
-def test_actions_are_pinned_by_commit_and_named_by_version(path: Path) -> None:
+def test_actions_are_pinned_by_commit_and_no_workflow_has_more_permissions_than_it_needs(path: Path) -> None:
     """A tag can be moved to other code; a commit cannot."""
     used = re.findall(r"uses: (.*)", path.read_text(encoding="utf-8"))
 
     assert len(used) == sum("uses" in step for step in steps(path)) > 0
     assert [action for action in used if not re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action)] == []
-
-
-@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
-def test_no_workflow_has_more_permissions_than_it_needs(path: Path) -> None:
     needed = {"check.yml": {"contents": "read"}, "release.yml": {"contents": "write"}}
     needed["deploy.yml"] = {"contents": "read", "id-token": "write"}
 
@@ -71,32 +68,23 @@ def test_the_example_checks_boards_deploys_and_looks_at_what_it_deployed() -> No
     assert (PROJECT / ours[0][-1]).exists()
 
 
-def test_a_release_gets_the_wheel_of_its_version() -> None:
+def test_the_version_is_that_of_the_citation_and_the_changelog_and_a_release_gets_its_wheel() -> None:
     """The name that the workflow expects is that of `pyproject.toml`."""
-    project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    file = project["name"].replace("-", "_")
-
-    assert f'"dist/{file}-${{TAG#v}}-py3-none-any.whl"' in (PROJECT / ".github/workflows/release.yml").read_text(
-        "utf-8"
-    )
-
-
-def test_the_version_is_that_of_the_citation_and_the_changelog() -> None:
     citation = yaml.safe_load((PROJECT / "CITATION.cff").read_text(encoding="utf-8"))
     changelog = (PROJECT / "CHANGELOG.md").read_text(encoding="utf-8")
+    release = (PROJECT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
 
     assert citation["version"] == VERSION
     assert re.findall(r"^## ([\d.]+)", changelog, re.MULTILINE)[0] == VERSION
+    assert f'"dist/{PYPROJECT["name"].replace("-", "_")}-${{TAG#v}}-py3-none-any.whl"' in release
 
 
 def test_programs_have_the_time_zones_of_the_layer() -> None:
-    project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     files = [(PROJECT / path).read_text("utf-8") for path in LAYER_PINS]
+    pin = f"tzdata=={tzdata.__version__}"
 
-    assert f"tzdata=={tzdata.__version__}" in project["dependencies"]
-    assert {pin for text in files for pin in re.findall(r"^tzdata\S+", text, re.MULTILINE)} == {
-        f"tzdata=={tzdata.__version__}"
-    }
+    assert pin in PYPROJECT["dependencies"]
+    assert {found for text in files for found in re.findall(r"^tzdata\S+", text, re.MULTILINE)} == {pin}
 
 
 def test_whoever_copies_a_client_knows_how_often_it_tries() -> None:
@@ -114,7 +102,6 @@ def test_whoever_copies_a_client_knows_how_often_it_tries() -> None:
 
 
 def test_badges_are_true_and_shown() -> None:
-    project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     says = {
         path.stem: re.findall("<title>(.*)</title>", path.read_text(encoding="utf-8"))
         for path in (PROJECT / "docs" / "pictures").glob("badge-*.svg")
@@ -122,8 +109,8 @@ def test_badges_are_true_and_shown() -> None:
 
     assert says == {
         "badge-version": [f"version: {VERSION}"],
-        "badge-python": [f"Python: {project['requires-python'].removeprefix('>=')} or newer"],
-        "badge-license": [f"license: {project['license']}"],
+        "badge-python": [f"Python: {PYPROJECT['requires-python'].removeprefix('>=')} or newer"],
+        "badge-license": [f"license: {PYPROJECT['license']}"],
     }
     shown = re.findall(r"!\[\w+\]\(docs/pictures/(badge-\w+)\.svg\)", (PROJECT / "README.md").read_text("utf-8"))
     assert sorted(shown) == sorted(says)

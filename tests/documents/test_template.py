@@ -26,7 +26,7 @@ RESTORE: Final = (DOCS / "how-to" / "restore.md").read_text(encoding="utf-8")
 LOCALLY: Final = (DOCS / "how-to" / "run-locally.md").read_text(encoding="utf-8")
 
 
-def test_the_pages_name_every_parameter_with_its_default() -> None:
+def test_the_page_names_every_parameter_with_its_default_and_the_console_groups_them_as_it_does() -> None:
     rows = re.findall(r"^\| ((?:`[A-Z]\w+`(?:, )?)+) \| (.*?) \|", PARAMETERS, re.MULTILINE)
     documented: dict[str, str] = {}
     for names_cell, defaults_cell in rows:
@@ -35,9 +35,6 @@ def test_the_pages_name_every_parameter_with_its_default() -> None:
         documented.update(zip(names, defaults * len(names) if len(defaults) == 1 else defaults, strict=True))
 
     assert documented == {name: str(parameter["Default"]) for name, parameter in TEMPLATE["Parameters"].items()}
-
-
-def test_the_console_groups_the_parameters_as_their_page_does() -> None:
     sections = [text.partition("\n") for text in re.split(r"^## ", PARAMETERS, flags=re.MULTILINE)[1:]]
     cells = {title: re.findall(r"^\| ((?:`[A-Z]\w+`(?:, )?)+) \|", text, re.MULTILINE) for title, _, text in sections}
     groups = TEMPLATE["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]
@@ -57,20 +54,14 @@ def test_build_and_deploy_read_the_same_runtime_and_processor() -> None:
     assert set(overrides.values()) == {None}
 
 
-def test_the_pages_name_every_alarm() -> None:
+def test_the_pages_name_every_alarm_and_exactly_the_custom_metrics() -> None:
     resources = TEMPLATE["Resources"]
     alarms = [name for name, resource in resources.items() if resource["Type"] == "AWS::CloudWatch::Alarm"]
+    documented = re.findall(r"^\| `(\w+)` \| `(\w+)` \|", METRICS, re.MULTILINE)
 
     assert alarms
     assert [name for name in alarms if f"`{name}`" not in ALARMS] == []
-
-
-def test_the_pages_name_exactly_the_custom_metrics() -> None:
-    documented = re.findall(r"^\| `(\w+)` \| `(\w+)` \|", METRICS, re.MULTILINE)
-
-    assert sorted(documented) == sorted(
-        (service, metric) for service, metrics in emitted().items() for metric in metrics
-    )
+    assert sorted(documented) == sorted((service, name) for service, names in emitted().items() for name in names)
 
 
 def test_nothing_looks_for_the_lines_that_lambda_leaves_out_at_warn() -> None:
@@ -135,16 +126,13 @@ def test_the_pages_make_the_rankings_table_as_the_template_does() -> None:
     assert made == table
 
 
-def test_the_pages_invoke_existing_functions_with_existing_events() -> None:
+def test_the_page_invokes_existing_functions_with_existing_events_and_the_embedded_aws_that_is_pinned() -> None:
     lines = re.findall(r"sam local invoke (\S+) -e (\S+)", LOCALLY)
     assert lines
     for function, event in lines:
         assert TEMPLATE["Resources"][function]["Type"] == "AWS::Serverless::Function"
         assert (PROJECT / event).is_file()
-
-
-def test_the_page_describes_the_embedded_aws_that_is_pinned() -> None:
-    """With another release, read again in its code what the page says of it."""
+    # With another release, read again in its code what the page says of it.
     pinned = (PROJECT / "requirements" / "ministack.in").read_text(encoding="utf-8")
     assert re.findall(r"ministack (\S+)\. ", LOCALLY) == re.findall(r"^ministack==(\S+)", pinned, re.MULTILINE)
 
@@ -159,7 +147,7 @@ def resources(example: str) -> dict[str, Any]:
     return {name: resource["Properties"] for name, resource in yaml_parse(text)["Resources"].items()}
 
 
-def test_the_cdn_keeps_what_the_api_allows_and_nothing_else() -> None:
+def test_the_cdn_keeps_what_the_api_allows_and_tells_requests_apart_that_have_other_answers() -> None:
     parts = resources("cdn")
     distribution = parts["Distribution"]["DistributionConfig"]
     (cached,) = distribution["CacheBehaviors"]
@@ -172,11 +160,7 @@ def test_the_cdn_keeps_what_the_api_allows_and_nothing_else() -> None:
     allowed = TEMPLATE["Parameters"]["ReadsMaxAge"]["AllowedPattern"]
     longest = policy["MaxTTL"]
     assert [bool(re.search(allowed, str(seconds))) for seconds in (longest, longest + 1)] == [True, False]
-
-
-def test_the_cdn_tells_requests_apart_that_have_other_answers() -> None:
-    parts = resources("cdn")
-    key = parts["RankingsPolicy"]["CachePolicyConfig"]["ParametersInCacheKeyAndForwardedToOrigin"]
+    key = policy["ParametersInCacheKeyAndForwardedToOrigin"]
     forwarded = parts["RankingsRequests"]["OriginRequestPolicyConfig"]["HeadersConfig"]["Headers"]
 
     assert key["QueryStringsConfig"] == {"QueryStringBehavior": "all"}
@@ -185,18 +169,14 @@ def test_the_cdn_tells_requests_apart_that_have_other_answers() -> None:
     assert "Authorization" not in forwarded
 
 
-def test_the_pool_gives_the_scopes_that_the_api_asks_for() -> None:
+def test_the_pool_gives_the_scopes_that_the_api_asks_for_but_people_cannot_post_unless_it_is_asked_for() -> None:
     parts = resources("tokens")
     server = parts["Scopes"]
     given = {f"{server['Identifier']}/{scope['ScopeName']}" for scope in server["Scopes"]}
 
     assert given == {call.scope for call in CALLS.values()}
     assert set(parts["Server"]["AllowedOAuthScopes"]) == given
-
-
-def test_people_cannot_post_unless_it_is_asked_for() -> None:
-    *always, sometimes = resources("tokens")["App"]["AllowedOAuthScopes"]
-
+    *always, sometimes = parts["App"]["AllowedOAuthScopes"]
     assert always == ["openid", "standings/read"]
     assert sometimes == {"Fn::If": ["MembersMayPost", "standings/write", {"Ref": "AWS::NoValue"}]}
 
@@ -218,7 +198,7 @@ def test_requests_that_pass_a_cdn_are_tabs_and_caches_by_seconds() -> None:
         assert each_another == round(tabs / max(max_age, every), 2)
 
 
-def test_what_a_page_shows_of_a_template_stands_in_it() -> None:
+def test_what_a_page_shows_of_a_template_stands_in_it_and_limits_are_those_of_its_template() -> None:
     templates = [path.read_text(encoding="utf-8") for path in (PROJECT / "examples").glob("*/template.yaml")]
     shown = [
         block
@@ -228,9 +208,6 @@ def test_what_a_page_shows_of_a_template_stands_in_it() -> None:
 
     assert shown
     assert [block for block in shown if not any(block in template for template in templates)] == []
-
-
-def test_the_limits_of_the_example_are_those_of_its_template() -> None:
     page = (HOW_TO / "behind-a-cdn.md").read_text(encoding="utf-8")
     template = (PROJECT / "examples" / "cdn" / "template.yaml").read_text(encoding="utf-8")
     said = re.findall(r"`(\w+)`: ([\d,]+) in five minutes", page)

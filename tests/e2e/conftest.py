@@ -33,16 +33,13 @@ timezone = "Etc/GMT{WEST:+}"
 late = "{late}"
 keep = "30 days"
 settle = ["season"]
+seasons = [{{ name = "{SEASON}", starts = "{TODAY - timedelta(days=9)}", ends = "{TODAY}" }}]
 metrics.points = {{ aggregate = "sum", windows = ["all", "season"] }}
 prizes.season = [
   {{ ranks = "1", name = "gold" }},
   {{ ranks = "2-3", name = "silver" }},
   {{ percent = 10, name = "top" }},
 ]
-[[boards."league-*".seasons]]
-name = "{SEASON}"
-starts = "{TODAY - timedelta(days=9)}"
-ends = "{TODAY}"
 
 [boards."tier-*"]
 timezone = "Etc/GMT{WEST:+}"

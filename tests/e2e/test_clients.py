@@ -67,15 +67,10 @@ def run(deployment: Deployment, tmp_path: Path) -> Run:
                 (folder / "node_modules").symlink_to(installed)
             elif not (CLIENTS / "openapi-python-client").exists():
                 pytest.skip(NO_TOOLS)
-        environment = {
-            **os.environ,
-            "PATH": os.pathsep.join([str(CLIENTS), os.environ["PATH"]]),
-            "NO_PROXY": str(urlsplit(deployment.endpoint).hostname),
-            "API_URL": deployment.api_url,
-            "QUEUE_URL": deployment.queue_url,
-            "AWS_ENDPOINT_URL": deployment.endpoint,
-            "AWS_REGION": "us-east-1",
-        }
+        deployed = {"API_URL": deployment.api_url, "QUEUE_URL": deployment.queue_url, "AWS_REGION": "us-east-1"}
+        environment = {**os.environ, **deployed, "AWS_ENDPOINT_URL": deployment.endpoint}
+        environment["PATH"] = os.pathsep.join([str(CLIENTS), os.environ["PATH"]])
+        environment["NO_PROXY"] = str(urlsplit(deployment.endpoint).hostname)
         script = "\n".join(["set -euo pipefail", *(commands or others)])
         return output(["bash", "-c", script], cwd=folder, env=environment)
 
@@ -136,9 +131,6 @@ def test_a_producer_in_node_may_run_twice(run: Run, deployment: Deployment) -> N
     count(deployment)
     scores = scores_of(deployment, BOARD)
     assert (scores["cem"], scores["dana"]) == (15, 7)
-
-
-# ---- the examples that use the project's own client
 
 
 def test_a_function_of_another_stack_posts_and_reads(deployment: Deployment) -> None:

@@ -71,10 +71,8 @@ def running(function: str, build: Path, variables: Mapping[str, str], directory:
         "PYTHONPATH": f"{task}{os.pathsep}{build / 'StandingsLayer' / 'python'}",
         "LAMBDA_TASK_ROOT": str(task),
         "AWS_LAMBDA_FUNCTION_NAME": function,
-        "AWS_REGION": "us-east-1",
-        "AWS_DEFAULT_REGION": "us-east-1",
-        "AWS_ACCESS_KEY_ID": "embedded",
-        "AWS_SECRET_ACCESS_KEY": "embedded",
+        **dict.fromkeys(("AWS_REGION", "AWS_DEFAULT_REGION"), "us-east-1"),
+        **dict.fromkeys(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), "embedded"),
         "NO_PROXY": "127.0.0.1",
         **variables,
     }

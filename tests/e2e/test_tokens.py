@@ -29,9 +29,7 @@ REMOVE: Final = Call("DELETE", "/members?id=nobody", None, "standings/admin", HT
 
 
 @pytest.mark.parametrize("call", [READ, POST, REMOVE], ids=lambda call: call.method)
-def test_only_whoever_has_the_scope_in_a_token_for_this_api_may_call(
-    guarded: Deployment, issuer: Issuer, call: Call
-) -> None:
+def test_only_whoever_has_the_scope_in_a_token_may_call(guarded: Deployment, issuer: Issuer, call: Call) -> None:
     for scope in (call.scope, " ".join(SCOPES)):
         status, answer = ask(guarded, call, issuer.token(scope=scope))
         assert status == call.status, (scope, answer)
@@ -79,9 +77,7 @@ def pool(guarded: Deployment) -> Iterator[Mapping[str, str]]:
     accept(authorizer["JwtConfiguration"])
 
 
-def test_a_token_of_the_example_pool_may_do_what_was_asked_for_it(
-    guarded: Deployment, pool: Mapping[str, str], issuer: Issuer
-) -> None:
+def test_a_token_of_the_example_pool_does_itspart(guarded: Deployment, pool: Mapping[str, str], issuer: Issuer) -> None:
     client = guarded.client("cognito-idp").describe_user_pool_client(
         UserPoolId=pool["JwtIssuer"].rpartition("/")[2], ClientId=pool["ServerClientId"]
     )["UserPoolClient"]

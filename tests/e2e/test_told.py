@@ -112,9 +112,6 @@ def deliver_again(deployment: Deployment, table: str, identity: str) -> None:
     invoked(deployment, name, {"detail": detail})
 
 
-# ---- the example of leagues hears that a day is settled
-
-
 SIZE: Final = 5
 PLAYERS: Final = [f"player/{number:02}" for number in range(10)]
 YESTERDAY: Final = TODAY - timedelta(days=1)

@@ -20,6 +20,7 @@ from tests.support.aws.client import connected
 from tests.support.aws.stack import ManualClock, Stack, announce, apply, count, running
 from tests.support.builders.maintenance import call, calls, finish
 from tests.support.cli import command_line
+from tests.support.programs import ended
 
 COUNTED: Final = 'metrics.points = { aggregate = "sum", windows = ["all", "day", "last-7-days"] }'
 SETTLED: Final = f"""late = "1 hour"
@@ -60,22 +61,11 @@ def drift(stack: Stack, board: str) -> int:
     return sum(sum(report["found"].values()) for report in reports)
 
 
-@pytest.mark.parametrize(
-    ("board", "starts", "ends"),
-    [
-        ("west", "2026-11-27T00:00:00-07:00", "2026-11-28T00:00:00-07:00"),
-        ("berlin", "2026-11-27T00:00:00+01:00", "2026-11-28T00:00:00+01:00"),
-    ],
-)
+@pytest.mark.parametrize(("board", "offset"), [("west", "-07:00"), ("berlin", "+01:00")])
 def test_functions_client_and_commands_have_the_same_day(
-    stack: Stack,
-    clock: ManualClock,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    board: str,
-    starts: str,
-    ends: str,
+    stack: Stack, clock: ManualClock, tmp_path: Path, capsys: pytest.CaptureFixture[str], board: str, offset: str
 ) -> None:
+    starts, ends = (f"2026-11-{day}T00:00:00{offset}" for day in (27, 28))
     clock.milliseconds = milliseconds(AT) + 60_000
     assert stack.post("/events", event(board, "ann", AT))[0] == 202
     count(stack)
@@ -111,43 +101,30 @@ def test_all_this_holds_beside_other_zone_files_of_the_system(tmp_path: Path) ->
     variables = {"PYTHONTZPATH": os.pathsep.join(map(str, (tmp_path, older_files()))), "TZ": "Pacific/Kiritimati"}
 
     def python(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, *arguments]
-        return subprocess.run(
-            command, cwd=PROJECT, env=os.environ | variables, capture_output=True, text=True, check=False
-        )
+        return ended([sys.executable, *arguments], cwd=PROJECT, env=os.environ | variables)
 
     trap = """from zoneinfo import *; from datetime import *; at = datetime.fromisoformat("2026-11-27T07:30Z")
 print(*(at.astimezone(ZoneInfo(name)).day for name in ("America/Vancouver", "Europe/Berlin")), at.astimezone().hour)"""
     assert python("-c", trap).stdout == "26 26 21\n"
-    tests = [
-        "tests/functions/test_zones.py",
-        "tests/functions/leagues/test_leagues.py",
-        "tests/unit/domain/test_zones.py",
-    ]
+    tests = ["tests/functions/test_zones.py", "tests/functions/leagues", "tests/unit/domain/test_zones.py"]
     ran = python("-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", "-k", "zone and not beside", *tests)
 
     assert ran.returncode == 0, ran.stdout
 
 
 @pytest.mark.parametrize(
-    ("board", "zone", "counted", "current", "other"),
+    ("board", "zone", "days"),
     [
         # A day begins an hour earlier: at once it is today, and yesterday keeps what was counted.
-        ("west", "America/Vancouver", "2026-11-27T07:30Z", "2026-11-27", "2026-11-26"),
+        ("west", "America/Vancouver", ("2026-11-27T07:30Z", "2026-11-27", "2026-11-26")),
         # A day begins an hour later: it is yesterday again, and what was counted waits for its day.
-        ("atlas", "Africa/Casablanca", "2026-11-26T23:30Z", "2026-11-26", "2026-11-27"),
+        ("atlas", "Africa/Casablanca", ("2026-11-26T23:30Z", "2026-11-26", "2026-11-27")),
     ],
 )
 def test_new_rules_of_a_zone_move_no_number_that_was_counted(
-    engine: Any,
-    clock: ManualClock,
-    monkeypatch: pytest.MonkeyPatch,
-    board: str,
-    zone: str,
-    counted: str,
-    current: str,
-    other: str,
+    engine: Any, clock: ManualClock, monkeypatch: pytest.MonkeyPatch, board: str, zone: str, days: tuple[str, str, str]
 ) -> None:
+    counted, current, other = days
     at = datetime.fromisoformat(counted)
     clock.milliseconds = milliseconds(at) + 60_000
     with (older_files() / zone).open("rb") as file:
@@ -167,7 +144,6 @@ def test_new_rules_of_a_zone_move_no_number_that_was_counted(
         clock.milliseconds += 3_600_000  # Both days have begun.
         assert members(stack, board, "day", current) == ["ben"]
         assert members(stack, board, "day", other) == ["ann"]
-        assert (
-            members(stack, board, "all") == members(stack, board, "last-7-days", max(current, other)) == ["ann", "ben"]
-        )
+        last = members(stack, board, "last-7-days", max(current, other))
+        assert members(stack, board, "all") == last == ["ann", "ben"]
         assert drift(stack, board) == 0

@@ -120,8 +120,6 @@ def what_others_may_own_or_hear_has_a_condition(template: Expanded) -> Iterator[
                 yield f"{role}, {statement['Sid']}: expected the condition {CONDITIONS[service]}"
 
 
-# Logs, alarms and metrics.
-
 POLLED: Final = "PolledEventCount"
 """Lambda counts polls without messages as well, so only a source that is not polled has no data."""
 FAILURES: Final = {

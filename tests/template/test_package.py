@@ -38,35 +38,21 @@ def packaged() -> dict[str, Any]:
     return expanded(addressed(expansion.template()))
 
 
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {},
-        {**expansion.TOKENS, "KmsKeyArn": expansion.KEY, "TableCapacity": "provisioned", "PythonRuntime": "python3.14"},
-        {
-            "Architecture": "x86_64",
-            "Announcements": "true",
-            "Settlements": "true",
-            "SettleSchedule": "rate(1 hour)",
-            "EndpointUrl": "http://127.0.0.1:1",
-            "Tracing": "Active",
-            "LogLevel": "DEBUG",
-            "FunctionMemory": "512",
-        },
-    ],
-)
-def test_it_deploys_what_sam_deploys_whatever_the_parameters(
-    packaged: dict[str, Any], parameters: dict[str, str]
-) -> None:
+SAFE: Final = {**expansion.TOKENS, "KmsKeyArn": expansion.KEY, "TableCapacity": "provisioned"}
+WHOLE: Final = {"Announcements": "true", "Settlements": "true", "SettleSchedule": "rate(1 hour)", "LogLevel": "DEBUG"}
+OTHER: Final = {"Architecture": "x86_64", "EndpointUrl": "http://a:1", "Tracing": "Active", "FunctionMemory": "512"}
+
+
+@pytest.mark.parametrize("parameters", [{}, {**SAFE, "PythonRuntime": "python3.14"}, {**WHOLE, **OTHER}])
+def test_it_deploys_what_sam_deploys(packaged: dict[str, Any], parameters: dict[str, str]) -> None:
     assert expansion.expanded(packaged, parameters) == expansion.deployed(**parameters)
 
 
-def test_code_in_a_folder_is_refused() -> None:
+def test_it_has_no_transform_and_goes_through_a_bucket_and_no_folder_is_taken(
+    packaged: dict[str, Any],
+) -> None:
     with pytest.raises(InvalidDocumentException):
         expanded(deepcopy(expansion.template()))
-
-
-def test_it_has_no_transform_and_goes_through_a_bucket(packaged: dict[str, Any]) -> None:
     assert "Transform" not in packaged
     assert not [one["Type"] for one in packaged["Resources"].values() if "::Serverless::" in one["Type"]]
     assert MOST_IN_A_CALL < len(json.dumps(packaged, indent=1)) < MOST_IN_A_BUCKET
@@ -97,18 +83,19 @@ def test_the_check_finds_a_queue_that_waits_for_less_than_its_function_takes(tmp
     assert "E3505" in ended([lints.split()[0], "--", str(made)], cwd=PROJECT).stdout
 
 
-def test_a_bucket_that_is_not_given_is_asked_for() -> None:
-    done = ended(["make", "--dry-run", "package"], cwd=PROJECT)
-    assert done.returncode == 2
-    assert "which bucket of yours? make package BUCKET=name" in done.stderr
-
-
-def test_a_region_that_is_not_given_is_asked_for(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--dry-run"], "which bucket of yours? make package BUCKET=name"),
+        (["BUCKET=mine"], "AWS_DEFAULT_REGION=eu-central-1 make package BUCKET=mine"),
+    ],
+    ids=["bucket", "region"],
+)
+def test_what_is_not_given_is_asked_for(given: list[str], said: str, tmp_path: Path) -> None:
     skip_without_tools()
     environment = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
-    done = ended(["make", "package", "BUCKET=mine"], cwd=PROJECT, env={**environment, "HOME": str(tmp_path)})
-    assert done.returncode == 2
-    assert "AWS_DEFAULT_REGION=eu-central-1 make package BUCKET=mine" in done.stderr
+    done = ended(["make", "package", *given], cwd=PROJECT, env={**environment, "HOME": str(tmp_path)})
+    assert (done.returncode, said in done.stderr) == (2, True)
 
 
 @pytest.mark.thorough

@@ -1,10 +1,15 @@
-"""The template's parameters do what they say: who may call, what is set, what is there at all, and what is refused."""
+"""The template's parameters do what they say: who may call, what is set, what is there at all, and what is refused.
+
+The template keeps our rules with any parameters, and every rule can fail.
+"""
 
 import json
 import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,7 +17,7 @@ import pytest
 
 from standings.calls import CALLS
 from tests.template.expansion import KEY, TEMPLATE, TOKENS, deployed, named, template
-from tests.template.rules import DAMAGE, NAMESPACE, emitted
+from tests.template.rules import DAMAGE, NAMESPACE, RULES, complaints, emitted
 
 READ, EVENTS = "$default", ("POST /events", "GET /events", "HEAD /events")
 ADMIN = tuple(f"{method} {path}" for method in ("PUT", "DELETE") for path in ("/boards/{board}/member", "/members"))
@@ -25,8 +30,10 @@ EVERYTHING: Final = {
     "Announcements": "true",
 }
 CLAIM: Final = {**TOKENS, "JwtMemberClaim": "sub"}
+PUBLIC: Final = {"OpenReads": "true"}
 SIGNED: Final = ("AWS_IAM", None)
 OPEN: Final = ("NONE", None)
+BY_READ, BY_WRITE, BY_ADMIN = (("JWT", [f"standings/{scope}"]) for scope in ("read", "write", "admin"))
 
 
 def routes(**parameters: str) -> dict[str, tuple[str, list[str] | None]]:
@@ -40,22 +47,11 @@ def arn(name: str) -> dict[str, list[str]]:
     return {"Fn::GetAtt": [name, "Arn"]}
 
 
-def by_token(scope: str) -> tuple[str, list[str]]:
-    return ("JWT", [f"standings/{scope}"])
-
-
 @pytest.mark.parametrize(
     ("parameters", "expected"),
     [
         ({}, {READ: SIGNED, **dict.fromkeys(EVENTS, SIGNED), **dict.fromkeys(ADMIN, SIGNED)}),
-        (
-            TOKENS,
-            {
-                READ: by_token("read"),
-                **dict.fromkeys(EVENTS, by_token("write")),
-                **dict.fromkeys(ADMIN, by_token("admin")),
-            },
-        ),
+        (TOKENS, {READ: BY_READ, **dict.fromkeys(EVENTS, BY_WRITE), **dict.fromkeys(ADMIN, BY_ADMIN)}),
         # Tokens that may post reach the profile of their member: see tests/functions/http/test_own_member.py.
         (CLAIM, {**routes(**TOKENS), "PUT /members": ("JWT", ["standings/admin", "standings/write"])}),
         ({"OpenReads": "true"}, {**routes(), READ: OPEN}),
@@ -86,12 +82,8 @@ OWN_KEY: Final = {
 TABLES: Final = ("ScoresTable", "ReceiptsTable", "RankingsTable")
 PLACES: Final = "RankingsTable/GlobalSecondaryIndexes.0."
 WARM: Final = {"WarmWriteUnits": "8"}
-SCALED: Final = {
-    "TableCapacity": "provisioned",
-    "ProvisionedMinimumUnits": "10",
-    "ProvisionedMaximumUnits": "500",
-    "TargetUtilization": "50",
-}
+BETWEEN: Final = {"ProvisionedMinimumUnits": "10", "ProvisionedMaximumUnits": "500"}
+SCALED: Final = {"TableCapacity": "provisioned", **BETWEEN, "TargetUtilization": "50"}
 TEN: Final = {"ReadCapacityUnits": "10", "WriteCapacityUnits": "10"}
 TARGET: Final = "ApplicationAutoScaling::ScalableTarget"
 POLICY: Final = "ApplicationAutoScaling::ScalingPolicy/TargetTrackingScalingPolicyConfiguration"
@@ -132,16 +124,14 @@ CLAIMED: Final = "CommandFunction/Environment.Variables.JWT_MEMBER_CLAIM"
         (WARM, "ProfilesTable/GlobalSecondaryIndexes.0.WarmThroughput", [None]),
         (LOCKED, "DynamoDB::Table/DeletionProtectionEnabled", [True]),
         ({}, "Lambda::Function/ReservedConcurrentExecutions", [None]),
-        ({"WriterReservedConcurrency": "7"}, "WriterFunction/ReservedConcurrentExecutions", ["7"]),
-        ({"ProjectorReservedConcurrency": "7"}, "ProjectorFunction/ReservedConcurrentExecutions", ["7"]),
-        ({"QueryReservedConcurrency": "7"}, "QueryFunction/ReservedConcurrentExecutions", ["7"]),
+        *(
+            ({f"{name}ReservedConcurrency": "7"}, f"{name}Function/ReservedConcurrentExecutions", ["7"])
+            for name in ("Writer", "Projector", "Query")
+        ),
         # Routes are throttled lower where anyone may read.
-        ({}, LIMITS, [{"ThrottlingRateLimit": 1000, "ThrottlingBurstLimit": 1000}]),
-        ({"OpenReads": "true"}, LIMITS, [{"ThrottlingRateLimit": 200, "ThrottlingBurstLimit": 200}]),
-        (
-            {"OpenReads": "true", "RequestsPerSecond": "3000"},
-            LIMITS,
-            [{"ThrottlingRateLimit": "3000", "ThrottlingBurstLimit": "3000"}],
+        *(
+            (parameters, LIMITS, [dict.fromkeys(("ThrottlingRateLimit", "ThrottlingBurstLimit"), limit)])
+            for parameters, limit in (({}, 1000), (PUBLIC, 200), ({**PUBLIC, "RequestsPerSecond": "3000"}, "3000"))
         ),
         ({}, "Api/CorsConfiguration", [None]),
         (CORS, "Api/CorsConfiguration.AllowOrigins", [["https://a.example", "https://b.example"]]),
@@ -156,11 +146,8 @@ CLAIMED: Final = "CommandFunction/Environment.Variables.JWT_MEMBER_CLAIM"
         ({}, "MaintenanceFunction/Environment.Variables.STACK_NAME", [None]),
         ({**EVERYTHING, "AuditReadUnits": "7"}, "AuditRule/Targets.0.Input", ['{"audits":{"next":{"read_units":7}}}']),
         (TOKENS, "ApiGatewayV2::Route/AuthorizerId", [{"Ref": "JwtAuthorizer"}]),
-        (
-            TOKENS,
-            "JwtAuthorizer/JwtConfiguration",
-            [{"Issuer": TOKENS["JwtIssuer"], "Audience": ["standings", "other"]}],
-        ),
+        (TOKENS, "JwtAuthorizer/JwtConfiguration.Issuer", [TOKENS["JwtIssuer"]]),
+        (TOKENS, "JwtAuthorizer/JwtConfiguration.Audience", [["standings", "other"]]),
         ({"LogRetentionDays": "1"}, "Logs::LogGroup/RetentionInDays", ["1"]),
         ({"SystemLogLevel": "INFO"}, "Lambda::Function/LoggingConfig.SystemLogLevel", ["INFO"]),
         # The group stays, with the lines that are in it.
@@ -216,11 +203,12 @@ SAFE: Final[list[tuple[str, list[Any]]]] = [
     ("SettleRule/Targets.0.Input", ['{"settlements":{"next":{}}}']),
     ("Lambda::Permission/Principal", ["events.amazonaws.com", "apigateway.amazonaws.com"]),
     ("Lambda::Permission/Action", ["lambda:InvokeFunction"]),
-    ("AuditInvokePermission/FunctionName", [{"Ref": "MaintenanceFunction"}]),
+    *(
+        (f"{what}/FunctionName", [{"Ref": "MaintenanceFunction"}])
+        for what in ("AuditInvokePermission", "SettleInvokePermission", "AuditRetries")
+    ),
     ("AuditInvokePermission/SourceArn", [arn("AuditRule")]),
-    ("SettleInvokePermission/FunctionName", [{"Ref": "MaintenanceFunction"}]),
     ("SettleInvokePermission/SourceArn", [arn("SettleRule")]),
-    ("AuditRetries/FunctionName", [{"Ref": "MaintenanceFunction"}]),
     ("AuditRetries/MaximumRetryAttempts", [0]),
     ("AuditRetries/MaximumEventAgeInSeconds", [600]),
 ]
@@ -342,11 +330,7 @@ def test_the_template_of_trials_deletes_tables_and_buckets_with_the_stack(tmp_pa
                 "null",
             ],
         ),
-        (
-            "KmsKeyArn",
-            ["", KEY, KEY.replace("1111", "mrk-")],
-            ["alias/mine", KEY.replace(":key/", ":alias/"), f"{KEY}*"],
-        ),
+        ("KmsKeyArn", ["", KEY, KEY.replace("1111", "mrk-")], ["alias/mine", KEY.replace(":key", ":alias"), f"{KEY}*"]),
         ("AlarmTopicArn", ["", TOPIC, TOPIC.replace("aws", "aws-cn")], ["ops", TOPIC.replace("sns", "sqs")]),
     ],
 )
@@ -355,6 +339,10 @@ def test_parameters_are_checked(parameter: str, good: list[str], bad: list[str])
 
     assert [value for value in good if not re.fullmatch(pattern, value)] == []
     assert [value for value in bad if re.fullmatch(pattern, value)] == []
+
+
+WITH_OPEN_WRITES: Final = "JwtMemberClaim is given together with OpenWrites"
+LOCAL: Final = {"EndpointUrl": "http://localhost:4566"}
 
 
 def test_every_parameter_is_described() -> None:
@@ -374,25 +362,21 @@ def test_every_parameter_is_described() -> None:
         ({"JwtIssuer": TOKENS["JwtIssuer"]}, ["JwtIssuer is given without JwtAudience"]),
         ({"JwtAudience": "standings"}, ["JwtAudience is given without JwtIssuer"]),
         ({"JwtMemberClaim": "sub"}, ["JwtMemberClaim is given without JwtIssuer"]),
-        (
-            {**CLAIM, "OpenWrites": "true"},
-            ["JwtMemberClaim is given together with OpenWrites, which lets anyone write for any member"],
-        ),
+        ({**CLAIM, "OpenWrites": "true"}, [f"{WITH_OPEN_WRITES}, which lets anyone write for any member"]),
         ({"SettleSchedule": "rate(1 day)"}, ["SettleSchedule is given without Settlements"]),
         ({"SettleSchedule": "rate(1 day)", "Settlements": "true"}, []),
-        (
-            {"TableCapacity": "provisioned", "EndpointUrl": "http://localhost:4566"},
-            ["TableCapacity is provisioned with an EndpointUrl"],
-        ),
-        ({"EndpointUrl": "http://localhost:4566"}, []),
+        ({"TableCapacity": "provisioned", **LOCAL}, ["TableCapacity is provisioned with an EndpointUrl"]),
+        (LOCAL, []),
     ],
 )
 def test_parameters_that_do_not_fit_together_are_refused(parameters: dict[str, str], refused: list[str]) -> None:
     assert [refusal.partition(".")[0] for refusal in deployed(**parameters).refusals] == refused
 
 
-def test_the_dashboard_shows_every_metric_of_ours_and_is_no_larger_than_its_grid() -> None:
-    widgets = json.loads(deployed(Announcements="true").properties("Dashboard")["DashboardBody"])["widgets"]
+def test_the_dashboard_shows_every_metric_of_ours_and_throttles_and_is_no_larger_than_its_grid() -> None:
+    """Descriptions of alarms tell people to look there for throttles that have no alarm of their own."""
+    stack = deployed(Announcements="true")
+    widgets = json.loads(stack.properties("Dashboard")["DashboardBody"])["widgets"]
     metrics = [metric for widget in widgets for metric in _written_out(widget["properties"]["metrics"])]
     shown = {(metric[0], metric[3], metric[1]) for metric in metrics if not metric[0].startswith("AWS/")}
     places = [(widget["x"], widget["y"]) for widget in widgets]
@@ -400,19 +384,13 @@ def test_the_dashboard_shows_every_metric_of_ours_and_is_no_larger_than_its_grid
     assert shown == {(NAMESPACE, service, name) for service, names in emitted().items() for name in names}
     assert len(set(places)) == len(places)
     assert all(widget["x"] + widget["width"] <= 24 for widget in widgets)
-
-
-def test_the_dashboard_shows_throttles_that_have_no_alarm_of_their_own() -> None:
-    """Descriptions of other alarms tell people to look there."""
-    stack = deployed(Announcements="true")
-    widgets = json.loads(stack.properties("Dashboard")["DashboardBody"])["widgets"]
     (throttles,) = (one["properties"]["metrics"] for one in widgets if one["properties"]["title"] == "Throttles")
-    shown = {(metric[1], *map(named, metric[3::2])) for metric in _written_out(throttles)}
+    throttled = {(metric[1], *map(named, metric[3::2])) for metric in _written_out(throttles)}
 
     for side in ("Read", "Write"):
-        assert {(f"{side}ThrottleEvents", name) for name, _ in stack.of("DynamoDB::Table")} <= shown
-        assert (f"{side}ThrottleEvents", "RankingsTable", "") in shown  # the index
-    assert {("Throttles", name) for name, _ in stack.of("Lambda::Function") if name != "AnnouncerFunction"} <= shown
+        assert {(f"{side}ThrottleEvents", name) for name, _ in stack.of("DynamoDB::Table")} <= throttled
+        assert (f"{side}ThrottleEvents", "RankingsTable", "") in throttled  # the index
+    assert {("Throttles", name) for name, _ in stack.of("Lambda::Function") if name != "AnnouncerFunction"} <= throttled
 
 
 def _written_out(metrics: list[list[Any]]) -> Iterator[list[Any]]:
@@ -432,3 +410,45 @@ def test_functions_have_folders_and_outputs_of_their_names() -> None:
         assert Path(function["CodeUri"]).name == service == name.lower()
         assert name == "Announcer" or outputs[f"{name}FunctionName"]["Value"] == {"Ref": f"{name}Function"}
     assert {"ActivityQueueUrl", "ApiUrl"} <= outputs.keys()
+
+
+AUDITING: Final = {"AuditSchedule": "rate(1 hour)"}
+SETTLING: Final = {"Settlements": "true", "SettleSchedule": "rate(1 hour)"}
+ANNOUNCING: Final = {"Announcements": "true"}
+ALL_AT_ONCE: Final = {**AUDITING, **SETTLING, **ANNOUNCING, **TOKENS, "KmsKeyArn": KEY, "TableCapacity": "provisioned"}
+
+
+WAITING: Final = {"WriterMaximumConcurrency": "0", "WriterBatchingWindow": "60", "ProjectorBatchingWindow": "300"}
+
+
+@pytest.mark.parametrize("parameters", [{}, WAITING, AUDITING, SETTLING, ANNOUNCING, ALL_AT_ONCE], ids=",".join)
+def test_it_keeps_to_the_rules(parameters: dict[str, str]) -> None:
+    assert complaints(deployed(**parameters)) == []
+
+
+MISTAKES: Final = {
+    "ActivityQueue.Properties.VisibilityTimeout": 360,
+    "ProjectorFunction.Properties.Timeout": 61,
+    "FailureBucket.Properties.LifecycleConfiguration.Rules.0.ExpirationInDays": 60,
+    "FailureBucketOverTlsOnly.Properties.Bucket": "another",
+    "WriterFunctionRole.Properties.Policies.0.PolicyDocument.Statement.4.Condition": {},
+    "PlacesWriteThrottlesAlarm.Properties.MetricName": "ReadThrottleEvents",
+    "DriftAlarm.Properties.AlarmDescription": "Drift",
+    "DriftAlarm.Properties.MetricName": "Drifts",
+}
+"""What stands at a path instead, one for each rule."""
+
+
+def test_every_rule_can_fail() -> None:
+    stack = deployed(**ALL_AT_ONCE)
+    resources = deepcopy(dict(stack.resources))
+    for where, instead in MISTAKES.items():
+        node: Any = resources
+        *way, last = where.split(".")
+        for key in way:
+            node = node[int(key)] if isinstance(node, list) else node[key]
+        node[last] = instead
+    wrong = complaints(replace(stack, resources=resources))
+
+    assert {name for name, _ in wrong} == {rule.__name__ for rule in RULES}, wrong
+    assert ("failures_have_alarms", "RankingsTable/places: has no alarm on WriteThrottleEvents") in wrong

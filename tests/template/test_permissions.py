@@ -130,8 +130,6 @@ def _plain(resource: Any) -> str:
     return str(resource).replace(".Arn}", "").removeprefix("${")
 
 
-# ---- the functions do everything that they can do, so that tests see every call to AWS that they can make
-
 BOARDS: Final = """
 [boards."*"]
 late = "1 day"
@@ -143,23 +141,13 @@ metrics.best = { aggregate = "max", windows = ["all"] }
 RANKING: Final = "/boards/b/points/all"
 MOST: Final = 999_999_999_999_999
 AT: Final = "2026-11-21T10:15:00Z"
+PAGES: Final = ({"limit": 2}, {"rank": 5, "limit": 2}, {"around": "m6"}, {"method": "dense"}, {"profiles": "true"})
 READS: Final[list[tuple[str, dict[str, Any]]]] = [
-    ("/boards", {}),
-    ("/boards/b", {}),
-    ("/boards/b/member", {"id": "m6", "ranks": "true"}),
-    (RANKING, {"limit": 2}),
-    (RANKING, {"rank": 5, "limit": 2}),
-    (RANKING, {"around": "m6"}),
-    (RANKING, {"method": "dense"}),
-    (f"{RANKING}/rank", {"member": "m6"}),
-    (f"{RANKING}/rank", {"score": 5}),
-    (RANKING, {"profiles": "true"}),
-    ("/members", {"id": "m6"}),
-    ("/events", {"id": "e1"}),
-    ("/members", {"name": "ad"}),
-    ("/members", {"name": "ad", "board": "b"}),
-    (f"{RANKING}/percentile", {"p": 50}),
-    (f"{RANKING}/distribution", {}),
+    *(("/boards", {}), ("/boards/b", {}), ("/boards/b/member", {"id": "m6", "ranks": "true"})),
+    *((RANKING, page) for page in PAGES),
+    *((f"{RANKING}/rank", one) for one in ({"member": "m6"}, {"score": 5})),
+    *(("/members", one) for one in ({"id": "m6"}, {"name": "ad"}, {"name": "ad", "board": "b"})),
+    *(("/events", {"id": "e1"}), (f"{RANKING}/percentile", {"p": 50}), (f"{RANKING}/distribution", {})),
 ]
 
 
@@ -228,8 +216,6 @@ def maintain(stack: Stack) -> None:
     finish(stack, "parked", "replay")
 
 
-# ---- and may do nothing else
-
 POLLING: Final = ("DeleteMessage", "GetQueueAttributes", "ReceiveMessage")
 BY_OTHERS: Final[dict[str, set[Permission]]] = {
     # Lambda reads the queues and the stream with the roles of the functions, and writes to the bucket.
@@ -283,12 +269,8 @@ def watch(tmp_path_factory: pytest.TempPathFactory) -> Watch:
             with client.batch() as batch:
                 batch.post("b", "m1", points=1)
         # A projector whose definition has fewer rankings writes the board's record.
-        fewer = (
-            BOARDS.replace('"all", "day"', '"all"')
-            .replace('settle = ["day"]\n', "")
-            .replace("announce.day = { top = 3 }\n", "")
-        )
-        with running(seen.client(engine), clock, fewer) as narrower:
+        fewer = [line for line in BOARDS.replace('"all", "day"', '"all"').splitlines() if "day" not in line]
+        with running(seen.client(engine), clock, "\n".join(fewer)) as narrower:
             narrower.projector = seen.function("projector", narrower.projector)
             project(narrower)
         with mock.patch.object(building_blocks, "client", clients.__getitem__):

@@ -268,9 +268,7 @@ def test_the_last_list_announced_is_the_list(engine: Any, clock: ManualClock, se
     assert_all_met(shared_folder, "announcing", seed, thorough_seeds(*SEEDS), board.met, TRAPS)
 
 
-def test_a_top_that_changes_back_while_it_is_written_down_is_announced_as_it_is_in_the_end(
-    engine: Any, clock: ManualClock
-) -> None:
+def test_a_top_that_changes_back_while_it_is_written_is_announced_in_the_end(engine: Any, clock: ManualClock) -> None:
     """The look at the second change finds what was announced last, since the first look has not written yet."""
     with announced(engine, clock, 1, top=3, ties="member", shards=1) as board:
         board.change("ann", 1)

@@ -2,52 +2,41 @@
 
 import io
 import json
-import urllib.request
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from runpy import run_path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 URL = "https://example.com/event"
 EXAMPLES = Path(__file__).parents[3] / "examples"
+TOP = [{"rank": rank, "member": member, "score": score} for rank, member, score in ((1, "dan", 9), (2, "ann", 5))]
 DETAIL = {
     "id": "0f",
     "stack": "standings",
     "board": "race_1.2026",
     "seq": 7,
-    "entered": [{"rank": 1, "member": "dan", "score": 9}],
+    "entered": TOP[:1],
+    "top": TOP,
     "left": [{"was": 3, "member": "cem"}],
     "moved": [{"rank": 2, "was": 1, "member": "ann"}, {"rank": 3, "was": 2, "member": "ben"}],
-    "top": [
-        {"rank": 1, "member": "dan", "score": 9},
-        {"rank": 2, "member": "ann", "score": 5},
-        {"rank": 3, "member": "ben", "score": 4},
-    ],
 }
 
 
-@dataclass
-class Web:
-    """Keeps what is posted, and answers."""
-
-    posted: list[tuple[str, dict[str, str], Any]] = field(default_factory=list)
-    answer: dict[str, Any] = field(default_factory=dict)
-
-    def urlopen(self, request: urllib.request.Request, timeout: float) -> io.BytesIO:
-        assert (request.get_method(), timeout) == ("POST", 10)
-        assert isinstance(request.data, bytes)
-        headers = {name.lower(): value for name, value in request.header_items()}
-        self.posted.append((request.full_url, headers, json.loads(request.data)))
-        return io.BytesIO(json.dumps(self.answer).encode())
-
-
 @pytest.fixture
-def web(monkeypatch: pytest.MonkeyPatch) -> Web:
-    kept = Web()
-    monkeypatch.setattr("urllib.request.urlopen", kept.urlopen)
+def web(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Keeps what is posted, and answers."""
+    kept = SimpleNamespace(posted=[], answer={})
+
+    def urlopen(request: Any, timeout: float) -> io.BytesIO:
+        assert (request.get_method(), timeout) == ("POST", 10)
+        headers = {name.lower(): value for name, value in request.header_items()}
+        kept.posted.append((request.full_url, headers, json.loads(request.data)))
+        return io.BytesIO(json.dumps(kept.answer).encode())
+
+    monkeypatch.setattr("urllib.request.urlopen", urlopen)
     return kept
 
 
@@ -57,7 +46,7 @@ def handler(name: str) -> Callable[[dict[str, Any], None], None]:
     return function
 
 
-def test_a_chat_hears_who_leads_and_who_was_overtaken(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_chat_hears_who_leads_and_who_was_overtaken(web: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHAT_WEBHOOK", URL)
     told = handler("tell_chat")
     told({"detail": DETAIL}, None)
@@ -75,13 +64,9 @@ def test_a_chat_hears_who_leads_and_who_was_overtaken(web: Web, monkeypatch: pyt
     assert len(web.posted) == 1
 
 
-def test_browsers_get_the_event_in_the_channel_of_its_board(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {
-        "PUBLISH_URL": URL,
-        "AWS_DEFAULT_REGION": "us-east-1",
-        "AWS_ACCESS_KEY_ID": "any",
-        "AWS_SECRET_ACCESS_KEY": "any",
-    }.items():
+def test_browsers_get_the_event_in_the_channel_of_its_board(web: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = dict.fromkeys(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), "any")
+    for name, value in {**keys, "PUBLISH_URL": URL, "AWS_DEFAULT_REGION": "us-east-1"}.items():
         monkeypatch.setenv(name, value)
     publish = handler("browsers")
     publish({"detail": DETAIL}, None)

@@ -31,12 +31,9 @@ def stack(engine: Any, clock: ManualClock) -> Iterator[Stack]:
         yield deployed
 
 
-def last_of(stack: Stack, window: str) -> dict[str, Any]:
-    return [one for one in stack.bus.events if one["window"] == window][-1]
-
-
 def leaders(stack: Stack, window: str) -> list[str]:
-    return [line["member"] for line in last_of(stack, window)["top"]]
+    last = [one for one in stack.bus.events if one["window"] == window][-1]
+    return [line["member"] for line in last["top"]]
 
 
 def tops(stack: Stack) -> int:
@@ -67,19 +64,23 @@ def test_a_rebuild_asks_for_a_look_at_every_announced_ranking(stack: Stack) -> N
     announce(stack)
 
     assert leaders(stack, "all") == leaders(stack, "day") == ["dan", "ann"]
-    assert last_of(stack, "all")["seq"] == 2
+    assert numbers(stack, "all") == [1, 2]
     assert tops(stack) == 2, "the purge of the old generation left them"
 
 
-def test_a_task_says_which_families_announce_and_whether_the_stack_can(
+def test_a_stack_that_cannot_announce_says_so_and_forgets_tops_with_a_board(
     engine: Any, stack: Stack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shown = call(stack, "announcements", "show")
     assert shown == {"done": True, "families": ["b"], "announces": True}
     monkeypatch.delitem(ENVIRONMENT, "LOOKS_QUEUE_URL")
     monkeypatch.delenv("LOOKS_QUEUE_URL")
-    with running(engine, stack.clock, BOARDS) as another:
-        assert call(another, "announcements", "show") == {**shown, "announces": False}
+    # A deletion forgets tops also where they are no longer announced.
+    assert stored_members(stack) == ["ann", "ben"]
+    with running(engine, stack.clock, BOARDS) as without:
+        assert call(without, "announcements", "show") == {**shown, "announces": False}
+        delete(without, announcing=False)
+    assert tops(stack) == 0
 
 
 def delete(stack: Stack, *, announcing: bool = True, until: str = "") -> None:
@@ -135,17 +136,6 @@ def test_a_board_that_begins_again_while_its_deletion_ends_is_announced(stack: S
     announce(stack)
     assert leaders(stack, "all") == []
     assert numbers(stack, "all") == list(range(1, len(numbers(stack, "all")) + 1))
-
-
-def test_a_deletion_forgets_tops_that_are_no_longer_announced(
-    engine: Any, stack: Stack, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delitem(ENVIRONMENT, "LOOKS_QUEUE_URL")
-    monkeypatch.delenv("LOOKS_QUEUE_URL")
-    assert stored_members(stack) == ["ann", "ben"]
-    with running(engine, stack.clock, BOARDS) as without:
-        delete(without, announcing=False)
-    assert tops(stack) == 0
 
 
 def test_a_rebuild_forgets_tops_of_a_definition_before(engine: Any, stack: Stack) -> None:

@@ -155,4 +155,5 @@ def test_a_wrong_value_is_named_before_a_stack_is_asked(
         assert (ran.status, ran.out) == (WRONG, ""), (words, ran)
         assert re.search(rf"\b{re.escape(name)}\b", said), (name, words, said)
         assert "secret" not in said
+        assert name != "token" or "🦦" not in said
         assert len(said) < 2_000

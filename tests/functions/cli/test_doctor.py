@@ -1,13 +1,17 @@
-"""`standings doctor`: each check of a stack fails where it should and says what to do; and what `--record` saves."""
+"""`standings doctor`: each check of a stack fails where it should and says what to do; what `--record` saves; and the
+exercise, over the real functions: it proves what is right, and finds what is wrong."""
 
 import io
 import json
 import tomllib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
+from random import Random
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 from botocore.exceptions import ClientError
@@ -15,14 +19,14 @@ from botocore.exceptions import ClientError
 from standings.client.errors import NoAnswerError
 from standings_cli.commands import doctor
 from standings_cli.commands.doctor import Recording, without_account
-from standings_cli.doctor.checks import FUNCTIONS, Deployed, Verdict
+from standings_cli.doctor import exercise
+from standings_cli.doctor.checks import FUNCTIONS, Deployed, Finding, Verdict
+from standings_cli.doctor.exercise import Tools
 from standings_cli.stack.maintenance import Maintenance
 from standings_cli.terminal import DIFFERS, OK
+from tests.support.aws.stack import Stack, apply, event, project
 from tests.support.builders.checks import rows
-from tests.support.cli.command_line import Run
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from tests.support.cli.command_line import Run, connected
 
 NOW: Final = datetime(2026, 11, 21, 12, 15, tzinfo=UTC)
 PROJECT: Final = Path(__file__).parents[3]
@@ -124,9 +128,13 @@ def found(run: Run) -> dict[str, tuple[str, str]]:
     return bad
 
 
-def test_the_page_names_the_permissions_that_it_needs(run: Run, connection: Aws) -> None:
+def test_a_healthy_stack_has_no_failure_and_the_page_names_the_permissions(run: Run, connection: Aws) -> None:
     """An action has its operation's name, but for the layer's."""
-    assert run("doctor").status == OK
+    ran = run("doctor")
+    *lines, summary = ran.out.splitlines()
+    assert (ran.status, summary) == (OK, f"{len(lines)} ok, 0 note, 0 failed")
+    assert {line[:8] for line in lines} == {"ok      "}
+    assert len(lines) >= 20
     page = (PROJECT / "docs/reference/command-line.md").read_text(encoding="utf-8")
     named = json.loads(page.partition("It needs these permissions")[2].partition("```json\n")[2].partition("```")[0])
     actions = {one.title().replace("_", "") for one in connection.asked}
@@ -134,17 +142,13 @@ def test_the_page_names_the_permissions_that_it_needs(run: Run, connection: Aws)
     assert {others.get(one, one[0].lower() + one[1:]) for one in actions} == set(named)
 
 
-def test_a_healthy_stack_has_no_failure_and_no_note(run: Run) -> None:
-    ran = run("doctor")
-    *lines, summary = ran.out.splitlines()
-    assert (ran.status, summary) == (OK, f"{len(lines)} ok, 0 note, 0 failed")
-    assert {line[:8] for line in lines} == {"ok      "}
-    assert len(lines) >= 20
-
-
 PROJECTOR_READS, WRITER_READS = "ProjectorFunction reads its source", "WriterFunction reads its source"
 PROTECTION, ONCE = "protection of the tables against deletion", "functions that may run at once"
-INDEX = "tables.rankings.GlobalSecondaryIndexes"
+INDEX, PROTECTED = "tables.rankings.GlobalSecondaryIndexes", "tables.scores.DeletionProtectionEnabled"
+SINCE_DEPLOYED: Final = {
+    "alarms.not-polled.StateValue": "ALARM",
+    "alarms.not-polled.AlarmConfigurationUpdatedTimestamp": NOW - timedelta(minutes=19),
+}
 TO_BUILD = "but the layer was built for python3.13, "
 
 
@@ -153,17 +157,13 @@ BROKEN: Final[list[tuple[dict[str, Any], str, str]]] = [
     ({"tables.scores.LatestStreamArn": "newer"}, PROJECTOR_READS, "expected a mapping of newer, got stream: "),
     ({"mappings.writer.State": "Disabled"}, WRITER_READS, "-source-mapping --uuid w --enabled"),
     ({"mappings.announcer.State": "Disabled"}, "AnnouncerFunction reads its source", "--uuid a --enabled"),
-    (
-        {"mappings.projector.LastProcessingResult": "PROBLEM: no"},
-        PROJECTOR_READS,
-        "Lambda cannot read stream: PROBLEM: no",
-    ),
+    ({"mappings.projector.LastProcessingResult": "PROBLEM: no"}, PROJECTOR_READS, "cannot read stream: PROBLEM: no"),
     ({"tables.scores.StreamSpecification.StreamEnabled": False}, "the stream of Scores", "no stream"),
     ({"tables.scores.StreamSpecification.StreamViewType": "NEW_IMAGE"}, "the stream of Scores", "got NEW_IMAGE"),
     ({"expiry.receipts.TimeToLiveStatus": "DISABLED"}, "expiry of ReceiptsTable", "got e DISABLED"),
     ({"expiry.rankings.AttributeName": "ttl"}, "expiry of RankingsTable", "got ttl ENABLED"),
     ({"backups.receipts": "DISABLED"}, "point-in-time recovery of ReceiptsTable", "got DISABLED"),
-    ({"tables.scores.DeletionProtectionEnabled": False}, PROTECTION, "ScoresTable can be deleted: deploy again"),
+    ({PROTECTED: False}, PROTECTION, "ScoresTable can be deleted: deploy again"),
     ({INDEX: []}, "the sorted index of Rankings", "got none"),
     ({f"{INDEX}.0.IndexStatus": "CREATING"}, "the sorted index of Rankings", "got CREATING"),
     ({f"{INDEX}.0.WarmThroughput": GONE}, "warm throughput", "0 WriteUnitsPerSecond of places, expected 8,000"),
@@ -199,25 +199,14 @@ BROKEN: Final[list[tuple[dict[str, Any], str, str]]] = [
     ({"resources.LooksQueue": GONE}, "mappings", "the stack has no 'LooksQueue': is it a stack of Standings"),
 ]
 EXPLAINED: Final[list[tuple[dict[str, Any], str, str]]] = [
-    (
-        {"tables.scores.DeletionProtectionEnabled": False, "parameters.DeletionProtection": "false"},
-        PROTECTION,
-        "deploy with DeletionProtection=true",
-    ),
+    ({PROTECTED: False, "parameters.DeletionProtection": "false"}, PROTECTION, "deploy with DeletionProtection=true"),
     ({"parameters.WarmWriteUnits": "0"}, "warm throughput", "set WarmWriteUnits"),
     ({"parameters.WriterMaximumConcurrency": "0"}, ONCE, "WriterMaximumConcurrency is 0"),
     ({"statuses.GET": 200, "parameters.OpenReads": "true"}, "unsigned reads", "OpenReads is true"),
     ({"parameters.AlarmTopicArn": ""}, "topic of the alarms", "deploy with AlarmTopicArn"),
     ({"parameters.AuditSchedule": ""}, "scheduled audits", "deploy with AuditSchedule"),
     ({"tasks.audits.last": None}, "scheduled audits", "none has run yet"),
-    (
-        {
-            "alarms.not-polled.StateValue": "ALARM",
-            "alarms.not-polled.AlarmConfigurationUpdatedTimestamp": NOW - timedelta(minutes=19),
-        },
-        "alarms",
-        "StreamNotPolledAlarm: new, and ringing until Lambda polls for the first time",
-    ),
+    (SINCE_DEPLOYED, "alarms", "StreamNotPolledAlarm: new, and ringing until Lambda polls for the first time"),
     ({"parameters.SettleSchedule": ""}, "settled periods", "deploy with SettleSchedule"),
 ]
 
@@ -227,7 +216,7 @@ EXPLAINED: Final[list[tuple[dict[str, Any], str, str]]] = [
     [*((Verdict.FAILED, *row) for row in BROKEN), *((Verdict.NOTE, *row) for row in EXPLAINED)],
     ids=str,
 )
-def test_one_thing_is_found_alone(
+def test_it_is_found(
     run: Run, connection: Aws, verdict: Verdict, changes: dict[str, Any], about: str, words: str
 ) -> None:
     connection.change(changes)
@@ -236,15 +225,13 @@ def test_one_thing_is_found_alone(
     assert words in detail
 
 
+RESERVED: Final = {"parameters.WriterReservedConcurrency": "10", "parameters.ProjectorReservedConcurrency": "4"}
+
+
 @pytest.mark.parametrize(
     "changes",
     [
-        # What is reserved is not asked of the rest of the account.
-        {
-            "concurrency": 10,
-            "parameters.WriterReservedConcurrency": "10",
-            "parameters.ProjectorReservedConcurrency": "4",
-        },
+        {"concurrency": 10, **RESERVED},  # what is reserved is not asked of the rest of the account
         {"concurrency": 24},
         {"resources.AnnouncerFunction": GONE, "resources.LooksQueue": GONE},
         {"tasks.settlements": {"families": [], "settles": False}, "tasks.announcements.families": []},
@@ -261,17 +248,13 @@ def test_what_nothing_is_wrong_with(run: Run, connection: Aws, changes: dict[str
 def test_what_a_local_aws_leaves_out_is_noted(run: Run, connection: Aws) -> None:
     connection.change({"is_local": True, "statuses": {"GET": 200, "POST": 400}, "denied": {"get_account_settings"}})
     connection.change({"expiry.receipts.TimeToLiveStatus": "DISABLED", "backups.receipts": "DISABLED"})
-    connection.change(
-        dict.fromkeys((f"tables.{name}.WarmThroughput" for name in ("scores", "receipts", "rankings")), GONE)
-    )
+    connection.change({f"tables.{name}.WarmThroughput": GONE for name in ("scores", "receipts", "rankings")})
     others = found(run)
 
     assert {verdict for verdict, _ in others.values()} == {Verdict.NOTE}
     expected = {"unsigned reads", "unsigned writes", "warm throughput", "concurrency"}
     assert others.keys() == expected | {"expiry of ReceiptsTable", "point-in-time recovery of ReceiptsTable"}
 
-
-# What `--record` saves: what AWS answers, and nobody's account number or activity.
 
 ACCOUNT: Final = "210987654321"
 OF: Final = f"eu-central-1:{ACCOUNT}"
@@ -287,7 +270,6 @@ def record(board: str) -> dict[str, Any]:
     return {"eventName": "INSERT", "dynamodb": {"Keys": {"pk": {"S": f"{board}#points"}, "sk": {"S": "m"}}}}
 
 
-@pytest.fixture
 def services() -> Any:
     """Lambda, SQS and a stream, of which the third page has a record of the board, in account `ACCOUNT`."""
     pages = [[record("others")], [], [record(BOARD), record("others")]]
@@ -307,10 +289,9 @@ def services() -> Any:
     )
 
 
-def test_what_is_recorded_is_of_the_board_alone_and_names_no_account(
-    engine: Any, services: Any, tmp_path: Path
-) -> None:
-    connection: Any = SimpleNamespace(client=lambda name: engine if name == "dynamodb" else services)
+def test_what_is_recorded_is_of_the_board_and_names_no_account(engine: Any, tmp_path: Path) -> None:
+    others = services()
+    connection: Any = SimpleNamespace(client=lambda name: engine if name == "dynamodb" else others)
     deployed = Deployed(connection)
     resources = {"ScoresTable": "Scores", "ActivityDeadLetterQueue": f"https://any/{ACCOUNT}/letters"}
     scores = {"TableArn": f"arn:aws:dynamodb:{OF}:table/Scores", "LatestStreamArn": f"arn:aws:dynamodb:{OF}:stream"}
@@ -333,15 +314,151 @@ def test_what_is_recorded_is_of_the_board_alone_and_names_no_account(
     assert rows(engine, "Scores") == []
 
     # What may not be read is a note, and the rest is saved.
-    services.get_function_configuration = lambda **_: _refuse("AccessDeniedException")
+    others.get_function_configuration = lambda **_: _refuse("AccessDeniedException")
     verdicts = {finding.about: finding.verdict for finding in Recording(deployed, tmp_path / "denied").of_stack()}
     assert (verdicts["record of WriterFunction"], verdicts["record of condition"]) == (Verdict.NOTE, Verdict.OK)
     assert not (tmp_path / "denied" / "WriterFunction.json").exists()
 
 
-def test_account_numbers_are_replaced() -> None:
-    for text in (f"arn:aws:sqs:{OF}:q", f"https://sqs.any/{ACCOUNT}/q", f"bucket-{ACCOUNT}-eu"):
-        assert json.loads(without_account(text)) == text.replace(ACCOUNT, "123456789012")
+def test_account_numbers_are_replaced_and_nothing_else() -> None:
     # A time in milliseconds has 13 digits.
-    for text in ("1795256100000", f"ab{ACCOUNT}cd"):
-        assert json.loads(without_account(text)) == text
+    for text in (f"arn:aws:sqs:{OF}:q", f"https://sqs.any/{ACCOUNT}/q", f"bucket-{ACCOUNT}-eu", "1795256100000"):
+        assert json.loads(without_account(text)) == text.replace(ACCOUNT, "123456789012")
+    assert json.loads(without_account(f"ab{ACCOUNT}cd")) == f"ab{ACCOUNT}cd"
+
+
+BOARDS = """
+[boards."*"]
+timezone = "Australia/Adelaide"
+week_start = "sunday"
+late = "2 days"
+seasons = [{ name = "november", starts = "2026-11-01", ends = "2026-12-01" }]
+metrics.points = { aggregate = "sum", windows = ["all", "day", "week", "last-3-days", "hour", "last-24-hours"] }
+metrics.best = { aggregate = "max", precision = 2, order = "ascending", ties = "first", windows = ["month", "year"] }
+metrics.least = { aggregate = "min", precision = 1, least = 1.5, most = 20.5, windows = ["last-7-days", "season"] }
+metrics.latest = { aggregate = "last", windows = ["all"] }
+[boards."howe-*"]
+timezone = "Australia/Lord_Howe"
+metrics.points = { aggregate = "sum", windows = ["hour", "last-3-hours", "day"] }
+[boards."narrow"]
+metrics.points = { aggregate = "sum", windows = ["all"], least = 0.2, most = 0.9, precision = 1 }
+[boards."registered"]
+members = "registered"
+metrics.points = { aggregate = "sum", windows = ["all"] }
+"""
+
+
+@dataclass
+class Trial:
+    """A stack whose queue and stream move on while the exercise waits."""
+
+    stack: Stack
+    connection: Any = None
+    meddle: Callable[[Stack], bool] = lambda _: True
+    """Called after each time that the pipeline has moved on, until it has done something."""
+    is_meddled: bool = False
+
+    def pass_time(self, seconds: float) -> None:
+        self.stack.clock.milliseconds += round(seconds * 1000)
+        self.connection.settle()
+        self.is_meddled = self.is_meddled or self.meddle(self.stack)
+
+    def findings(self, board: str = BOARD) -> dict[str, Finding]:
+        stack = self.stack
+        tools = Tools(
+            connection=self.connection,
+            now=lambda: datetime.fromtimestamp(stack.clock() / 1000, UTC),
+            monotonic=stack.clock.monotonic,
+            sleep=self.pass_time,
+            rng=Random(board),
+            say=lambda _: None,
+        )
+        return {finding.about: finding for finding in exercise.exercise(tools, board)}
+
+
+@pytest.fixture
+def trial(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> Iterator[Trial]:
+    monkeypatch.setattr(exercise, "EVENTS", 50)
+    monkeypatch.setattr(exercise, "PROBES", 3)
+    monkeypatch.setattr(exercise, "TIMEOUT_S", 4.0)
+    trial = Trial(stack)
+    with connected(stack, trial.pass_time) as trial.connection:
+        yield trial
+
+
+def content(stack: Stack) -> list[Any]:
+    return [row for table in ("Scores", "Rankings") for row in rows(stack.dynamodb, table)]
+
+
+def test_a_stack_that_counts_right_passes_and_is_left_clean(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exercise, "EVENTS", 120)
+    found = trial.findings()
+
+    assert {finding.verdict for finding in found.values()} == {Verdict.OK}, found
+    assert found.keys() == {"ranks", "lag", "a dead letter", "ranks after a replay", "audit", "clean-up"}
+    assert "in 11 rankings: 0 wrong" in found["ranks"].detail
+    assert "of 3 single events" in found["lag"].detail
+    assert "5 minutes ahead" in found["a dead letter"].detail
+    # Nothing is left but what expires: the versions of removed members, and receipts.
+    assert [row for row in content(trial.stack) if row["pk"]["S"].startswith(f"{BOARD}#") and "e" not in row] == []
+    assert trial.stack.dead_letters.messages == []
+    assert trial.stack.get("/boards", prefix=BOARD)[1]["boards"] == []
+
+
+@pytest.mark.parametrize("now", ["2026-07-01T04:10Z", "2026-04-04T15:10Z", "2026-10-03T15:40Z"])
+def test_hours_are_right_where_the_clocks_change_by_half_an_hour(trial: Trial, now: str) -> None:
+    trial.stack.clock.milliseconds = round(datetime.fromisoformat(now).timestamp() * 1000)
+
+    assert "in 3 rankings: 0 wrong" in trial.findings("howe-1")["ranks"].detail
+
+
+def miscount(stack: Stack) -> bool:
+    """Change what the roots of the board's tier trees count."""
+    of_board = [row for row in rows(stack.dynamodb, "Rankings") if row["pk"]["S"].startswith(f"{BOARD}#")]
+    roots = [row for row in of_board if row["pk"]["S"].endswith("/") and "e" not in row]
+    for row in roots:
+        digit = next(name for name in row if name not in ("pk", "v", "t", "n", "c"))
+        stack.dynamodb.put_item(TableName="Rankings", Item={**row, digit: {"N": "1000"}})
+    return bool(roots)
+
+
+def lose(stack: Stack) -> bool:
+    """Delete a member with its scores."""
+    members = [row for row in rows(stack.dynamodb, "Scores") if row["pk"]["S"].startswith(f"{BOARD}#")]
+    for row in members[:1]:
+        stack.dynamodb.delete_item(TableName="Scores", Key={"pk": row["pk"], "sk": row["sk"]})
+        project(stack)
+    return bool(members)
+
+
+@pytest.mark.parametrize(("meddle", "also"), [(miscount, {"audit"}), (lose, set())])
+def test_what_is_wrong_is_found(trial: Trial, meddle: Callable[[Stack], bool], also: set[str]) -> None:
+    trial.meddle = meddle
+    found = trial.findings()
+    assert trial.is_meddled
+    failed = {about for about, finding in found.items() if finding.verdict == Verdict.FAILED}
+    assert failed >= {"ranks", "ranks after a replay"} | also
+    assert "differences in" in found["ranks"].detail
+
+
+def test_a_pipeline_that_stands_still_is_found(trial: Trial) -> None:
+    trial.stack.writer = lambda *_: {"batchItemFailures": []}
+    found = trial.findings()
+    assert {found[about].verdict for about in ("ranks", "lag", "a dead letter")} == {Verdict.FAILED}
+
+
+def test_a_board_in_use_is_left_alone(trial: Trial) -> None:
+    apply(trial.stack, [event("m", 5)])
+    before = content(trial.stack)
+    (found,) = trial.findings("b").values()
+    assert found.verdict == Verdict.FAILED
+    assert "expected a board without members, got 1 on b" in found.detail
+    assert content(trial.stack) == before
+
+
+@pytest.mark.parametrize(
+    ("board", "takes"), [("registered", "only registered members"), ("narrow", "no whole number for points")]
+)
+def test_a_board_that_does_not_take_the_events_is_refused(trial: Trial, board: str, takes: str) -> None:
+    (found,) = trial.findings(board).values()
+    assert found == (Verdict.FAILED, "exercise", f"{board} takes {takes}: name another with --board")

@@ -27,7 +27,6 @@ from tests.support.thoroughness import seeds
 PROJECT = Path(__file__).parents[3]
 BOARDS = '[boards."*"]\nmetrics.points = { aggregate = "sum", precision = 2, windows = ["all", "day"] }\n'
 PAGE_SIZE = 7
-PRESS_CTRL_C = mock.Mock(side_effect=KeyboardInterrupt)
 HOSTILE = ('a"b', "a,b", "a\nb", "a\rb", "a\r\nb", "\x1b[31mred", " 用户 ", "=1+1", "\ufeffm")
 
 
@@ -43,10 +42,9 @@ class Session(Transport):
         self.before()
         return super().send(*request)
 
-    def at(self, number: int, do: Callable[[], Any]) -> None:
-        """Do something before the request with this number, from 0."""
-        requests = count()
-        self.before = lambda: do() if next(requests) == number else None
+    def stop_at(self, number: int) -> None:
+        """Press Ctrl-C before the request with this number, from 0."""
+        self.before = mock.Mock(side_effect=[*[None] * number, KeyboardInterrupt, *[None] * 99])
 
 
 class Board:
@@ -134,9 +132,7 @@ def test_a_terminal_gets_no_character_that_it_would_interpret(run: Run, monkeypa
 
 
 @pytest.mark.parametrize("seed", seeds(6, 60))
-def test_on_a_moving_board_nobody_stands_twice_and_who_rests_stands_once(
-    run: Run, session: Session, stack: Stack, seed: int, file: Path
-) -> None:
+def test_on_a_moving_board_nobody_stands_twice(run: Run, session: Session, stack: Stack, seed: int, file: Path) -> None:
     """Members move between pages, and the command is stopped between pages, its file cut or made longer by half a
     line: the lines that count are those of members that never moved, each there once."""
     rng = Random(seed)
@@ -172,20 +168,8 @@ def test_on_a_moving_board_nobody_stands_twice_and_who_rests_stands_once(
     assert (f"{missing} member" in ran.err) == (missing > 0), seed
 
 
-def test_who_moves_down_between_two_pages_is_written_once(
-    run: Run, session: Session, stack: Stack, board: Board
-) -> None:
-    first = board.lines()[0][1]
-    session.at(2, lambda: apply(stack, [event(first, -10_000)]))
-    listed = [member for _, member, _ in read_csv(run("export b --window all").out)]
-    assert (listed[0], listed.count(first), len(listed)) == (first, 1, 49)
-    assert board.lines()[-1][1] == first
-
-
-def test_a_day_that_was_begun_goes_on_after_midnight(
-    run: Run, session: Session, board: Board, clock: ManualClock, file: Path
-) -> None:
-    session.at(4, PRESS_CTRL_C)
+def test_a_day_goes_on_after_midnight(run: Run, session: Session, board: Board, clock: ManualClock, file: Path) -> None:
+    session.stop_at(4)
     assert run("export b --window day --output", str(file)).status == INTERRUPTED
     assert len(read_csv(file.read_bytes().decode())) == 3 * PAGE_SIZE
     clock.milliseconds += 86_400_000
@@ -193,9 +177,7 @@ def test_a_day_that_was_begun_goes_on_after_midnight(
     assert read_csv(file.read_bytes().decode()) == board.lines()
 
 
-def test_a_file_is_not_overwritten_and_another_list_is_not_mixed_in(
-    run: Run, session: Session, board: Board, file: Path
-) -> None:
+def test_a_file_is_not_overwritten_nor_mixed_with_another(run: Run, session: Session, board: Board, file: Path) -> None:
     def refused(options: str, message: str) -> None:
         ran = run(f"export b {options} --output", str(file))
         assert (ran.status, ran.out) == (WRONG, "")
@@ -205,7 +187,7 @@ def test_a_file_is_not_overwritten_and_another_list_is_not_mixed_in(
     refused("--window all", " exists already: name another file, or write it again with --again")
     assert file.read_text() == "mine"
 
-    session.at(3, PRESS_CTRL_C)
+    session.stop_at(3)
     stopped = (INTERRUPTED, "", "stopped; run the same command again to continue\n")
     assert run("export b --window all --again --output", str(file)) == stopped
     another = f".exporting: expected a record of an export for {session.address} b points {{}}, got one for "
@@ -227,9 +209,7 @@ def test_a_file_is_not_overwritten_and_another_list_is_not_mixed_in(
     assert "([Errno 20] Not a directory" in nowhere.err
 
 
-def test_no_line_is_lost_or_twice_when_the_process_is_killed(
-    stack: Stack, session: Session, board: Board, file: Path
-) -> None:
+def test_a_kill_loses_no_line_and_writes_none_twice(stack: Stack, session: Session, board: Board, file: Path) -> None:
     begun: list[subprocess.Popen[str]] = []
     query, requests = stack.query, count(1)
 

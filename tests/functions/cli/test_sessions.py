@@ -1,19 +1,24 @@
 """What people type and see, in `sessions/*.txt`: members, posted files, tasks and mistakes, over the real functions.
 
-Beside them, what needs more than a session: `member erase` and `profiles load` where something goes wrong, and two runs
-at once.
+Beside them, what needs more than a session: `member erase` and `profiles load` where something goes wrong, two runs at
+once, and `post` where the API says which events are known, says it late, or does not say it.
 """
 
 import gzip
 import io
 import json
+from dataclasses import replace
+from itertools import chain, count, repeat
 from pathlib import Path
+from threading import Barrier
+from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import pytest
 
 from standings.client.api import Api
-from standings.client.errors import ApiError
+from standings.client.errors import ApiError, NoAnswerError
 from standings.maintain import erase as erasing
 from standings.maintain.rebuild import RewriteMembers
 from standings_cli.commands import profiles
@@ -21,8 +26,7 @@ from standings_cli.files import Record
 from standings_cli.terminal import DIFFERS, OK, UNREACHABLE, WRONG
 from tests.support.aws.stack import Stack
 from tests.support.builders import querying
-from tests.support.cli.command_line import Run
-from tests.support.cli.sessions import Step, replay, sessions
+from tests.support.cli.command_line import Run, Step, replay, sessions
 
 BOARDS = f"""{querying.BOARDS}
 [boards."club"]
@@ -34,9 +38,14 @@ metrics.rating = {{ aggregate = "last", ties = "first", windows = ["all", "day"]
 NAMES = ("members.txt", "post.txt", "rows.txt", "tasks.txt", "mistakes.txt")
 
 
-@pytest.mark.parametrize("session", [one for name in NAMES for one in sessions(name)])
-def test_session(run: Run, session: list[Step], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("session", [one for name in NAMES for one in sessions(name)])
+@pytest.mark.usefixtures("_in_a_folder")
+def test_session(run: Run, session: list[Step]) -> None:
     replay(run, session)
 
 
@@ -50,9 +59,7 @@ def is_there(stack: Stack, member: str) -> bool:
     return stack.get("/boards/b/member", id=member)[0] == 200
 
 
-def test_an_erasure_goes_on_until_it_is_done(
-    stack: Stack, run: Run, connection: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_erasure_goes_on_to_an_end(stack: Stack, run: Run, connection: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for board in ("b", "b-2", "b-3"):
         querying.post(stack, {"a": 5}, board=board)
     monkeypatch.setattr(erasing, "MAX_ACTIONS", 1)
@@ -115,9 +122,7 @@ def test_profiles_of_json_lines_are_written_in_order_each_by_itself(stack: Stack
     assert profile(stack, "u1") == {"name": "Ada", "data": {"n": 1}}
 
 
-def test_a_load_of_profiles_goes_on_where_it_ended(
-    stack: Stack, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_load_goes_on_where_it_ended(stack: Stack, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(profiles, "_BATCH", 2)
     path = tmp_path / "people.csv"
     path.write_text("member,name\n" + "".join(f"u{n},Name {n}\n" for n in range(6)), encoding="utf-8")
@@ -154,11 +159,68 @@ def test_a_load_of_profiles_goes_on_where_it_ended(
         ("export b --metric points --window all --output p.csv", "exporting"),
     ],
 )
-def test_one_run_at_a_time(run: Run, command: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.usefixtures("_in_a_folder")
+def test_one_run_at_a_time(run: Run, command: str, name: str) -> None:
     Path("p.csv").write_text("member\nu1\n")
     with Record(Path(f"p.csv.{name}"), "rows", "").locked():
         busy = f"standings: p.csv.{name}: another run is at work on it: wait until it ends\n"
         assert run(command) == (WRONG, "", busy)
     with Record(Path(f"p.csv.{name}"), "rows", "").locked():
         pass
+
+
+NO_ANSWER = NoAnswerError("no answer from http://a: refused")
+THROTTLED = SimpleNamespace(status=429, data=b'{"message": "Too Many Requests"}')
+FORBIDDEN = SimpleNamespace(status=403, data=b'{"message": "Forbidden"}')
+NO_SUCH = b'{"type": "urn:standings:bad-argument", "detail": "dry_run: no such argument"}'
+OF_0_3 = SimpleNamespace(status=400, data=NO_SUCH)
+FOREIGN = SimpleNamespace(status=200, data=b"{}")
+
+
+def written(rows: int, space: str = "") -> str:
+    """Write a file of rows; the command that posts it again."""
+    lines = (f'{{"member":"m{n}",{space}"metrics":{{"points":1}}}}\n' for n in range(rows))
+    Path("rows.jsonl").write_text("".join(lines))
+    return "post --jsonl rows.jsonl --board b --again --json"
+
+
+@pytest.mark.parametrize(
+    ("answers", "known", "said"),
+    [
+        ([], 150, ""),
+        ([mock.DEFAULT, THROTTLED, NO_ANSWER], 150, ""),
+        ([NO_ANSWER], None, "no answer from http://a: refused"),
+        ([THROTTLED], None, "Too Many Requests"),
+        ([FORBIDDEN], None, "Forbidden"),
+        ([OF_0_3], None, "dry_run: no such argument"),
+        ([mock.DEFAULT, FOREIGN], None, "the answer is not that of a stack's API"),
+    ],
+)
+@pytest.mark.usefixtures("_in_a_folder")
+def test_who_is_not_told_what_is_known_posts_all_the_same(
+    run: Run, connection: Any, answers: list[Any], known: int | None, said: str
+) -> None:
+    rows = written(150, " " * 9_999)  # of 100 rows a request would be too large
+    assert run(rows).status == OK
+    transport = mock.Mock(wraps=connection.api.transport)
+    transport.send.side_effect = chain(answers, repeat(mock.DEFAULT))
+    connection.api = replace(connection.api, transport=transport)
+    ran = run(rows)
+    summary = json.loads(ran.out)
+    assert (ran.status, summary["known"], summary["finished"]) == (OK, known, True), ran
+    assert said in ran.err
+    assert ("known rows are counted as posted" in ran.err) == bool(said)
+
+
+@pytest.mark.usefixtures("_in_a_folder")
+def test_an_api_that_has_answered_is_asked_of_several_parts_at_a_time(run: Run, connection: Any) -> None:
+    others, requests, new = Barrier(2, timeout=60), count(), [{"status": "new", "detail": None}] * 100
+
+    def send(*_: Any) -> Any:
+        if next(requests):  # Each of the other two is answered once both are there
+            others.wait()
+        return SimpleNamespace(status=202, data=json.dumps({"results": new}).encode())
+
+    connection.api = replace(connection.api, transport=SimpleNamespace(send=send))
+    ran = run(written(300))
+    assert (ran.status, json.loads(ran.out)["known"]) == (OK, 0)

@@ -8,8 +8,7 @@ import pytest
 from standings_cli.terminal import DIFFERS, UNREACHABLE
 from tests.support.aws.stack import Stack, project
 from tests.support.awslambda.pollers import Context
-from tests.support.cli.command_line import Run, connected
-from tests.support.cli.sessions import Step, replay, sessions
+from tests.support.cli.command_line import Run, Step, connected, replay, sessions
 
 BOARDS = """
 [boards."*"]

@@ -33,6 +33,7 @@ metrics.points = { aggregate = "last", notes = true, windows = ["all"] }
 """
 ALL: Final = "/boards/b/points/all"
 AT: Final = datetime(2026, 11, 20, 10, 15, tzinfo=UTC)
+NAIVE: Final = AT.replace(tzinfo=None)
 LATER: Final = datetime(2026, 11, 21, 10, 20, 1, tzinfo=UTC)
 """Five minutes and a second after the stack's clock."""
 
@@ -84,13 +85,8 @@ def test_an_event_counts_once_with_all_its_fields(stack: Stack, connected: Conne
     client.post("b", "u2", id="5", points=7, set=True)
     client.post_event(MappingProxyType({"id": "6", "board": "b", "member": "u6", "metrics": {"points": 1}}))
 
-    assert sent(stack)[2] == {
-        "id": "2",
-        "board": "b",
-        "member": "u2",
-        "at": "2026-11-20T00:00:00+00:00",
-        "metrics": {"points": 0.10},
-    }
+    about = {"id": "2", "board": "b", "member": "u2", "at": "2026-11-20T00:00:00+00:00"}
+    assert sent(stack)[2] == {**about, "metrics": {"points": 0.10}}
     assert {message["MessageGroupId"] for message in stack.activity.messages} == {"b", "noted"}
     assert sent(stack)[3]["note"] == {"run": 7}
     assert counted(stack) == {"u1": 3, "u2": 7, "u3": 0.5, "u4": 10, "u6": 1}
@@ -118,76 +114,50 @@ def test_it_makes_the_messages_that_the_api_makes(stack: Stack, connected: Conne
         (lambda client: client.post("b", "u", points=0.1 + 0.2), "metrics.points: expected at most"),
         (lambda client: client.post("b", "u", metrics={"points": 1}, points=2), "metrics.points: is given twice"),
         (lambda client: client.post("b", "u", metrics={"Points": 1}), "metrics: "),
-        (
-            lambda client: client.post(updates=[{"metrics": {"x": float("inf")}}]),
-            r"updates\[0\].metrics.x: expected a number",
-        ),
+        (lambda client: client.post(updates=[{"metrics": {"x": float("inf")}}]), r"updates\[0\].metrics.x: expected a"),
         (lambda client: client.post_event({}), "board: is missing"),
         (lambda client: client.post("b", 5, points=1), "member: expected text, got 5"),
         (lambda client: client.post("b", "u", at="2026-11-21T10:15:00", points=1), "at: expected an RFC 3339 instant"),
         (lambda client: client.post("b", "u", at=LATER, points=1), "at: expected an instant at most 5 minutes ahead"),
-        (
-            lambda client: client.post("b", "u", at=datetime(2026, 1, 1), points=1),  # noqa: DTZ001 - what is refused
-            "at: expected a time with its offset",
-        ),
+        (lambda client: client.post("b", "u", at=NAIVE, points=1), "at: expected a time with its offset"),
         (lambda client: client.post("b", "u", points=1, note={"x": object()}), "what JSON can hold, got object"),
         (lambda client: client.post("b", "\ud800", points=1), "member: expected text that UTF-8 can hold"),
-        (
-            lambda client: client.post("b", "u", points=1, note={"x": "y" * 1_048_576}),
-            "body: expected at most 1048554 bytes",
-        ),
+        (lambda client: client.post("b", "u", points=1, note={"x": "y" * 2**20}), "body: expected at most 1048554 b"),
     ],
 )
-@pytest.mark.parametrize("known", [True, False])
 def test_a_wrong_event_is_refused_before_it_is_sent(
-    stack: Stack,
-    connected: Connect,
-    monkeypatch: pytest.MonkeyPatch,
-    post: Callable[[Any], Any],
-    expected: str,
-    known: bool,
+    stack: Stack, connected: Connect, monkeypatch: pytest.MonkeyPatch, post: Callable[[Any], Any], expected: str
 ) -> None:
-    if not known:
-        # In this repository the package stands beside a `boards.toml`, as in the layer.
-        monkeypatch.setattr("standings.client.stack.BOARDS_FILE", Path("none"))
-    client = connected() if known else connected(boards=None)
-    with pytest.raises(BadArgument, match=expected):
-        post(client)
-    with pytest.raises(BadArgument, match=expected), client.batch() as batch:  # noqa: PT012 - the end of the batch matters
-        batch.post("b", "good", points=1)
-        post(batch)
-    assert [event["member"] for event in sent(stack)] == ["good"]
+    # In this repository the package stands beside a `boards.toml`, as in the layer.
+    monkeypatch.setattr("standings.client.stack.BOARDS_FILE", Path("none"))
+    for client in (connected(), connected(boards=None)):
+        with pytest.raises(BadArgument, match=expected):
+            post(client)
+        with pytest.raises(BadArgument, match=expected), client.batch() as batch:  # noqa: PT012 - its end matters
+            batch.post("b", "good", points=1)
+            post(batch)
+    assert [event["member"] for event in sent(stack)] == ["good", "good"]
+
+
+NUMBERS: Final[list[tuple[Any, str]]] = [
+    *((0.1, "0.1"), (1e-7, "1e-7"), (10**6, "1000000"), (Decimal("0.10"), "0.10"), (Decimal("1E2"), "1E+2")),
+    *((one, "0.1") for one in (numpy.float64(0.1), numpy.float32(0.1), numpy.float16(0.1), numpy.longdouble("0.1"))),
+    (numpy.int64(3), "3"),
+]
+INSTANTS: Final[list[tuple[Any, str]]] = [
+    (AT.astimezone(timezone(timedelta(seconds=3723))), ""),
+    (pandas.Timestamp(AT).tz_convert("Asia/Kathmandu") + pandas.Timedelta(1, "ns"), ".000000001"),
+]
 
 
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        *(
-            ({"points": amount}, f'"points":{text}}}')
-            for amount, text in (
-                *(
-                    (0.1, "0.1"),
-                    (1e-7, "1e-7"),
-                    (10**6, "1000000"),
-                    (Decimal("0.10"), "0.10"),
-                    (Decimal("1E2"), "1E+2"),
-                ),
-                *((numpy.float64(0.1), "0.1"), (numpy.float32(0.1), "0.1"), (numpy.float16(0.1), "0.1")),
-                *((numpy.int64(3), "3"), (numpy.longdouble("0.1"), "0.1")),
-            )
-        ),
-        *(
-            ({"points": 1, "at": at}, f'"at":"2026-11-20T10:15:00{text}+00:00"')
-            for at, text in (
-                (AT.astimezone(timezone(timedelta(seconds=3723))), ""),
-                (pandas.Timestamp(AT).tz_convert("Asia/Kathmandu") + pandas.Timedelta(1, "ns"), ".000000001"),
-            )
-        ),
+        *(({"points": amount}, f'"points":{text}}}') for amount, text in NUMBERS),
+        *(({"points": 1, "at": at}, f'"at":"2026-11-20T10:15:00{text}+00:00"') for at, text in INSTANTS),
     ],
 )
-def test_numbers_and_instants_go_as_they_print(
-    stack: Stack, connected: Connect, given: dict[str, Any], text: str
-) -> None:
+def test_numbers_and_times_go_as_they_print(stack: Stack, connected: Connect, given: dict[str, Any], text: str) -> None:
     connected().post("fine", "u", **given)
     assert text in stack.activity.messages[0]["MessageBody"]
     count(stack)
@@ -234,9 +204,7 @@ def test_what_the_queue_does_not_take_yet_is_sent_again_with_the_same_id(stack: 
         (EndpointConnectionError(endpoint_url="https://sqs"), "Could not connect"),
     ],
 )
-def test_what_it_never_takes_is_named_and_can_be_posted_again(
-    stack: Stack, connected: Connect, failure: Any, reason: str
-) -> None:
+def test_what_it_never_takes_is_named(stack: Stack, connected: Connect, failure: Any, reason: str) -> None:
     queue = Failing(stack.activity, *[failure] * (1000 if isinstance(failure, EndpointConnectionError) else 1))
     client = connected(sqs=queue)
     began = stack.clock()
@@ -245,9 +213,8 @@ def test_what_it_never_takes_is_named_and_can_be_posted_again(
         for member in "abc":
             batch.post("b", member, points=1)
     assert stack.clock() - began <= 5_000
-    assert {one.event["id"] for one in raised.value.unsent} | {event["id"] for event in sent(stack)} == {
-        *("made-1", "made-2", "made-3")
-    }
+    ids = {one.event["id"] for one in raised.value.unsent} | {event["id"] for event in sent(stack)}
+    assert ids == {"made-1", "made-2", "made-3"}
     queue.failures = []
     for one in raised.value.unsent:
         assert client.post_event(one.event) == one.event["id"]

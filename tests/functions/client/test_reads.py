@@ -135,9 +135,7 @@ def test_both_read_the_same_with_the_same_requests(clients: Clients) -> None:
     assert clients.tables.board("golf").rank("a")["score"] == 0.25
 
 
-def test_every_read_and_argument_is_tried_and_answered_as_described(
-    clients: Clients, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_read_and_argument_is_answered_as_described(clients: Clients, monkeypatch: pytest.MonkeyPatch) -> None:
     tried: dict[str, set[str]] = {}
     answer = Standings._answer
 
@@ -171,12 +169,9 @@ def test_both_raise_the_same(clients: Clients, kind: type[ApiError], type_: str,
     assert raised[0][:2] == (kind, f"urn:standings:{type_}")
 
 
-def test_a_store_that_does_not_say_whether_the_definitions_are_stale_is_unavailable(
-    clients: Clients, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_store_that_does_not_say_whether_definitions_are_stale_is_unavailable(clients: Clients) -> None:
     fails = mock.Mock(side_effect=StoreUnavailableError("Scores is throttled"))
-    monkeypatch.setattr("standings.read.session.ReadSession.record", fails)
-    with pytest.raises(Unavailable):
+    with mock.patch("standings.read.session.ReadSession.record", fails), pytest.raises(Unavailable):
         clients.tables.board("b").top(metric="points", window="last-9-days")
 
 
@@ -198,9 +193,7 @@ def test_without_an_answer_the_api_is_unavailable_and_without_rights_not_allowed
         ('[boards."a"]\nmetrics.points = { aggregate = "sum", windows = ["all"] }', lambda board: board.definition()),
     ],
 )
-def test_definitions_that_are_not_the_stacks_are_said_to_be_stale(
-    connected: Connect, boards: str, read: Callable[[Any], Any]
-) -> None:
+def test_definitions_of_another_stack_are_stale(connected: Connect, boards: str, read: Callable[[Any], Any]) -> None:
     with pytest.raises(StaleBoards, match=r"'b'.*give the client the boards\.toml of the stack"):
         read(connected(boards=boards).board("b"))
     with pytest.raises(NotFound) as found:

@@ -84,9 +84,7 @@ def written(posted: list[dict[str, Any]], boards: list[str]) -> float:
 
 
 @pytest.mark.parametrize("count", [2, 3, 10])
-def test_on_each_board_an_event_costs_what_it_costs_there_alone_but_for_the_receipt(
-    count: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_on_each_board_an_event_costs_as_alone_but_for_receipts(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("random.random", lambda: 1.0)  # tiers are cleaned by chance, here never
     boards = [f"trail-2026.{number}" for number in range(count)]
     about = {"member": "ada", "metrics": {"points": 90}}

@@ -1,7 +1,13 @@
-"""The OpenAPI description is valid, and the functions answer as it says: every call and argument, answers, limits."""
+"""The OpenAPI description is valid, and the functions answer as it says: every call and argument, answers, limits.
+
+Schemathesis sends valid and invalid requests, generated from the description.
+"""
 
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
@@ -10,9 +16,11 @@ import orjson
 import pytest
 import schemathesis
 
-from tests.support.aws.stack import Stack, http_event
+from tests.support.aws.gateway import serving
+from tests.support.aws.stack import Stack, apply, http_event
 from tests.support.builders.querying import DAY, MEMBER, deployed, post
 from tests.support.documents.openapi import DESCRIPTION, OPERATIONS, assert_valid, described, resolved
+from tests.support.thoroughness import TIMES
 
 BOARDS = """
 [boards."*"]
@@ -37,16 +45,13 @@ def parts_of(node: Any, where: str = "") -> Iterator[tuple[str, dict[str, Any]]]
             yield from parts_of(value, f"{where}/{name}")
 
 
-def test_it_is_a_valid_description_and_uses_all_that_it_defines() -> None:
+def test_it_is_a_valid_description_that_uses_all_that_it_defines_and_examples_are_of_their_schemas() -> None:
     schemathesis.openapi.from_dict(DESCRIPTION).validate()
     used = set(re.findall(r'"#/components/([a-z]+/[A-Za-z]+)"', orjson.dumps(DESCRIPTION).decode(), re.IGNORECASE))
     components = {kind: parts for kind, parts in DESCRIPTION["components"].items() if kind != "securitySchemes"}
 
     assert used == {f"{kind}/{name}" for kind, parts in components.items() for name in parts}
     assert len(OPERATIONS) == len(list(described()))
-
-
-def test_every_schema_is_one_and_every_example_is_of_its_schema() -> None:
     for name, schema in DESCRIPTION["components"]["schemas"].items():
         jsonschema_rs.meta.validate(schema)
         assert schema["description"], name
@@ -74,16 +79,12 @@ def test_it_is_served_as_it_is(stack: Stack) -> None:
 SHARE: Final = {"board": "b", "member": "a", "metrics": {"points": 1}}
 EVENT: Final = {"id": "1", **SHARE}
 NOTED: Final = {"id": "9", "board": "cup", "member": "a", "metrics": {"best": 9.5}, "note": {"seed": 7}}
+CARD: Final = {"id": "new", "ranks": "true", "method": "dense", "profiles": "true", "notes": "false"}
 CALLS: Final[list[tuple[str, str, dict[str, Any], Any]]] = [
     ("putProfile", "/members", {"id": "b"}, {"name": "Ada", "picture": "https://a.example/1", "data": {"x": [1.5]}}),
     ("putMember", MEMBER, {"id": "new"}, None),
     ("putMember", MEMBER, {"id": "new"}, {"hidden": True}),
-    (
-        "getMember",
-        MEMBER,
-        {"id": "new", "ranks": "true", "method": "dense", "profiles": "true", "notes": "false"},
-        None,
-    ),
+    ("getMember", MEMBER, CARD, None),
     ("deleteMember", MEMBER, {"id": "new"}, None),
     ("postEvents", "/events", {"dry_run": "false"}, NOTED),
     ("postEvents", "/events", {"dry_run": "true"}, [{**EVENT, "board": ["b", "c"]}, {}, 7]),
@@ -127,13 +128,9 @@ def test_whole_numbers_have_the_described_limits(stack: Stack) -> None:
                 continue
             found += 1
             more = NEEDED.get(f"{argument} of {name}", NEEDED.get(argument, {}))
-            for value, status in (
-                (schema["minimum"], 200),
-                (schema["maximum"], 200),
-                (schema["minimum"] - 1, 400),
-                (schema["maximum"] + 1, 400),
-            ):
-                assert call(stack, "GET", path, {**more, argument: value})[0] == status, (name, argument, value)
+            for bound, beyond in ((schema["minimum"], -1), (schema["maximum"], 1)):
+                for value, status in ((bound, 200), (bound + beyond, 400)):
+                    assert call(stack, "GET", path, {**more, argument: value})[0] == status, (name, argument, value)
     assert found == 7
 
 
@@ -147,13 +144,7 @@ SIZED: Final[list[tuple[str, str, dict[str, Any], Callable[[int], Any], int]]] =
     ("postEvents", "/events", {}, lambda n: {**EVENT, "board": "x" * n}, 128),
     ("postEvents", "/events", {}, lambda n: {**EVENT, "board": [f"b{k}" for k in range(n)]}, 10),
     ("postEvents", "/events", {}, lambda n: {**EVENT, "member": "x" * n}, 256),
-    (
-        "postEvents",
-        "/events",
-        {},
-        lambda n: {"id": "1", "updates": [{**SHARE, "board": f"b{k}"} for k in range(n)]},
-        20,
-    ),
+    ("postEvents", "/events", {}, lambda n: {"id": "1", "updates": [SHARE | {"board": f"b{k}"} for k in range(n)]}, 20),
 ]
 
 
@@ -170,3 +161,62 @@ def test_bodies_have_the_described_limits(
         accepted = status < 300 and all(one["status"] == "queued" for one in answer.get("results", ()))
 
         assert (accepted, validator.is_valid(body)) == (expected, expected), (size, answer)
+
+
+ROOT = Path(__file__).parents[3]
+SEASON = """
+[boards."*"]
+shards = 3
+metrics.points = { aggregate = "sum", ties = "first", windows = ["all", "day", "hour", "last-7-days"] }
+[boards."golf-*"]
+timezone = "Europe/Berlin"
+metrics.strokes = { aggregate = "sum", order = "ascending", precision = 2, windows = ["all", "day"] }
+metrics.rounds = { aggregate = "sum" }
+[boards.cup]
+metrics.best = { aggregate = "max", precision = 1, least = -5, most = 99.5, notes = true, windows = ["all", "day"] }
+"""
+NAMED = ["m1", "m2", "images/1.jpg", "用户", "clan#7", "a,b", "x y+z&w=1"]
+
+
+def events() -> Iterator[dict[str, Any]]:
+    """A season of 150 members with many ties over several days, some golf, and a cup whose scores have notes."""
+    for number, member in enumerate([*NAMED, *(f"m{number}" for number in range(3, 146))]):
+        for day in (21, 20 - number % 5):
+            yield event("season", member, day, {"points": number * number % 31 - 3})
+    for number, member in enumerate(NAMED):
+        yield event("golf-1", member, 21, {"strokes": 70.25 + number, "rounds": 1})
+        note = {"note": {"video": f"v{number}", "seed": [number]}} if number % 3 else {}
+        # Ids as the members': what the description calls `id` has one of these values.
+        yield event("cup", member, 21, {"best": 7.5 - number // 2}) | note | {"id": member}
+
+
+def event(board: str, member: str, day: int, metrics: dict[str, float]) -> dict[str, Any]:
+    at = f"2026-11-{day}T09:00:00Z"
+    return {"id": f"{board}-{member}-{day}", "board": board, "member": member, "at": at, "metrics": metrics}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--phases", "examples,coverage,fuzzing", "--max-examples", "3"),
+        pytest.param(("--max-examples", str(20 * TIMES)), marks=pytest.mark.thorough),
+    ],
+    ids=["some", "all phases"],
+)
+def test_every_call_does_what_the_description_says(options: tuple[str, ...]) -> None:
+    """It prints its seed."""
+    command = [sys.executable, "-m", "schemathesis.cli", "--config-file", "tests/support/fuzz/schemathesis.toml", "run"]
+    # Whether valid data are accepted, other tests show: rules between arguments are not in the schema.
+    command += ["--checks", "all", "--exclude-checks", "positive_data_acceptance", *options]
+    command += ["--seed", "20261121", "--no-color", "--continue-on-failure"]
+    with deployed(SEASON) as stack, serving(stack) as gateway:
+        apply(stack, list(events()))
+        for member in NAMED:  # Half of what a search looks for is there.
+            assert stack.put("/members", {"name": f"Ada {member}", "data": {"x": 1}}, id=member)[0] == 200
+        command.append(f"{gateway.address}/openapi.json")
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        print(" ".join(command))
+        print(done.stdout[-20_000:], done.stderr[-20_000:])
+
+        assert gateway.raised == []
+        assert done.returncode == 0

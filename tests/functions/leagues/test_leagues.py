@@ -3,6 +3,7 @@
 import gzip
 import importlib
 import json
+import os
 import random
 import sys
 from base64 import b64encode
@@ -15,6 +16,7 @@ from io import BytesIO
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any, Final, cast
+from unittest import mock
 from urllib.parse import quote
 
 import pytest
@@ -48,10 +50,7 @@ ENVIRONMENT: Final = {
     "TIMEZONE": "UTC",
     "BOARD_PREFIX": "league",
     "PATIENCE_HOURS": "24",
-    "LEAGUE_TABLE": "League",
-    "SCORES_TABLE": "Scores",
-    "RANKINGS_TABLE": "Rankings",
-    "PROFILES_TABLE": "Profiles",
+    **{f"{name.upper()}_TABLE": name for name in ("League", "Scores", "Rankings", "Profiles")},
 }
 Scores = dict[str, int]
 
@@ -130,15 +129,10 @@ def request(method: str, member: str, now: datetime, body: Any = None) -> dict[s
 def application(engine: Any, clients: dict[str, Any], standings: Any) -> Iterator[Any]:
     """The application of the example, with its table."""
     keys = ("pk", "HASH"), ("sk", "RANGE")
-    engine.create_table(
-        TableName="League",
-        BillingMode="PAY_PER_REQUEST",
-        AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name, _ in keys],
-        KeySchema=[{"AttributeName": name, "KeyType": kind} for name, kind in keys],
-    )
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in ENVIRONMENT.items():
-            patch.setenv(name, value)
+    schema = [{"AttributeName": name, "KeyType": kind} for name, kind in keys]
+    named = [{"AttributeName": name, "AttributeType": "S"} for name, _ in keys]
+    engine.create_table(TableName="League", BillingMode="PAY_PER_REQUEST", AttributeDefinitions=named, KeySchema=schema)
+    with pytest.MonkeyPatch.context() as patch, mock.patch.dict(os.environ, ENVIRONMENT):
         patch.syspath_prepend(FOLDER / "function")
         patch.setattr("boto3.client", lambda service, **_: clients[service])
         patch.setattr("standings.client.connect", lambda **_: standings)
@@ -342,9 +336,6 @@ def test_after_an_erasure_that_died_a_member_comes_back_or_goes(world: World, we
         assert world.call("DELETE", "ann", now)[0] == 204
         left = [item for item in engine.scan(TableName="League")["Items"] if "ann" in f"{item['pk']} {item['sk']}"]
         assert left == []
-
-
-# ---- what is asked of it, on a real stack
 
 
 SUNDAY: Final = datetime(2026, 11, 22, 23, 57, tzinfo=UTC)

@@ -25,11 +25,8 @@ metrics.points = {{ aggregate = "sum", windows = ["all", "day", "week", "last-7-
 [boards."b-*"]
 metrics.points = {{ aggregate = "sum", windows = ["all", "day", "week"] }}
 """
-OPEN: Final = {
-    "OPEN_READS": "true",
-    "PICTURE_ORIGINS": "pictures.example",
-    "EMBED_ORIGINS": "https://elsewhere.invalid",
-}
+ORIGINS: Final = {"PICTURE_ORIGINS": "pictures.example", "EMBED_ORIGINS": "https://elsewhere.invalid"}
+OPEN: Final = {"OPEN_READS": "true", **ORIGINS}
 MEMBERS: Final = 120
 
 Score = Callable[..., None]

@@ -1,4 +1,7 @@
-"""The list, its people and the card of a member: found, paged to, moved through periods; and answers that come late."""
+"""The list, its people and the card of a member: found, paged to, moved through periods; and answers that come late.
+
+Periods have the names of the API: a browser that has the zones wrong shows them right.
+"""
 
 import base64
 import os
@@ -12,7 +15,8 @@ from playwright.sync_api import Route, expect
 
 from tests.functions.live_page.conftest import Score
 from tests.support.aws.stack import Stack, apply
-from tests.support.browser.live_page import HOSTILE, Opener, View
+from tests.support.browser.live_page import HOSTILE, PHONE, Opener, View
+from tests.support.builders.querying import post
 from tests.support.builders.seasons import FOUR
 
 pytestmark = [pytest.mark.thorough]
@@ -71,22 +75,6 @@ def test_any_rank_can_be_paged_to(opened: Opener) -> None:
     expect(tab.page.locator("#empty")).to_have_text("Nobody stands this far down.")
 
 
-@pytest.mark.parametrize("window", ["day", "week", "last 7 days"])
-def test_periods_go_back_and_forth(opened: Opener, window: str) -> None:
-    tab = opened("board=b")
-    tab.page.get_by_role("button", name=window, exact=True).click()
-    when = tab.page.locator("#when")
-    expect(when).not_to_be_empty()
-    expect(tab.page.locator("#after")).to_be_disabled()
-    now = when.inner_text()
-    tab.page.click("#before")
-    expect(when).not_to_have_text(now)
-    assert "period=" in tab.page.url
-    tab.page.click("#after")
-    expect(when).to_have_text(now)
-    assert "period=" not in tab.page.url
-
-
 @pytest.mark.parametrize("stack", [FOUR], indirect=True)
 def test_seasons_go_back_and_forth_across_gaps(open_bare: Opener, stack: Stack, score: Score) -> None:
     for moment, member in (("2026-05-05T10:00Z", "a"), ("2026-10-20T10:00Z", "b")):
@@ -122,9 +110,7 @@ def test_it_counts_down_in_the_boards_time_zone(opened: Opener, window: str, sai
     expect(tab.page.locator("#ending")).to_be_visible(visible=bool(said))
 
 
-def test_the_last_hour_has_seconds_and_at_the_end_the_next_period_comes(
-    opened: Opener, stack: Stack, score: Score
-) -> None:
+def test_the_last_hour_has_seconds_and_then_the_next_period_comes(opened: Opener, stack: Stack, score: Score) -> None:
     set_clock(stack, "2026-11-21T22:59Z")
     tab = opened("board=b&window=day", locale="en-US")
     said = tab.page.locator("#ending .said")
@@ -142,26 +128,19 @@ def test_the_last_hour_has_seconds_and_at_the_end_the_next_period_comes(
     expect(tab.page.locator("#rows td.who")).to_have_text(["m005"])
 
 
-def test_an_ended_period_says_until_when_late_events_count_and_since_when_it_is_final(
-    opened: Opener, stack: Stack
-) -> None:
-    tab = opened("board=b&window=day&period=2026-11-20", locale="en-US")
-    expect(tab.page.locator("#ending")).to_have_text(
-        "Ended Sat, Nov 21, 12:00 AM GMT+1 late events still count until Sun, Nov 22, 12:00 AM GMT+1"
-    )
-    set_clock(stack, "2026-11-21T23:00:30Z")
-    tab = opened("board=b&window=day&period=2026-11-20", locale="en-US")
-    final = "final at Sun, Nov 22, 12:05 AM GMT+1"
-    expect(tab.page.locator("#ending")).to_have_text(f"Ended Sat, Nov 21, 12:00 AM GMT+1 {final}")
-    set_clock(stack, "2026-11-21T23:04:30Z")
-    tab = opened("board=b&window=day&period=2026-11-20", locale="en-US")
-    expect(tab.page.locator("#ending .said")).to_contain_text("Ended")
+def test_an_ended_period_says_until_when_late_events_count_and_when_it_is_final(opened: Opener, stack: Stack) -> None:
+    for now, said in (
+        ("2026-11-21T10:15:00Z", "late events still count until Sun, Nov 22, 12:00 AM GMT+1"),
+        ("2026-11-21T23:00:30Z", "final at Sun, Nov 22, 12:05 AM GMT+1"),
+        ("2026-11-21T23:04:30Z", "final at Sun, Nov 22, 12:05 AM GMT+1"),
+    ):
+        set_clock(stack, now)
+        tab = opened("board=b&window=day&period=2026-11-20", locale="en-US")
+        expect(tab.page.locator("#ending")).to_have_text(f"Ended Sat, Nov 21, 12:00 AM GMT+1 {said}")
     tab.pass_seconds(40)
     expect(tab.page.locator("#ending")).to_have_text("Final since Sun, Nov 22, 12:05 AM GMT+1")
-    tab.lists.clear()
-    tab.pass_seconds(60)
     # Nothing can change it but a hidden or removed member.
-    assert len(tab.lists) <= 4
+    assert len(tab.in_next(60).lists) <= 4
 
 
 def test_the_card_tells_the_gap_to_the_next(opened: Opener, stack: Stack, score: Score) -> None:
@@ -183,7 +162,7 @@ def test_the_card_tells_the_gap_to_the_next(opened: Opener, stack: Stack, score:
     expect(tab.page.locator("#found-name")).to_have_text("Ada NagyHU")
 
 
-def test_the_gap_has_the_decimals_of_the_scores(opened: Opener) -> None:
+def test_the_gap_has_the_decimals_of_the_scores_and_a_score_of_one_has_one_point(opened: Opener) -> None:
     tab = opened("board=b&window=day", locale="en-US")
     gap = """([ahead, score, precision]) => {
         board.metrics[0].precision = precision;
@@ -197,14 +176,15 @@ def test_the_gap_has_the_decimals_of_the_scores(opened: Opener) -> None:
         (9007199254740991, -9007199254740991, 0, "18,014,398,509,481,982"),
     ):
         assert tab.page.evaluate(gap, [ahead, behind, precision]) == f"{said} behind "
+    units = "metric => [2, 1].map(score => unit(score, metric))"
+    found = [tab.page.evaluate(units, metric) for metric in ("points", "best_km", "matches")]
+    assert found == [["points", "point"], ["best km", "best km"], ["matches", "match"]]
 
 
 def test_an_error_of_a_chart_leaves_the_list_and_the_card(opened: Opener) -> None:
     tab = opened("board=b&window=day", missing="400")
-    tab.instead[r"/(history|distribution)\?"] = {
-        "status": 400,
-        "json": {"type": "urn:standings:too-far", "detail": "too far to count"},
-    }
+    problem = {"type": "urn:standings:too-far", "detail": "too far to count"}
+    tab.instead[r"/(history|distribution)\?"] = {"status": 400, "json": problem}
     tab.find("m003")
     expect(tab.page.locator("#picture")).to_have_text("too far to count")
     expect(tab.page.locator("#found-rank")).to_contain_text("4th of 120")
@@ -212,9 +192,7 @@ def test_an_error_of_a_chart_leaves_the_list_and_the_card(opened: Opener) -> Non
 
 
 @pytest.mark.parametrize(("asks_for", "goes_on_to"), [("b-2", "b"), ("b", "b-2")])
-def test_a_late_definition_does_not_replace_that_of_the_board_that_is_shown(
-    opened: Opener, score: Score, asks_for: str, goes_on_to: str
-) -> None:
+def test_a_late_definition_replaces_no_other(opened: Opener, score: Score, asks_for: str, goes_on_to: str) -> None:
     score({"eve": 3}, board="b-2")
     tab = opened("board=b&window=day")
     tab.held = f"/boards/{asks_for}$"
@@ -233,7 +211,7 @@ def test_a_late_definition_does_not_replace_that_of_the_board_that_is_shown(
     expect(tab.page.locator("#rows td.who")).to_have_count(50 if goes_on_to == "b" else 1)
 
 
-def test_a_late_answer_does_not_bring_back_a_member_who_was_closed_nor_stand_for_another(opened: Opener) -> None:
+def test_late_answers_bring_back_nobody_stand_for_nobody_else_and_are_shown(opened: Opener) -> None:
     tab = opened("board=b&window=day")
     tab.held = "/distribution"
     tab.find("m007")
@@ -249,9 +227,6 @@ def test_a_late_answer_does_not_bring_back_a_member_who_was_closed_nor_stand_for
     tab.release()
     expect(tab.page.locator("#found-name")).to_have_text("m003")
     expect(tab.page.locator("#found-rank strong")).to_have_text("4th")
-
-
-def test_ranks_of_the_period_before_that_come_late_are_shown(opened: Opener) -> None:
     tab = opened("board=b&window=day", held="/ranks")
     assert tab.asked["ranks"] == 1
     tab.page.locator("#rows td.who button").first.click()
@@ -261,23 +236,20 @@ def test_ranks_of_the_period_before_that_come_late_are_shown(opened: Opener) -> 
     expect(tab.page.locator("#rows tr.me .moved span")).to_have_text("▲ 119")
 
 
-def test_after_days_in_a_tab_the_later_period_is_the_next_one(opened: Opener) -> None:
-    tab = opened("board=b&window=all", timezone_id="Europe/Berlin", locale="en-US")
-    tab.sleep(2 * 86400)
-    tab.page.get_by_role("button", name="day", exact=True).click()
+def test_after_hours_in_a_tab_the_later_period_is_the_next_one(opened: Opener) -> None:
+    tab = opened("board=b&window=day&period=2026-11-20", timezone_id="Europe/Berlin", locale="en-US")
     shown = tab.page.locator("#when")
+    tab.sleep(13 * 3600)  # past midnight
+    tab.page.click("#after")
+    expect(shown).to_have_text("Nov 21, 2026")
+    tab.page.get_by_role("button", name="all time", exact=True).click()
+    tab.sleep(35 * 3600)
+    tab.page.get_by_role("button", name="day", exact=True).click()
     expect(shown).to_have_text("Nov 23, 2026")
     for button, day in (("before", "22"), ("before", "21"), ("after", "22"), ("after", "23")):
         tab.page.click(f"#{button}")
         expect(shown).to_have_text(f"Nov {day}, 2026")
     expect(tab.page.locator("#after")).to_be_disabled()
-
-
-def test_at_midnight_the_day_after_a_past_one_is_still_the_next_one(opened: Opener) -> None:
-    tab = opened("board=b&window=day&period=2026-11-20", timezone_id="Europe/Berlin", locale="en-US")
-    tab.sleep(13 * 3600)
-    tab.page.click("#after")
-    expect(tab.page.locator("#when")).to_have_text("Nov 21, 2026")
 
 
 SCRIPT: Final = "<script>alert(1)</script>"
@@ -342,9 +314,7 @@ def test_names_and_pictures_stand_for_ids_and_a_script_in_a_name_is_text(people:
         ("pictures.example", "https://a.example/%zz", 0),
     ],
 )
-def test_the_usual_port_may_be_written_or_not(
-    opened: Opener, stack: Stack, host: str, picture: str, asked: int
-) -> None:
+def test_the_usual_port_may_be_written(opened: Opener, stack: Stack, host: str, picture: str, asked: int) -> None:
     assert stack.put("/members", {"name": "Ada Nagy", "picture": picture}, id="m001")[0] == 200
     with mock.patch.dict(os.environ, PICTURE_ORIGINS=host):
         tab = opened("board=b&window=day&member=m001", missing="404", instead={"ada.png": {"status": 404}})
@@ -388,9 +358,7 @@ def test_this_is_me_stays_in_view_with_the_gap_to_the_next(people: View) -> None
     people.open("board=b-people")
     expect(mine).to_contain_text("plain-50")
     expect(mine).to_be_in_viewport(ratio=1)
-    people.asked.clear()
-    people.pass_seconds(10)
-    assert people.asked.keys() == {"page"}
+    assert people.in_next(10).asked.keys() == {"page"}
     people.page.get_by_role("button", name="Not me").click()
     expect(mine).to_be_hidden()
     people.page.reload()
@@ -403,14 +371,8 @@ def test_the_history_is_a_line_and_a_list(people: View) -> None:
     people.open("board=b-people&window=day&member=p1")
     items = people.page.locator("#past li")
     expect(items).to_have_count(14)
-    said = items.all_text_contents()[::-1]
-    assert [text.partition(": ")[2] for text in said[:5]] == [
-        "1st of 64, 1,000",
-        "2nd of 2, 5",
-        "1st of 1, 5",
-        "not ranked",
-        "1st of 1, 5",
-    ]
+    said = [text.partition(": ")[2] for text in items.all_text_contents()[:-6:-1]]
+    assert said == ["1st of 64, 1,000", "2nd of 2, 5", "1st of 1, 5", "not ranked", "1st of 1, 5"]
     line, dots = (people.page.locator("#past path").nth(n).get_attribute("d") or "" for n in (0, 1))
     # Four ranked days in two stretches, the earlier of one day. The first rank is higher than the second.
     assert (line.count("M"), line.count("L"), dots.count("M")) == (2, 2, 4)
@@ -483,13 +445,6 @@ def test_the_address_draws_the_lines_of_a_league_until_another_board_is_chosen(o
     assert "rise" not in tab.page.url
 
 
-def test_a_score_of_one_has_one_point(open_page: Opener) -> None:
-    units = "metric => [2, 1].map(score => unit(score, metric))"
-    page = open_page("board=run-paris").page
-    found = [page.evaluate(units, metric) for metric in ("points", "best_km", "matches")]
-    assert found == [["points", "point"], ["best km", "best km"], ["matches", "match"]]
-
-
 def test_in_a_first_period_nobody_is_new(open_bare: Opener, score: Score) -> None:
     score({"ann": 3, "bob": 2})
     tab = open_bare("board=b&window=day")
@@ -500,3 +455,83 @@ def test_in_a_first_period_nobody_is_new(open_bare: Opener, score: Score) -> Non
     tab.open("board=b&window=day")
     tab.pass_seconds(20)
     assert tab.page.locator("#rows td.moved").all_text_contents() == ["–", "new"]
+
+
+WRONG: Final = """
+const {DateTimeFormat} = Intl;
+Intl.DateTimeFormat = function(locale, {timeZone, ...options} = {}) {
+    const taken = !timeZone || timeZone === "UTC" ? timeZone : "Pacific/Kiritimati";
+    return new DateTimeFormat(locale, {...options, timeZone: taken});
+};
+Intl.DateTimeFormat.prototype = DateTimeFormat.prototype;
+"""
+"""Takes every zone but UTC for one that is 14 hours ahead."""
+HOWE: Final = ["Oct 4, 3:00 – 4:00 AM", "Oct 4, 01:30 AM GMT+10:30 – Oct 4, 03:00 AM GMT+11", "Oct 4, 12:30 – 1:30 AM"]
+MIDNIGHT: Final = "Oct 25, 12:00 AM GMT-1"
+AZORES: Final = ["Oct 25, 1:00 – 2:00 AM", f"{MIDNIGHT} – Oct 25, 01:00 AM GMT-1", f"Oct 25, 12:00 AM UTC – {MIDNIGHT}"]
+
+
+def boards(zone: str) -> str:
+    windows = '["all", "hour", "day", "week", "month", "last-2-hours", "last-7-days"]'
+    return f'[boards."b"]\ntimezone = "{zone}"\nmetrics.points = {{ aggregate = "sum", windows = {windows} }}'
+
+
+ZONES: Final = (
+    ("Australia/Lord_Howe", "10-03T16:20Z", "hour", HOWE, "Sun, Oct 4, 04:00 AM GMT+11"),
+    ("Atlantic/Azores", "10-25T02:30Z", "hour", AZORES, "Sun, Oct 25, 02:00 AM GMT-1"),
+    ("Atlantic/Azores", "10-26T02:30Z", "day", ["Oct 26, 2026", "Oct 25, 2026", "Oct 24, 2026"], "GMT-1"),
+    ("Africa/Cairo", "04-25T12:00Z", "day", ["Apr 25, 2026", "Apr 24, 2026", "Apr 23, 2026"], "GMT+3"),
+    ("America/Vancouver", "11-27T20:00Z", "day", ["Nov 27, 2026", "Nov 26, 2026"], "Sat, Nov 28, 12:00 AM"),
+    ("America/Vancouver", "11-27T20:00Z", "week", ["Nov 23 – 29, 2026", "Nov 16 – 22, 2026"], "Mon, Nov 30"),
+    ("America/Vancouver", "11-27T20:00Z", "month", ["Nov 1 – 30, 2026", "Oct 1 – 31, 2026"], "Tue, Dec 1"),
+    ("Asia/Kathmandu", "11-27T20:00Z", "last-7-days", ["Nov 22 – 28, 2026", "Nov 21 – 27, 2026"], "+5:45"),
+    ("UTC", "11-27T20:00Z", "last-2-hours", ["Nov 27, 7:00 – 9:00 PM", "Nov 27, 6:00 – 8:00 PM"], "UTC"),
+)
+
+
+@pytest.mark.parametrize(
+    ("stack", "now", "window", "labels", "ends"),
+    [(boards(zone), f"2026-{now}", *others) for zone, now, *others in ZONES],
+    indirect=["stack"],
+)
+def test_periods_of_zones_that_the_browser_has_wrong(
+    open_bare: Opener, stack: Stack, now: str, window: str, labels: list[str], ends: str
+) -> None:
+    set_clock(stack, now)
+    post(stack, {"ann": 1})
+    tab = open_bare(f"board=b&window={window}", WRONG, locale="en-US", timezone_id="America/New_York")
+    shown = tab.page.locator("#when")
+    expect(tab.page.locator("#ending .time")).to_contain_text(ends)
+    for step, labelled in (("", labels), ("before", labels[1:]), ("after", labels[-2::-1])):
+        for label in labelled if step else labels[:1]:
+            if step:
+                tab.page.click(f"#{step}")
+                tab.settle()
+            assert re.sub(r"\s", " ", shown.inner_text()).replace("\u2009", " ") == label
+            assert ("period=" in tab.page.url) == (label != labels[0])
+    expect(tab.page.locator("#after")).to_be_disabled()
+
+
+@pytest.mark.parametrize("stack", [boards("Australia/Lord_Howe")], indirect=True)
+@pytest.mark.parametrize("more", ["", "&kiosk"])
+def test_an_hour_with_offsets_fits_on_a_phone(open_bare: Opener, stack: Stack, more: str) -> None:
+    set_clock(stack, "2026-10-03T15:40Z")
+    post(stack, {"ann": 1})
+    tab = open_bare(f"board=b&window=hour{more}", WRONG, locale="en-US", viewport=PHONE)
+    if not more:
+        tab.page.click("#fold")
+    assert (tab.pixels_beyond(), "GMT+10:30" in tab.page.content()) == (0, True)
+
+
+@pytest.mark.parametrize("stack", [boards("Atlantic/Azores")], indirect=True)
+def test_earlier_ends_where_nothing_can_be_read(open_bare: Opener, stack: Stack) -> None:
+    set_clock(stack, "2026-10-26T02:30Z")
+    post(stack, {"ann": 1})
+    tab = open_bare("board=b&window=last-2-hours", WRONG)
+    back = 0
+    while tab.page.locator("#before").is_enabled():
+        tab.page.click("#before")
+        tab.settle()
+        back += 1
+    # An hour of a rolling window can be read for a day after its end.
+    assert (back, tab.page.locator("#wrong").is_visible()) == (24, False)

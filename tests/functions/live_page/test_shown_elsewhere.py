@@ -1,7 +1,9 @@
-"""The page elsewhere: in a frame of another page, with a link and a snippet to copy; and as a kiosk on a wall."""
+"""The page elsewhere: in a frame of another page, with a link and a snippet to copy; as a kiosk on a wall; and the page
+of examples/web-page, before an API that does not answer as it should."""
 
 import json
 import re
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -10,7 +12,7 @@ from playwright.sync_api import FrameLocator, expect
 
 from tests.functions.live_page.conftest import Score
 from tests.support.aws.stack import Stack
-from tests.support.browser.live_page import DESK, WALL, Opener, View
+from tests.support.browser.live_page import AXE, DESK, HIDE, HOSTILE, SHOW, WALL, Opener, View
 from tests.support.browser.tab import ORIGIN
 from tests.support.builders.querying import post_amounts
 
@@ -81,9 +83,7 @@ def test_a_frame_that_is_scrolled_out_of_sight_asks_nothing(opened: Opener, scor
     tab = opened("board=b&embed")
     expect(elsewhere(tab, f"{FRAME}<p>{'text<br>' * 400}").locator("#rows td.who")).to_have_count(10)
     scroll(tab, 5000, seen=False)
-    tab.lists.clear()
-    tab.pass_seconds(30, lambda _: score({"m000": 1}))
-    assert tab.lists == []
+    assert tab.in_next(30, lambda _: score({"m000": 1})).lists == []
     scroll(tab, 0, seen=True)
     tab.pass_seconds(3)
     assert tab.lists
@@ -108,12 +108,10 @@ def test_what_was_seen_last_counts(opened: Opener, score: Score) -> None:
     for seen, asks in (([True, False], False), ([False, True], True)):
         tab.page.evaluate(tell, seen)
         tab.settle()
-        tab.lists.clear()
-        tab.pass_seconds(20, lambda _: score({"m000": 1}))
-        assert bool(tab.lists) == asks
+        assert bool(tab.in_next(20, lambda _: score({"m000": 1})).lists) == asks
 
 
-def test_the_snippet_can_be_copied(opened: Opener) -> None:
+def test_the_snippet_can_be_copied_also_where_a_browser_does_not_copy(opened: Opener) -> None:
     tab = opened("board=b&window=day", permissions=["clipboard-read", "clipboard-write"])
     tab.page.get_by_role("button", name="Embed").click()
     dialog = tab.page.get_by_role("dialog", name="Embed this list")
@@ -131,9 +129,6 @@ def test_the_snippet_can_be_copied(opened: Opener) -> None:
     tab.page.get_by_role("button", name="Copy link").click()
     expect(tab.page.locator("#link")).to_have_text("Copied")
     assert tab.page.evaluate("navigator.clipboard.readText()") == tab.page.url
-
-
-def test_what_a_browser_does_not_copy_stands_there_to_be_copied(opened: Opener) -> None:
     tab = opened("board=b&window=day", "Object.defineProperty(navigator, 'clipboard', {value: undefined});")
     tab.page.get_by_role("button", name="Copy link").click()
     dialog = tab.page.get_by_role("dialog", name="A link to this view")
@@ -143,7 +138,7 @@ def test_what_a_browser_does_not_copy_stands_there_to_be_copied(opened: Opener) 
 
 BOARD: Final = "b-wall"
 NAMES: Final = [
-    *("Ádám Nagy", "Konstantinopolitanskaya Aleksandrovna", "用户 一", "Bo", "ليلى منصور", "W" * 64, "Ada " * 15),
+    *("Ádám Nagy", "Konstantinopolitanskaya Aleksandrovna", "用户 一", "Bo", "ليلى منصور", "W" * 64, "Ada " * 15)
 ]
 SIZES: Final = [(1920, 1080), (1080, 1920), (1280, 720), (3840, 2160)]
 BOARDS: Final = {"b-one": [7], "b-two": [7, 5], "b-level": [9, 9, 5], "b-crowd": [9, 9, 9, 9, 1]}
@@ -157,9 +152,7 @@ DENIED: Final = """
         throw new DOMException("no", "NotAllowedError");
     }}});"""
 # A movement takes no time, and is counted.
-MOVES: Final = (
-    """window.moves = 0; Element.prototype.animate = () => { moves++; return {finished: Promise.resolve()}; };"""
-)
+MOVES: Final = "window.moves = 0; Element.prototype.animate = () => { moves++; return {finished: Promise.resolve()}; };"
 LEAST_CAPITALS: Final = 0.022
 """The least height of a capital letter, as a part of the screen's height."""
 FIVE_METRES: Final = 0.034
@@ -214,9 +207,7 @@ def rows_laid_out(view: View) -> int:
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: "x".join(map(str, size)))
-def test_every_row_that_is_shown_is_wholly_on_the_screen_in_type_for_five_metres(
-    hang: Any, size: tuple[int, int]
-) -> None:
+def test_every_row_is_wholly_on_the_screen_in_type_for_five_metres(hang: Any, size: tuple[int, int]) -> None:
     view, wide = hang("board=nowhere", size), size[0] > size[1]
 
     def with_notes(route: Any) -> dict[str, Any]:
@@ -247,8 +238,8 @@ def test_every_row_that_is_shown_is_wholly_on_the_screen_in_type_for_five_metres
     assert view.measured("cutBelow") == []
 
 
-def test_the_first_three_stand_on_a_podium_and_the_list_goes_on_below(hang: Any) -> None:
-    page = hang(f"board={BOARD}&window=day").page
+def test_the_first_three_stand_on_a_podium_and_the_screen_stays_awake_without_a_cursor(hang: Any) -> None:
+    page = hang(f"board={BOARD}&window=day", script=DENIED).page
     steps = page.locator("#podium li")
     expect(steps.locator(".step")).to_have_text(["1", "2", "3"])
     expect(steps.locator("strong")).to_have_text([NAMES[0], "wall-1", NAMES[1]])
@@ -263,6 +254,10 @@ def test_the_first_three_stand_on_a_podium_and_the_list_goes_on_below(hang: Any)
     expect(page.locator("#facts")).to_contain_text("points · day · ")
     expect(page.locator("#facts")).to_contain_text("40 members")
     expect(page.locator("#state")).to_contain_text("live")
+    assert page.evaluate("window.held") == ["screen"]
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    assert page.evaluate("window.held") == ["screen", "screen"]
+    assert page.evaluate("getComputedStyle(document.querySelector('#rows button')).cursor") == "none"
 
 
 @pytest.mark.parametrize(
@@ -288,15 +283,11 @@ def test_boards_take_turns_and_those_that_cannot_be_shown_are_left_out(hang: Any
     expect(title).to_have_text(BOARD)
     expect(view.page.locator("#facts")).to_contain_text("points · day")
     # A turn takes five seconds at least.
-    view.paths.clear()
-    view.pass_seconds(4)
+    assert set(view.in_next(4).paths) == {f"/boards/{BOARD}/points/day"}
     expect(title).to_have_text(BOARD)
-    assert set(view.paths) == {f"/boards/{BOARD}/points/day"}
     view.pass_seconds(1.5)
     expect(title).to_have_text("b-two")
-    view.paths.clear()
-    view.pass_seconds(3)
-    assert set(view.paths) == {"/boards/b-two/points/all"}
+    assert set(view.in_next(3).paths) == {"/boards/b-two/points/all"}
     view.pass_seconds(2)
     expect(title).to_have_text(BOARD)
     assert f"boards={quote(boards, safe=',:')}" in view.page.url
@@ -320,15 +311,11 @@ def test_a_tour_shows_no_board_but_its_own_after_it_began_without_a_network(hang
     del view.instead["/boards/b-"]
     view.pass_seconds(20)
     expect(view.page.locator("#title")).to_have_text("b-two")
-    view.paths.clear()
-    view.pass_seconds(10)
-    assert not any("b-level" in path for path in view.paths)
+    assert not any("b-level" in path for path in view.in_next(10).paths)
 
 
 @pytest.mark.parametrize(("motion", "moves"), [("reduce", False), ("no-preference", True)])
-def test_who_overtakes_moves_up_and_nothing_moves_for_whoever_wants_less_motion(
-    hang: Any, score: Score, motion: str, moves: bool
-) -> None:
+def test_who_overtakes_moves_up_if_motion_is_not_reduced(hang: Any, score: Score, motion: str, moves: bool) -> None:
     view = hang("boards=b-level,b-two&every=5", script=MOVES, reduced_motion=motion)
     view.pass_seconds(3)
     expect(view.page.locator("#title")).to_have_text("b-two")
@@ -338,14 +325,6 @@ def test_who_overtakes_moves_up_and_nothing_moves_for_whoever_wants_less_motion(
     view.pass_seconds(2.5)
     expect(view.page.locator("#podium strong").first).to_have_text("m1")
     assert (turns > 0, view.page.evaluate("moves") > turns) == (moves, moves)
-
-
-def test_the_screen_stays_awake_and_has_no_cursor(hang: Any) -> None:
-    page = hang(f"board={BOARD}", script=DENIED).page
-    assert page.evaluate("window.held") == ["screen"]
-    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
-    assert page.evaluate("window.held") == ["screen", "screen"]
-    assert page.evaluate("getComputedStyle(document.querySelector('#rows button')).cursor") == "none"
 
 
 def test_what_is_wrong_is_told_in_type_for_five_metres(open_page: Opener) -> None:
@@ -372,19 +351,81 @@ def test_a_list_that_cannot_be_read_any_more_leaves_nobody_on_the_podium(open_pa
     expect(view.page.locator("#wrong")).to_be_hidden()
 
 
-@pytest.mark.parametrize(
-    ("stop", "title", "facts"),
-    [
+def test_a_boards_name_may_have_a_colon(open_page: Opener, site: Stack) -> None:
+    for board in ("run-x:2026", "run-x:red"):
+        post_amounts(site, board, {"ada": {"points": 1, "best_km": 3}})
+    tab = open_page("", viewport=DESK)
+    for stop, title, facts in (
         ("run-x:2026", "run-x:2026", "points · all time"),
         ("run-x:2026:best_km", "run-x:2026", "best km · all time"),
         ("run-x:red:points:day", "run-x:red", "points · day"),
         ("run-paris:best_km", "run-paris", "best km · all time"),
         ("run-paris::last-7-days", "run-paris", "points · last 7 days"),
+    ):
+        tab.open(f"kiosk&boards={quote(stop)}")
+        expect(tab.page.locator("#title")).to_have_text(title)
+        expect(tab.page.locator("#facts")).to_contain_text(facts)
+
+
+EXAMPLE = Path(__file__).parents[3] / "examples" / "web-page" / "index.html"
+
+
+@pytest.fixture
+def example(opened: Opener, score: Score) -> View:
+    """The page, with a hostile member at the top."""
+    score({HOSTILE[0]: 20_000})
+    tab = opened("board=nowhere", missing="status of|ERR_FAILED")
+    tab.instead[r"/\?"] = {"body": EXAMPLE.read_text(encoding="utf-8"), "content_type": "text/html"}
+    return tab
+
+
+def test_it_shows_the_top_ten_and_me_and_follows_changes(example: View, score: Score) -> None:
+    page, top, mine = example.page, example.page.locator("#top tr"), example.page.locator("#mine")
+    example.open(f"api={ORIGIN}&board=b&window=day&me=m100")
+    expect(top).to_have_count(10)
+    shown = [row.locator("td").all_text_contents() for row in top.all()]
+    assert shown[:2] == [["1", HOSTILE[0], "20,000"], ["2", "m000", "10,000"]]
+    expect(mine).to_have_text("m100: rank 102 of 121 with 9,000")
+    expect(page.locator("#state")).to_have_text("")
+    if AXE.exists():
+        assert example.violations() == []
+    sent: list[dict[str, str]] = []
+    page.on("request", lambda request: sent.append(request.headers))
+    score({"m100": 50_000})
+    example.in_next(6)
+    expect(mine).to_have_text("m100: rank 1 of 121 with 59,000")
+    expect(page.locator("#top tr.me")).to_have_text(["1m10059,000"])
+    # One request tells the list and `me`.
+    assert [query for _, query in example.lists] == ["limit=10&me=m100"]
+    # From another origin it needs no preflight, and it goes past no cache.
+    assert not any({"cache-control", "content-type", "pragma", "if-none-match"} & one.keys() for one in sent)
+
+
+def test_it_asks_ever_less_and_not_at_all_while_nobody_looks(example: View) -> None:
+    example.open(f"api={ORIGIN}&board=b")
+    expect(example.page.locator("#top tr")).to_have_count(10)
+    example.pass_seconds(60)
+    assert 4 <= len(example.lists) <= 6
+    example.page.evaluate(HIDE)
+    assert example.in_next(120).lists == []
+    with example.page.expect_request("**/points/all?*"):
+        example.page.evaluate(SHOW)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        # What the firewall of examples/cdn answers beyond its limits, and what a proxy may answer.
+        ({"status": 429, "body": ""}, "The API answered 429."),
+        ({"status": 502, "body": "<h1>Bad gateway</h1>"}, "The API answered 502."),
+        ({"status": 503, "body": '{"message": "Service Unavailable"}'}, "The API answered 503."),
+        ({"status": 404, "body": '{"detail": "no such board"}'}, "no such board"),
+        ({"status": 500, "body": "null"}, "The API answered 500."),
+        # What a browser does not tell apart names both causes.
+        (None, f"The API cannot be reached, or its parameter CorsOrigins does not name {ORIGIN}."),
     ],
 )
-def test_a_boards_name_may_have_a_colon(open_page: Opener, site: Stack, stop: str, title: str, facts: str) -> None:
-    for board in ("run-x:2026", "run-x:red"):
-        post_amounts(site, board, {"ada": {"points": 1, "best_km": 3}})
-    page = open_page(f"kiosk&boards={quote(stop)}", viewport=DESK).page
-    expect(page.locator("#title")).to_have_text(title)
-    expect(page.locator("#facts")).to_contain_text(facts)
+def test_it_says_what_is_wrong(example: View, answer: dict[str, Any] | None, said: str) -> None:
+    example.instead["/points/all"] = answer
+    example.open(f"api={ORIGIN}&board=b")
+    expect(example.page.locator("#state")).to_have_text(f"No new standings: {said}")

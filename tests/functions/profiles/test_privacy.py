@@ -20,11 +20,8 @@ PROFILE = {"name": NAME, "picture": PICTURE, "country": "DE", "data": DATA}
 
 CALLS: list[tuple[str, str, str, Any]] = [
     ("PUT", "/members", "id=u1", PROFILE),
-    ("GET", "/members", "id=u1", None),
-    ("GET", "/members", f"name={NAME}", None),
-    ("GET", "/members", f"name={NAME}&board=b", None),
-    ("GET", ALL, "profiles=true", None),
-    ("GET", ALL, "around=u1&profiles=true", None),
+    *(("GET", "/members", query, None) for query in ("id=u1", f"name={NAME}", f"name={NAME}&board=b")),
+    *(("GET", ALL, query, None) for query in ("profiles=true", "around=u1&profiles=true")),
     ("GET", f"{ALL}/rank", "member=u1&profiles=true", None),
     ("POST", f"{ALL}/ranks", "profiles=true", {"members": ["u1"]}),
     ("GET", MEMBER, "id=u1&profiles=true", None),
@@ -47,13 +44,9 @@ REFUSED: list[tuple[str, str, str, Any]] = [
     *(("PUT", "/members", "id=u1", body) for body in NO_PROFILES),
     *(("PUT", "/members", "id=u1", {**PROFILE, field: one}) for field, wrong in WRONG_FIELDS.items() for one in wrong),
     *(("GET", "/members", query, None) for query in WRONG_SEARCHES),
-    ("PUT", "/members", "", PROFILE),
-    ("PUT", "/members", "id=" + "x" * 257, PROFILE),
-    ("PUT", "/members", f"id=u1&title={NAME}", PROFILE),
-    ("PUT", MEMBER, "id=u1", PROFILE),
-    ("PATCH", "/members", "id=u1", PROFILE),
-    ("POST", "/members", "id=u1", PROFILE),
-    ("GET", "/boards", f"name={NAME}", None),
+    *(("PUT", "/members", query, PROFILE) for query in ("", "id=" + "x" * 257, f"id=u1&title={NAME}")),
+    *((method, "/members", "id=u1", PROFILE) for method in ("PATCH", "POST")),
+    *(("PUT", MEMBER, "id=u1", PROFILE), ("GET", "/boards", f"name={NAME}", None)),
 ]
 
 FAILURES = ["ValidationException", "ThrottlingException", "AccessDeniedException", "invalid", "hangs", "a bug"]

@@ -291,9 +291,6 @@ def test_nodes_of_several_windows_are_caught_up_each_by_itself(engine: Any) -> N
     assert {key.split("#")[0] for batch in client.batches[2:] for key in batch} == {"b"}
 
 
-# ---- batches of nodes and spans of the index, side by side
-
-
 class BusyThread(OneThread):
     """In place of a pool with one thread. A call must not give another one."""
 
@@ -308,9 +305,7 @@ class BusyThread(OneThread):
         return done
 
 
-def test_nodes_of_several_batches_beside_spans_do_not_wait_on_the_pool(
-    engine: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_batches_of_nodes_beside_spans_do_not_wait_on_the_pool(engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rankings_reading, "ThreadPoolExecutor", BusyThread)
     reader = RankingReads(engine, "Rankings", Time(0).clock())
     metric = family("b").metrics["points"]

@@ -84,19 +84,14 @@ def at_random(rng: random.Random, _: int, size: int) -> dict[int, int]:
     return {-rng.randrange(2 * size): rng.choice((-3, 1, 1, 2, 500)) for _ in range(rng.randint(1, 4))}
 
 
-LIVES: Final[dict[str, Days]] = {
-    life.__name__: life for life in (just_left, just_come, a_point_a_day, equals, at_random)
-}
-
+LIVES: Final[dict[str, Days]] = {one.__name__: one for one in (just_left, just_come, a_point_a_day, equals, at_random)}
 SHAPES: Final = ((7, 7), (16, 1), (7, 1), (16, 7))
 """By seed: days of the window, and shards."""
-OFTEN: Final = ("just_left", "equals")
+OFTEN, OTHERS = ("just_left", "equals"), ("just_come", "a_point_a_day", "at_random")
 """The lives that `make test` tries. The others take half a minute."""
 
 
-@pytest.mark.parametrize(
-    "life", [life if life in OFTEN else pytest.param(life, marks=pytest.mark.thorough) for life in LIVES]
-)
+@pytest.mark.parametrize("life", [*OFTEN, *(pytest.param(one, marks=pytest.mark.thorough) for one in OTHERS)])
 @pytest.mark.parametrize("seed", seeds(1, 4))
 def test_pages_skip_nobody(life: str, seed: int) -> None:
     rng = random.Random(f"{life} {seed}")

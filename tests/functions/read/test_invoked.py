@@ -42,7 +42,8 @@ def test_the_event_of_the_page_is_part_of_what_the_api_sends(event: dict[str, An
         assert event[name] == sent[name], name
 
 
-def test_the_answer_is_that_of_the_api(stack: Stack, event: dict[str, Any]) -> None:
+def test_the_answer_is_that_of_the_api_and_mistakes_are_problems(stack: Stack, event: dict[str, Any]) -> None:
+    """Arguments are encoded, and bodies are texts."""
     path, query = event["rawPath"], event["rawQueryString"]
     invoked = stack.query(event, Context())
 
@@ -50,9 +51,6 @@ def test_the_answer_is_that_of_the_api(stack: Stack, event: dict[str, Any]) -> N
     assert (invoked["statusCode"], json.loads(invoked["body"])["rank"]) == (200, 2)
     again = stack.query({**event, "headers": {"if-none-match": invoked["headers"]["ETag"]}}, Context())
     assert (again["statusCode"], again["body"]) == (304, "")
-
-
-def test_arguments_are_encoded_bodies_are_texts_and_mistakes_are_problems(stack: Stack, event: dict[str, Any]) -> None:
     group = {**event, "rawPath": f"{RANKING}/ranks", "rawQueryString": "", "body": json.dumps({"members": ["u123"]})}
     group["requestContext"] = {"stage": "$default", "http": {"method": "POST"}}
     first = stack.query({**event, "rawQueryString": "member=a%26b%20c"}, Context())

@@ -39,26 +39,20 @@ def noted(stack: Stack) -> Any:
 def test_every_read_that_shows_scores_shows_notes(stack: Stack) -> None:
     send(stack, {"id": "1", "metrics": {"best": 5}, "note": {"n": 1}})
     send(stack, {"id": "2", "member": "other", "metrics": {"best": 4}})
-    entries = [
-        {"rank": 1, "member": "m", "score": 5, "note": {"n": 1}},
-        {"rank": 2, "member": "other", "score": 4, "note": None},
-    ]
+    first = {"rank": 1, "member": "m", "score": 5, "note": {"n": 1}}
+    entries = [first, {"rank": 2, "member": "other", "score": 4, "note": None}]
 
     for arguments in ({}, {"rank": 1}, {"around": "m"}):
         assert stack.get("/boards/b/best/all", notes="true", **arguments)[1]["entries"] == entries
-    first = stack.get("/boards/b/best/day", limit=1)[1]
-    assert stack.get("/boards/b/best/day", notes="true", cursor=first["next"])[1]["entries"] == entries[1:]
+    cursor = stack.get("/boards/b/best/day", limit=1)[1]["next"]
+    assert stack.get("/boards/b/best/day", notes="true", cursor=cursor)[1]["entries"] == entries[1:]
     page = stack.get("/boards/b/best/all", notes="true", me="other")[1]["me"]
     assert (page["note"], page["ahead"]["note"]) == (None, {"n": 1})
     group = stack.post("/boards/b/best/all/ranks", {"members": ["nobody", "m"]}, notes="true")[1]["entries"]
     assert [entry["note"] for entry in group] == [None, {"n": 1}]
     card = stack.get("/boards/b/member", id="m", notes="true")[1]["metrics"]
-    assert [(one["note"], [window["note"] for window in one["windows"]]) for one in card] == [
-        ({"n": 1}, [{"n": 1}] * 3),
-        (None, [None]),
-        (None, [None]),
-        (None, [None]),
-    ]
+    shown = [(one["note"], [window["note"] for window in one["windows"]]) for one in card]
+    assert shown == [({"n": 1}, [{"n": 1}] * 3), *[(None, [None])] * 3]
     assert "note" not in stack.get("/boards/b/best/all")[1]["entries"][0]
 
 

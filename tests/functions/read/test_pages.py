@@ -1,7 +1,8 @@
-"""Pages of a list while members move, cursors, and what `me` costs."""
+"""Pages of a list while members move, cursors, what `me` costs, and the merge of partitions of the index where a member
+is in two of them; `test_every_read.py` has all other merges."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import chain
 from random import Random
 from typing import Any, Final
@@ -13,12 +14,12 @@ from benchmarks.harness.meter import Meter
 from standings.calls import MAX_TEXT_BYTES
 from standings.domain.boards import MAX_MEMBER_BYTES, Ranking
 from standings.domain.boards_toml import parse_boards
-from standings.domain.tiers import Path
 from standings.domain.windows import DAY as A_DAY
 from standings.read import cursors
-from standings.read.pages import Stretch, read_stretches
-from standings.stores import Entry, Node, Partition, Span
+from standings.read.pages import Stretch
+from standings.stores import Entry, Partition
 from tests.support.aws.stack import ManualClock, Stack, project, running
+from tests.support.builders.maintenance import before, throttle
 from tests.support.builders.querying import ALL, BOARDS, DAY, MEMBER, post
 
 
@@ -36,16 +37,6 @@ def test_an_answer_is_as_of_the_latest_event_that_changed_it(stack: Stack) -> No
     assert stack.get(f"{ALL}/rank", member="a")[1]["as_of"] == "2026-11-21T10:16:00.000Z"
 
 
-def test_a_thousand_entries_at_once(engine: Any) -> None:
-    scores = {f"m{n:04}": n % 300 for n in range(1_001)}
-    population.place_members(engine, population.ranking_of(population.family()), scores)
-    with running(engine, ManualClock(population.NOW), population.BOARDS) as stack:
-        _, page = stack.get(f"/boards/{population.BOARD}/points/all", limit=1_000)
-
-    assert members(page) == sorted(scores, key=lambda member: (-scores[member], member))[:1_000]
-    assert page["next"] is not None
-
-
 def test_a_page_read_on_while_others_move_skips_nobody(stack: Stack) -> None:
     post(stack, {f"m{n}": 100 - n for n in range(10)})
     _, first = stack.get(ALL, limit=5)
@@ -56,34 +47,24 @@ def test_a_page_read_on_while_others_move_skips_nobody(stack: Stack) -> None:
     assert [entry["rank"] for entry in second["entries"]] == [6, 7, 8, 9, 10]
 
 
-def test_cursors_beyond_what_is_left(stack: Stack) -> None:
-    post(stack, {"a": 3, "b": 2, "c": 1})
-    _, page = stack.get(ALL, limit=2)
-    post(stack, {"c": 10}, days_ago=1)
-    _, rest = stack.get(ALL, limit=2, cursor=page["next"])
-
-    assert (rest["entries"], rest["next"], rest["total"]) == ([], None, 3)
-    _, back = stack.get(ALL, limit=2, cursor=rest["previous"])
-    assert [(entry["rank"], entry["member"]) for entry in back["entries"]] == [(2, "a"), (3, "b")]
-
-
 def test_an_empty_page_skips_no_member(stack: Stack) -> None:
     post(stack, {"a": 9, "b": 8, "c": 7, "d": 6})
     _, second = stack.get(ALL, limit=2, cursor=stack.get(ALL, limit=2)[1]["next"])
     post(stack, {"a": -20, "b": -20}, days_ago=1)
     _, empty = stack.get(ALL, limit=2, cursor=second["previous"])
 
-    assert (empty["entries"], empty["previous"]) == ([], None)
-    assert members(stack.get(ALL, limit=2, cursor=empty["next"])[1]) == ["c", "d"]
-
-
-def test_an_emptied_ranking_has_no_previous_page(stack: Stack) -> None:
-    """Its root exists, but all counters are 0."""
-    post(stack, {"a": 5})
-    assert stack.delete(MEMBER, id="a")[0] == 204
+    assert (empty["entries"], empty["previous"], empty["total"]) == ([], None, 4)
+    _, back = stack.get(ALL, limit=2, cursor=empty["next"])
+    assert [(entry["rank"], entry["member"]) for entry in back["entries"]] == [(1, "c"), (2, "d")]
+    post(stack, {"a": 90, "b": 90}, days_ago=2)
+    _, rest = stack.get(ALL, limit=2, cursor=back["next"])
+    assert (rest["entries"], rest["next"], rest["total"]) == ([], None, 4)
+    assert members(stack.get(ALL, limit=2, cursor=rest["previous"])[1]) == ["c", "d"]
+    # Of a ranking that is emptied the root exists, but all counters are 0.
+    for member in "abcd":
+        assert stack.delete(MEMBER, id=member)[0] == 204
     project(stack)
     _, page = stack.get(ALL, rank=2)
-
     assert (page["total"], page["entries"], page["next"], page["previous"]) == (0, [], None, None)
 
 
@@ -104,16 +85,11 @@ def test_altered_and_foreign_cursors(stack: Stack) -> None:
     cursor = stack.get(ALL, limit=2)[1]["next"]
     other = "A" if cursor[20] != "A" else "B"
 
+    letters = [letter for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ012345" if letter != cursor[-1]]
+    altered = [cursor[:-1], "A" + cursor[1:], cursor[:20] + other + cursor[21:], *(cursor + more for more in "A!=")]
     for path, bad in [
-        ("/boards/c/points/all", cursor),
-        ("/boards/b/points/week", cursor),
-        (ALL, cursor[:-1]),
-        (ALL, cursor + "A"),
-        (ALL, cursor + "!"),
-        (ALL, cursor + "="),
-        *((ALL, cursor[:-1] + letter) for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ012345" if letter != cursor[-1]),
-        (ALL, "A" + cursor[1:]),
-        (ALL, cursor[:20] + other + cursor[21:]),
+        *((f"/boards/{other_list}", cursor) for other_list in ("c/points/all", "b/points/week")),
+        *((ALL, one) for one in (*altered, *(cursor[:-1] + letter for letter in letters))),
     ]:
         status, answer = stack.get(path, limit=2, cursor=bad)
         assert (status, answer["detail"]) == (400, "cursor: is altered, or of another list"), bad
@@ -183,17 +159,9 @@ def test_me_is_on_every_kind_of_page_that_asks_for_it(stack: Stack) -> None:
     _, second = stack.get(ALL, limit=1, cursor=first["next"], me="d")
     for arguments in ({"cursor": second["previous"], "limit": 1}, {"rank": 99}, {"around": "a", "radius": 0}):
         assert stack.get(ALL, **arguments, me="d")[1]["me"] == second["me"] == expected
-
-
-def test_a_text_that_is_no_member_is_refused_before_anything_is_read(
-    stack: Stack, engine: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    post(stack, {"a": 5})
-    stack.get(ALL)
-    for read in ("get_item", "batch_get_item", "query"):
-        monkeypatch.setattr(engine, read, None)
-
-    assert stack.get(ALL, me="用" * 86)[0] == 400
+    # A text that is no member is refused before anything is read.
+    with before(stack.dynamodb, throttle):
+        assert stack.get(ALL, me="用" * 86)[0] == 400
 
 
 @pytest.mark.parametrize("kind", ["few equals", "many equals", "4 shards"])
@@ -223,47 +191,30 @@ def units(stack: Stack, meter: Meter, path: str, **arguments: Any) -> float:
     return (meter.snapshot() - before).total.read
 
 
-# ---- the merge of partitions of the index where a member is in two of them; `test_every_read.py` has all other merges
-
-
-class Shards:
-    """Shards in memory, whose keys change after the first round of reads."""
-
-    def __init__(self, keys: Sequence[Sequence[str]], after: Sequence[Sequence[str]]) -> None:
-        self.keys, self._after = ([sorted(some) for some in moment] for moment in (keys, after))
-
-    @property
-    def partitions(self) -> list[Partition]:
-        return [Partition("list", shard) for shard in range(len(self.keys))]
-
-    def spans(self, spans: Sequence[Span], _: Any) -> tuple[list[list[Entry]], dict[Path, Node]]:
-        parts = []
-        for span in spans:
-            beyond = [key for key in self.keys[span.partition.shard] if span.beyond is None or key > span.beyond]
-            parts.append([Entry(key, None, key.split(" ")[-1], 0) for key in beyond[: span.limit]])  # type: ignore[arg-type]
-        self.keys = self._after
-        return parts, {(): Node({}, None)}
-
-
-def merged(shards: Shards, beyond: str | None, limit: int) -> list[str]:
+def merged(moments: list[list[list[str]]], beyond: str | None, limit: int) -> list[str]:
+    """A page of the keys of some shards, which are others after the first round of reads."""
     stretch = Stretch(beyond, limit, forward=True)
-    read_stretches(shards, [stretch], lambda: [()], {})  # type: ignore[arg-type]
+    while spans := stretch.next_spans([Partition("list", shard) for shard in range(len(moments[0]))]):
+        keys, moments = moments[0], moments[-1:]
+        found = {
+            span: [key for key in sorted(keys[span.partition.shard]) if key > (span.beyond or "")] for span in spans
+        }
+        stretch.add({span: [entry_of(key) for key in behind[: span.limit]] for span, behind in found.items()})
     return [entry.key for entry in stretch.entries]
 
 
-def test_a_member_found_in_two_shards_is_returned_once() -> None:
-    keys = [["a", "b", "c"], ["b", "d"]]
-
-    assert merged(Shards(keys, keys), None, 10) == ["a", "b", "c", "d"]
+def entry_of(key: str) -> Entry:
+    return Entry(key, None, key.rsplit(" ", maxsplit=1)[-1], 0)  # type: ignore[arg-type]
 
 
-def test_a_member_that_moves_between_two_rounds_of_one_read_leaves_the_others_in_order() -> None:
-    """The member is returned at its first place, and the next page starts after the last entry."""
+def test_a_member_found_in_two_shards_is_returned_once_at_its_first_place() -> None:
+    """Whoever moves between two rounds leaves the others in order. The next page starts after the last entry."""
+    assert merged([[["a", "b", "c"], ["b", "d"]]], None, 10) == ["a", "b", "c", "d"]
     others = [f"{number:02} a{number}" for number in range(2, 40)]
     far = [f"{number:02} b{number}" for number in range(60, 80)]
-    shards = Shards([["01 x", *others], far], [[*others, "06 x"], far])
-    page = merged(shards, None, 6)
-    following = merged(shards, page[-1], 6)
+    after = [[*others, "06 x"], far]
+    page = merged([[["01 x", *others], far], after], None, 6)
+    following = merged([after], page[-1], 6)
 
     assert set(page) & set(following) == set()
     assert page == sorted(page)

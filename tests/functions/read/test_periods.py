@@ -72,9 +72,7 @@ def walked(stack: Stack, window: str) -> list[Period]:
 
 @pytest.mark.parametrize("seed", seeds(1, 6))
 @pytest.mark.parametrize(("zone", "change", "offsets"), CHANGES)
-def test_a_walk_by_names_meets_all_that_can_be_read(
-    zone: str, change: str, offsets: tuple[str, ...], seed: int
-) -> None:
+def test_a_walk_by_names_meets_all_periods(zone: str, change: str, offsets: tuple[str, ...], seed: int) -> None:
     rng = Random(f"{zone} {change} {seed}")
     far = rng.choice([200, 9_000])
     now = datetime.fromisoformat(change) + timedelta(minutes=rng.randint(-far, far))

@@ -43,28 +43,14 @@ def test_the_list_of_boards_and_a_definition(stack: Stack) -> None:
     assert second["next"] is None
     assert stack.get("/boards", prefix="g", limit=2, cursor=first["next"])[0] == 400
     definition = stack.get("/boards/golf-nobody")[1]
-    assert {name: definition[name] for name in ("family", "timezone", "members", "late", "keep", "shards")} == {
-        "family": "golf-*",
-        "timezone": "Europe/Berlin",
-        "members": "open",
-        "late": "7 days",
-        "keep": "35 days",
-        "shards": 1,
-    }
+    about = {"family": "golf-*", "timezone": "Europe/Berlin", "members": "open", "late": "7 days", "keep": "35 days"}
+    assert definition.items() >= {**about, "shards": 1}.items()
     starts, ends = "2026-11-21T00:00:00+01:00", "2026-11-22T00:00:00+01:00"
     instants = {"starts": starts, "ends": ends, "start": starts, "end": ends}
     day = {"name": "2026-11-21", **instants, "previous": "2026-11-20", "next": None}
-    assert definition["metrics"][0] == {
-        "metric": "strokes",
-        "aggregate": "sum",
-        "precision": 2,
-        "order": "ascending",
-        "ties": "member",
-        "least": -99.99,
-        "most": None,
-        "notes": False,
-        "windows": [{"window": "all", "period": dict.fromkeys(day)}, {"window": "day", "period": day}],
-    }
+    windows = [{"window": "all", "period": dict.fromkeys(day)}, {"window": "day", "period": day}]
+    rules = {"aggregate": "sum", "precision": 2, "order": "ascending", "ties": "member", "least": -99.99, "most": None}
+    assert definition["metrics"][0] == {"metric": "strokes", **rules, "notes": False, "windows": windows}
 
 
 class Placed:
@@ -127,17 +113,14 @@ def test_ordinal_ranks_pass_equals_up_to_a_bound(board: Placed, bound: int) -> N
     assert [rank for rank, _ in around] == list(range(bound // 2 - 1, bound // 2 + 4))
 
 
-@pytest.mark.parametrize(("open_reads", "limits"), [("true", PUBLIC_LIMITS), ("false", PRIVATE_LIMITS)])
-def test_anyone_who_may_read_reads_less(
-    engine: Any, monkeypatch: pytest.MonkeyPatch, open_reads: str, limits: Limits
-) -> None:
+@pytest.mark.parametrize(
+    ("open_reads", "limits"),
+    [("true", Limits(1_000, 5_000, 5_000, 400, 1_300)), ("", Limits(10_000, 100_000, 200_000, 100_000, 100_000))],
+)
+def test_anyone_may_read_less(engine: Any, monkeypatch: pytest.MonkeyPatch, open_reads: str, limits: Limits) -> None:
     monkeypatch.setitem(ENVIRONMENT, "OPEN_READS", open_reads)
     with running(engine, ManualClock(population.NOW), population.BOARDS) as stack:
-        assert _answers(stack).limits == limits
-    assert (Limits(1_000, 5_000, 5_000, 400, 1_300), Limits(10_000, 100_000, 200_000, 100_000, 100_000)) == (
-        PUBLIC_LIMITS,
-        PRIVATE_LIMITS,
-    )
+        assert _answers(stack).limits == limits == (PUBLIC_LIMITS if open_reads else PRIVATE_LIMITS)
 
 
 @pytest.mark.parametrize("step", [2**20, *(pytest.param(step, marks=pytest.mark.thorough) for step in (1, 128))])
@@ -175,9 +158,7 @@ def test_no_rank_where_anyone_may_read_costs_over_some_hundred_units(engine: Any
 
 @pytest.mark.parametrize("source", ["tiers", "entries"])
 @pytest.mark.parametrize("seed", seeds(5, 15))
-def test_dense_ranks_are_exact_by_tiers_and_by_entries(
-    board: Placed, monkeypatch: pytest.MonkeyPatch, seed: int, source: str
-) -> None:
+def test_dense_ranks_are_exact(board: Placed, monkeypatch: pytest.MonkeyPatch, seed: int, source: str) -> None:
     print(f"seed {seed}")
     rng = Random(seed)
     monkeypatch.setattr(member_ranks, "ENTRIES_OF_A_NODE", 0 if source == "tiers" else 10**9)
@@ -199,9 +180,7 @@ def test_dense_ranks_are_exact_by_tiers_and_by_entries(
 
 
 @pytest.mark.parametrize("entries_of_a_node", [0, 36, 10**9])
-def test_too_many_different_scores_are_too_far(
-    board: Placed, monkeypatch: pytest.MonkeyPatch, entries_of_a_node: int
-) -> None:
+def test_too_many_scores_are_too_far(board: Placed, monkeypatch: pytest.MonkeyPatch, entries_of_a_node: int) -> None:
     board.limit(Limits(scores=100))
     monkeypatch.setattr(member_ranks, "ENTRIES_OF_A_NODE", entries_of_a_node)
     names = board.place({f"m{n:03}": -n // 2 * 128 for n in range(210)})
@@ -278,9 +257,6 @@ def test_a_member_that_moves_is_not_its_own_neighbour(stack: Stack, engine: Any)
 
     assert status == 200
     assert sorted(entry["member"] for entry in page["entries"]) == ["a", "b", "c"]
-
-
-# ---- a history: the rank in every period that can be read, newest first, and what it costs
 
 
 ROLLING = "/boards/b/points/last-7-days"

@@ -1,7 +1,5 @@
 """The meter counts the units that the published rules give, and those that DynamoDB Local and the engine report."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -73,8 +71,6 @@ def test_a_missing_item_costs_the_minimum(meter: Meter) -> None:
 
     assert meter.snapshot().targets == {("Things", "none"): Units(read=0.5), ("Things", "small"): Units(read=0.5)}
 
-
-# ---- against DynamoDB Local and the engine
 
 Request = tuple[str, dict[str, Any]]
 

@@ -1,7 +1,5 @@
 """What the engine has beside DynamoDB Local: hooks, a clock, half-written transactions, checks of requests."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -124,13 +122,6 @@ def test_what_the_engine_does_not_have_is_an_error_of_the_test(engine: Engine, i
         engine.put_item(TableName="Things", Item={**key("c"), **item})
     with pytest.raises(ParamValidationError, match="unknown parameters"):
         engine.put_item(TableName="Things", Item=key("c"), Expected={})
-    for expression in (
-        "SET n = s - n",
-        "SET n = a.b",
-        "SET l[1] = n",
-        "DELETE n :n",
-        "SET n = :n :m",
-        "",
-    ):
+    for expression in ("SET n = s - n", "SET n = a.b", "SET l[1] = n", "DELETE n :n", "SET n = :n :m", ""):
         with pytest.raises(NotImplementedError):
             engine.update_item(**BAD, UpdateExpression=expression)

@@ -48,11 +48,9 @@ class Mirror:
             event = {"id": f"{self.board}-{self._posted}", "board": self.board, "member": member}
             events.append({**event, "at": at.isoformat(), "metrics": {"points": units}})
             for key in ("all", f"{at:%Y-%m-%d}"):
-                if self._best:
-                    # In either order the leader has the lowest number of the sorted set.
-                    self.redis.zadd(key, {member: self.sign * units}, lt=True)
-                else:
-                    self.redis.zincrby(key, self.sign * units, member)
+                # In either order the leader has the lowest number of the sorted set.
+                how: dict[str, bool] = {"lt": True} if self._best else {"incr": True}
+                self.redis.zadd(key, {member: self.sign * units}, **how)
         apply(self.stack, events)
 
     def remove(self, member: str) -> None:

@@ -40,15 +40,9 @@ class Queues:
     def refuse(
         self, number: int, body: str, why: str = "why", attributes: dict[str, Any] | None = None, group: str = ""
     ) -> None:
-        record = {
-            "messageId": f"id-{number}",
-            "body": body,
-            "attributes": {
-                "ApproximateFirstReceiveTimestamp": str(time.time_ns() // 1_000_000 - 60_000),
-                **({"MessageGroupId": group} if group else {}),
-            },
-            "messageAttributes": attributes or {},
-        }
+        own = {"ApproximateFirstReceiveTimestamp": str(time.time_ns() // 1_000_000 - 60_000)}
+        own |= {"MessageGroupId": group} if group else {}
+        record = {"messageId": f"id-{number}", "body": body, "attributes": own, "messageAttributes": attributes or {}}
         assert self.letters.send([(record, why)]) == {}
 
     def received(self, queue: str, **options: Any) -> list[dict[str, Any]]:
@@ -130,10 +124,8 @@ def test_a_message_still_names_its_object_after_a_redrive_by_sqs(queues: Queues)
     queues.refuse(2, kept["Body"], "no such field", attributes)
 
     listed = queues.care.list(soon(queues.clock))["messages"]
-    assert [(one["kept_in"], one["reason"]) for one in listed] == [
-        ("refused/id-1.json", "why"),
-        ("refused/id-1.json", "no such field"),
-    ]
+    assert {one["kept_in"] for one in listed} == {"refused/id-1.json"}
+    assert [one["reason"] for one in listed] == ["why", "no such field"]
 
 
 def test_what_sqs_has_moved_is_told_from_what_was_refused(queues: Queues) -> None:
@@ -144,7 +136,6 @@ def test_what_sqs_has_moved_is_told_from_what_was_refused(queues: Queues) -> Non
     listed = queues.care.list(soon(queues.clock))
 
     assert {one["reason"]: one["body"] for one in listed["messages"]} == {RECEIVED_TOO_OFTEN: "{}", "json": "{"}
-    assert (
-        queues.care.delete(soon(queues.clock), ids=frozenset(one["id"] for one in listed["messages"]))["deleted"] == 2
-    )
+    ids = frozenset(one["id"] for one in listed["messages"])
+    assert queues.care.delete(soon(queues.clock), ids=ids)["deleted"] == 2
     assert queues.care.list(soon(queues.clock))["seen"] == 0

@@ -10,16 +10,14 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from standings_cli.__main__ import main
 from standings_cli.terminal import OK
-from tests.support.aws.environment import ENVIRONMENT
-from tests.support.aws.stack import ManualClock, Stack, apply, project, running
-from tests.support.awslambda.pollers import Context
+from tests.support.aws.stack import ManualClock, Stack, apply, running
+from tests.support.cli.command_line import connected
 from tests.support.dynamodb.tables import engine_with_tables
 
 PAGE = (Path(__file__).parents[3] / "docs" / "how-to" / "move-from-redis.md").read_text(encoding="utf-8")
@@ -52,15 +50,10 @@ def commands(name: str) -> list[list[str]]:
 
 def post(stack: Stack, arguments: list[str]) -> None:
     """Post a file, and count what is on the queue."""
-    connection = SimpleNamespace(
-        queue_url=ENVIRONMENT["ACTIVITY_QUEUE_URL"], client=lambda _: stack.activity, knows_api=False
-    )
-    assert main(arguments, lambda _: connection) == OK
-    records = stack.activity.records()
-    for start in range(0, len(records), 100):
-        answer = stack.writer({"Records": records[start : start + 100]}, Context())
-        assert answer == {"batchItemFailures": []}
-    project(stack)
+    with connected(stack) as there:
+        there.knows_api = False
+        assert main(arguments, lambda _: there) == OK
+        there.settle()
 
 
 def export(redis: Any, decimals: int = 2) -> str:

@@ -35,9 +35,8 @@ class Pipeline:
         """Post events of a few busy members and many quiet ones: on time, late, repeated, negative and of 0."""
         rng, sent = self.rng, []
         for _ in range(count):
-            member = (
-                f"m{int(rng.paretovariate(0.7)) % 40}" if rng.random() < 0.8 else f"images/{rng.randrange(200)}.jpg"
-            )
+            busy, quiet = f"m{int(rng.paretovariate(0.7)) % 40}", f"images/{rng.randrange(200)}.jpg"
+            member = busy if rng.random() < 0.8 else quiet
             late = rng.choice([0, 0, 0, 0, rng.random() * 30, rng.random() * 24 * 12])
             at = self.now - timedelta(hours=late) + timedelta(minutes=rng.random() * 4)
             amounts = {"points": rng.choice([1, 1, 2, 5, 100, 0, -3])}

@@ -5,8 +5,6 @@ https://docs.aws.amazon.com/lambda/latest/dg/with-ddb.html
 https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-batchfailurereporting.html
 """
 
-from __future__ import annotations
-
 import hashlib
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
@@ -23,8 +21,6 @@ __all__ = ["Context", "Killed", "LocalStream", "Message", "StreamPoller"]
 Handler = Callable[[dict[str, Any], Any], Any]
 Record = dict[str, Any]
 
-# ---- answers
-
 
 def failed_ids(answer: Any, known: set[str]) -> set[str]:
     """Return the ids that an answer of ours reports as failed. For Lambda, any other answer fails the whole batch."""
@@ -33,8 +29,6 @@ def failed_ids(answer: Any, known: set[str]) -> set[str]:
     assert failed <= known, answer
     return failed
 
-
-# ---- messages of a queue
 
 ARN: Final = "arn:aws:sqs:us-east-1:000000000000:ActivityQueue"
 
@@ -79,9 +73,6 @@ def record_of(message: Message, arn: str = ARN) -> dict[str, Any]:
         "eventSourceARN": arn,
         "awsRegion": "us-east-1",
     }
-
-
-# ---- the stream
 
 
 @dataclass

@@ -1,7 +1,7 @@
 """The live page in a browser over functions in this process: what tests do there, and what its console may say."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -48,6 +48,13 @@ class View(Tab):
         self.page.fill("#member", member)
         self.page.keyboard.press("Enter")
         self.settle()
+
+    def in_next(self, seconds: float, meanwhile: Callable[[float], None] = lambda _: None) -> "View":
+        """Let time pass, and keep of all requests those of that time."""
+        for kept in (self.lists, self.paths, self.asked):
+            kept.clear()
+        self.pass_seconds(seconds, meanwhile)
+        return self
 
     def pixels_beyond(self) -> int:
         """How much wider the page is than its window."""

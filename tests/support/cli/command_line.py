@@ -1,4 +1,10 @@
-"""`standings` in this process: what a command prints and its exit status, over a stack's functions or over anything."""
+"""`standings` in this process: what a command prints and its exit status, over a stack's functions or over anything.
+
+Sessions in a terminal are text: what is typed, what it prints, and `[status]` where it is not 0. A line that begins
+with `#` names a session; what follows runs one after the other, over the same stack. `cat > FILE` and `cat >> FILE`
+write the lines below them. Lines of standard error begin with `! `. `…` is any text of a line, and alone on a line any
+lines.
+"""
 
 import io
 import json
@@ -7,6 +13,7 @@ import shlex
 from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -97,24 +104,62 @@ def connected(stack: Stack, sleep: Callable[[float], None] | None = None) -> Ite
     Its `naps` are the waits of commands between attempts, whose random part is as long as it can be. After each command
     its `settle` brings what is in the queue and in the stream to the rankings.
     """
-    naps: list[float] = []
+    there = SimpleNamespace(knows_api=True, client=lambda _: stack.activity)
+    there.queue_url = ENVIRONMENT["ACTIVITY_QUEUE_URL"]
+    there.naps, there.function, there.settle = list[float](), Lambda(stack), partial(count, stack)
 
     def nap(seconds: float) -> None:
-        naps.append(seconds)
+        there.naps.append(seconds)
         (sleep or stack.clock.sleep)(seconds)
 
-    function = Lambda(stack)
-    maintenance = Maintenance(function, "maintenance", nap, chance=lambda: 1.0)  # type: ignore[arg-type]
+    there.maintenance = Maintenance(there.function, "maintenance", nap, chance=lambda: 1.0)
     with serving(stack) as gateway:
-        yield SimpleNamespace(
-            api=Api(gateway.address, Transport(local=True), sleep=nap, chance=lambda: 1.0),
-            api_url=gateway.address,
-            knows_api=True,
-            maintenance=maintenance,
-            queue_url=ENVIRONMENT["ACTIVITY_QUEUE_URL"],
-            client=lambda _: stack.activity,
-            function=function,
-            naps=naps,
-            settle=partial(count, stack),
-        )
+        there.api_url = gateway.address
+        there.api = Api(gateway.address, Transport(local=True), sleep=nap, chance=lambda: 1.0)
+        yield there
         assert gateway.raised == []
+
+
+SESSIONS = Path(__file__).parents[2] / "functions" / "cli" / "sessions"
+
+
+class Step(NamedTuple):
+    """What is typed, where it stands, and the lines below it."""
+
+    place: str
+    typed: str
+    lines: list[str]
+
+
+def sessions(name: str) -> list[Any]:
+    """Read the sessions of a file, for `pytest.mark.parametrize`."""
+    found: dict[str, list[Step]] = {}
+    for number, line in enumerate((SESSIONS / name).read_text(encoding="utf-8").splitlines(), start=1):
+        if line.startswith("# "):
+            steps = found[line.removeprefix("# ")] = []
+        elif line.startswith("$ "):
+            steps.append(Step(f"{name}:{number}", line.removeprefix("$ "), []))
+        elif line:
+            steps[-1].lines.append(line)
+    assert all(found.values()), "a session without a step"
+    return [pytest.param(steps, id=title) for title, steps in found.items()]
+
+
+def replay(run: Run, steps: list[Step]) -> None:
+    """Type what a session types, and compare what it prints with what it must."""
+    for step in steps:
+        text = "".join(f"{line}\n" for line in step.lines)
+        program, _, rest = step.typed.partition(" ")
+        if program == "cat":
+            redirection, name = rest.split(" ")
+            with Path(name).open({">": "w", ">>": "a"}[redirection], encoding="utf-8") as file:
+                file.write(text)
+            continue
+        assert program == "standings", step
+        shown = run(rest).text
+        if not re.fullmatch("".join(map(_pattern, step.lines)), shown):
+            raise AssertionError(f"{step.place}: {step.typed} printed\n{shown}instead of\n{text}")
+
+
+def _pattern(line: str) -> str:
+    return r"(?:.*\n)*" if line == "…" else re.escape(line).replace("…", ".*") + r"\n"

@@ -66,8 +66,7 @@ class _Raw(socketserver.StreamRequestHandler):
 
 @contextmanager
 def answering(*answers: tuple[int, str]) -> Iterator[Raw]:
-    server = Raw(*answers)
-    with listening(server):
+    with listening(server := Raw(*answers)):
         yield server
 
 

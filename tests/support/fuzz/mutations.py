@@ -102,13 +102,7 @@ def _miswritten(rng: random.Random, event: dict[str, Any]) -> str:
     at = rng.randrange(len(written))
     twice = f'{{"{rng.choice(list(event))}":{json.dumps(value(rng))},{written[1:]}'  # a duplicate key
     nested = "[" * rng.choice([10, 500, 100_000]) + written
-    return rng.choice(
-        [
-            written[:at] + chr(rng.randrange(256)) + written[at + rng.randrange(2) :],
-            written[:at],
-            twice,
-            nested,
-            written.replace("1", "1" * rng.choice([17, 400, 5000]), 1),
-            " " * rng.randrange(3) + written + rng.choice(["", " ", "\n", "x", written]),
-        ]
-    )
+    other = written[:at] + chr(rng.randrange(256)) + written[at + rng.randrange(2) :]
+    long = written.replace("1", "1" * rng.choice([17, 400, 5000]), 1)
+    around = " " * rng.randrange(3) + written + rng.choice(["", " ", "\n", "x", written])
+    return rng.choice([other, written[:at], twice, nested, long, around])

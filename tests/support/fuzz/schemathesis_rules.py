@@ -18,7 +18,7 @@ from schemathesis.openapi.checks import UseAfterFree
 Case = schemathesis.Case[Any]
 
 NOTED: Final = "best"
-"""The metric in test_schemathesis.py that keeps notes."""
+"""The metric in test_openapi.py that keeps notes."""
 PROFILES: Final = "/members"
 STARTS: Final = ("cursor", "rank", "around")
 OK, ACCEPTED, NO_CONTENT = 200, 202, 204

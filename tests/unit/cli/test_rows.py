@@ -1,23 +1,31 @@
-"""Rows of CSV and JSON lines as events, what a row's id and mark are made from, and which lines are a record of CSV.
+"""Rows of CSV and JSON lines as events, what a row's id, mark and time are made from, which lines are a record of CSV,
+and totals that are set.
 
-What other rows become is in `tests/functions/cli/sessions/rows.txt`.
+What other rows become is in `tests/functions/cli/sessions/rows.txt`. And batches on their way to a queue that does not
+accept everything at once: how often and in which order. What is tried again at all is in
+`tests/functions/client/test_posts.py`.
 """
 
 import io
 import json
+import threading
+from collections.abc import Callable, Iterator
 from random import Random
-from typing import Any
+from typing import Any, Final
 from unittest import mock
 
 import pytest
+from botocore.exceptions import EndpointConnectionError
 
-from standings.aws.sqs import at_filled_in
+from standings.aws.sqs import OutgoingMessage, at_filled_in
 from standings.domain.boards_toml import parse_boards
 from standings.domain.events import Event, parse_event, read_at
 from standings_cli.files import HalfLineError, Lines
+from standings_cli.post.outbox import MAX_WAITING, SENDERS, NotTakenError, Outbox
 from standings_cli.post.post_file import Row, RowReader
 from standings_cli.post.times import Times
 from standings_cli.stack.errors import InputError
+from tests.support.aws.fakes import Queue
 
 NOW = 1_795_256_100_000
 AT_NOW = "2026-11-21T10:15:00.000Z"
@@ -36,26 +44,18 @@ def ids(text: str, form: str = "csv", **options: Any) -> list[str]:
     return [json.loads(message.body)["id"] for message in messages if message is not None]
 
 
-def test_a_json_line_that_is_too_large() -> None:
-    (row,) = rows('{"id":"1","updates":["' + "m" * 1_048_576 + '"]}', "jsonl")
-    assert row.message is None
-    assert row.problem.startswith("body: expected at most 1048554 bytes")
-
-
 def test_a_bad_row_does_not_keep_its_neighbours() -> None:
     parsed = rows(HEADER.encode() + b'1,b,m,,1\n2,b,"m\nn",,2\n3,b,\xff,,3\n\n4,b,m,,x\n5,b,m,,5\n')
     assert [(row.line, bool(row.message)) for row in parsed] == [(2, 1), (3, 1), (5, 0), (7, 0), (8, 1)]
     assert parsed[-1].mark[:3] == (8, 5, 2)
     assert "can't decode byte 0xff" in parsed[2].problem
-
-
-def test_what_a_boards_toml_does_not_allow_is_told_beforehand() -> None:
+    (large,) = rows('{"id":"1","updates":["' + "m" * 1_048_576 + '"]}', "jsonl")
+    assert large.message is None
+    assert large.problem.startswith("body: expected at most 1048554 bytes")
+    # What a boards.toml does not allow is told beforehand.
     good, bad = rows(f"{HEADER}1,b,m,,1.25\n2,b,m,,1.255\n", boards=BOARDS)
     assert good.message is not None
     assert bad.problem == "metrics.points: expected at most 2 decimals, got 1.255"
-
-
-def test_a_header_that_is_no_text() -> None:
     with pytest.raises(InputError, match="the header cannot be read"):
         rows("member,board,poi\xffnts\nm,b,1\n".encode("latin-1"))
 
@@ -143,8 +143,6 @@ def test_what_cannot_grow_ends_without_a_line_end() -> None:
     assert records("a,b\n1,2", may_grow=False) == [(1, ["a", "b"]), (2, ["1", "2"])]
 
 
-# The times of rows that have none.
-
 AT = "2026-11-20T10:00:00Z"
 OLD = "2000-01-01T00:00:00Z"
 ROWS = "m,1\nm,2\nm,1\n"
@@ -184,12 +182,8 @@ def test_many_rows_stay_in_the_quarter_of_an_hour_of_their_time() -> None:
     """Hours and days begin with one, in every time zone. What is older than any period has more room."""
     end = read_at("2026-11-20T10:15:00Z", NOW)
     times = Times(lambda: NOW, end - 3)
-    assert [(times.of_row(number), times.is_full) for number in (0, 2, 3, 900_000)] == [
-        (end - 3, False),
-        (end - 1, False),
-        (end - 1, True),
-        (end - 1, True),
-    ]
+    found = [(times.of_row(number), times.is_full) for number in (0, 2, 3, 900_000)]
+    assert found == [(end - 3, False), (end - 1, False), (end - 1, True), (end - 1, True)]
     assert Times(lambda: NOW, end).of_row(900_000) == end + 899_999
     old = read_at(OLD, NOW)
     assert Times(lambda: NOW, old).of_row(2_000_000) == old + 2_000_000
@@ -211,9 +205,6 @@ def test_no_row_is_sent_far_ahead_of_its_time(ahead: int | None) -> None:
     assert clock[0] >= NOW + 1399, "a thousand a second"
 
 
-# Totals that are set.
-
-
 def total_ids(text: str, form: str = "csv", since: int | None = NOW, **options: Any) -> list[str]:
     """The ids of rows of a run that began then."""
     reader = RowReader(form, "f", board="b", sets=form == "csv", **options)
@@ -224,18 +215,14 @@ def total_ids(text: str, form: str = "csv", since: int | None = NOW, **options: 
     return [json.loads(message.body)["id"] for message in messages if message is not None]
 
 
+SET: Final = '"member":"m","metrics":{"points":1},"set":true}'
+
+
 @pytest.mark.parametrize(
     ("form", "text", "timed"),
     [
         ("csv", "member,points\nm,1\nm,1\n", "member,at,points\nm,0,1\n"),
-        (
-            "jsonl",
-            (
-                '{"member":"m","metrics":{"points":1},"set":true}\n'
-                '{"updates":[{"board":"b","member":"m","metrics":{"points":1},"set":true}]}\n'
-            ),
-            '{"member":"m","at":"2026-11-20T10:00:00Z","metrics":{"points":1},"set":true}',
-        ),
+        ("jsonl", f'{{{SET}\n{{"updates":[{{"board":"b",{SET}]}}\n', f'{{"at":"2026-11-20T10:00:00Z",{SET}'),
     ],
 )
 def test_a_total_is_another_event_in_each_run_unless_its_time_is_given(form: str, text: str, timed: str) -> None:
@@ -254,3 +241,64 @@ def test_set_does_not_reach_into_updates() -> None:
     assert row.problem == 'updates: expected "set": true in each of them, which --set does not add'
     (row,) = rows('{"board":"b","member":"m","metrics":{"points":1},"set":false}', "jsonl", sets=True)
     assert row.message is not None
+
+
+def outbox(refusal: Callable[[str], str], **options: Any) -> Outbox:
+    """An outbox of a queue that refuses messages."""
+    queue: Any = Queue("activity", refusal=refusal)
+    return Outbox(queue, "https://queue.invalid/activity", **options)
+
+
+def messages(batch: list[str]) -> list[OutgoingMessage]:
+    return [OutgoingMessage(body, {}) for body in batch]
+
+
+def test_attempts_end() -> None:
+    naps, refusal = list[float](), mock.Mock(return_value="InternalError")
+    with pytest.raises(NotTakenError, match="InternalError"):
+        list(outbox(refusal, chance=lambda: 1.0, sleep=naps.append).delivered([["a"]], messages))
+    assert refusal.mock_calls == [mock.call("a")] * 8
+    assert naps == [0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 10.0]
+
+
+def test_batches_come_back_in_their_order_however_they_are_taken() -> None:
+    """The first is held until the outbox is full. No later batch comes back before it."""
+    full = threading.Event()
+    taken_up: list[str] = []
+
+    def batches() -> Iterator[list[str]]:
+        for number in range(3 * MAX_WAITING):
+            taken_up.append(str(number))
+            if number == MAX_WAITING - 1:
+                full.set()
+            yield [str(number)]
+
+    returned = []
+    sending = outbox(lambda body: "" if body != "0" or full.wait(60) else "InternalError")
+    for batch, _ in sending.delivered(batches(), messages):
+        returned += batch
+        assert len(taken_up) - len(returned) < MAX_WAITING
+    assert returned == taken_up
+
+
+def test_nothing_is_tried_again_once_nobody_waits() -> None:
+    """Of its eight senders one waits until the others have failed once, and wait to try again."""
+    tried, all_failed = list[str](), threading.Event()
+
+    def refusal(body: str) -> str:
+        if body == "a":
+            return "" if all_failed.wait(60) else "InternalError"
+        tried.append(body)
+        if len(tried) == SENDERS - 1:
+            all_failed.set()
+        raise EndpointConnectionError(endpoint_url="http://nowhere")
+
+    others = threading.enumerate()
+    trying: Outbox = outbox(refusal, sleep=lambda _: trying._closed.wait(60))
+    sending = trying.delivered([["a"], *[["b"]] * SENDERS], messages)
+    assert next(sending) == (["a"], {})
+    sending.close()
+    for sender in threading.enumerate():
+        if sender not in others:
+            sender.join(60)
+    assert SENDERS - 1 <= len(tried) <= SENDERS
