@@ -118,28 +118,26 @@ def test_every_note_is_that_of_its_score_and_every_total_that_was_set(block: int
     assert totals >= 10 * BLOCK
 
 
-def _without_ids(original: Any, metric: Any, at: int, event_id: str) -> Any:
-    return original(metric, at, event_id) if metric.aggregate == "last" else encode_sortable(at)
-
-
-def _the_first_that_came(original: Any, metric: Any, one: Any, other: Any) -> Any:
-    return one if metric.notes and one.value == other.value else original(metric, one, other)
-
-
-def _forgotten(original: Any, *arguments: Any, **named: Any) -> Any:
-    return replace(original(*arguments, **named), notes={})
-
-
 @pytest.mark.parametrize(
     ("where", "instead", "said"),
     [
-        ("domain.scoring:tie_key_of_event", _without_ids, "to have the note"),
-        ("domain.scoring:merge", _the_first_that_came, "to have the note"),
-        ("domain.members:rewritten", _forgotten, "to have the note"),
+        (
+            "domain.scoring:tie_key_of_event",
+            lambda of, metric, at, own: of(metric, at, own) if metric.aggregate == "last" else encode_sortable(at),
+            "to have the note",
+        ),
+        (
+            "domain.scoring:merge",
+            lambda of, metric, *two: two[0] if metric.notes and two[0].value == two[1].value else of(metric, *two),
+            "to have the note",
+        ),
+        ("domain.members:rewritten", lambda of, *image, **more: replace(of(*image, **more), notes={}), "have the note"),
         ("domain.boards:Coverage.holds", lambda *_: False, "is not complete by"),
         ("aws.dynamodb.scores:BoardRecords.put", lambda *_: True, "has events but no board record"),
+        # The judge finds by itself which rankings there must be.
+        ("domain.members:open_rankings", lambda *_: [], "expected m"),
     ],
-    ids=["the smallest id", "the earliest", "kept by a hide and a return", "complete rankings", "records of boards"],
+    ids=["the smallest id", "the earliest", "kept by a hide and a return", "complete rankings", "records", "rankings"],
 )
 def test_without_a_rule_of_notes_or_of_records_a_schedule_fails(where: str, instead: Any, said: str) -> None:
     with Change(where, instead).made(), uncollected():
