@@ -5,8 +5,7 @@ Many transactions write their items one by one before the commit, so that plain 
 others not. They go on if their sender dies.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from random import Random
@@ -16,9 +15,9 @@ from botocore.exceptions import ClientError, ConnectTimeoutError, ReadTimeoutErr
 from greenlet import getcurrent  # type: ignore[import-untyped]  # it comes without types
 
 from standings.wiring import building_blocks
-from tests.faults.clockwork import SECOND, Died
+from tests.faults.clockwork import SECOND, Clockwork, Died, Process, Task
 from tests.support.aws.environment import ENVIRONMENT
-from tests.support.dynamodb.engine import Engine
+from tests.support.dynamodb.engine import Engine, Transaction
 from tests.support.dynamodb.errors import client_error
 from tests.support.dynamodb.table import item_of
 from tests.support.dynamodb.tables import create_tables
@@ -26,12 +25,8 @@ from tests.support.dynamodb.tables import create_tables
 from .pollers import Batch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from tests.faults.clockwork import Clockwork, Process, Task
-    from tests.support.dynamodb.engine import Transaction
-
     from .world import World
+
 
 # ---- calls and their faults
 
@@ -278,7 +273,7 @@ class Tokens:
 class Sdk:
     """The client that all processes share. Each call belongs to the running process."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: "World") -> None:
         self._world = world
         self._clock = world.clock
         self._rng = world.rng
@@ -391,7 +386,7 @@ ONE_BY_ONE: Final = 0.5
 class Server:
     """Executes the calls of all processes."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: "World") -> None:
         self._world = world
         self._clock = world.clock
         self._rng = world.rng
@@ -574,7 +569,7 @@ def _identity(action: Mapping[str, Any]) -> Identity:
 class Services:
     """Passes each call to its service."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: "World") -> None:
         self._world = world
         self.refused: dict[str, list[str]] = {}
         """The reasons in the dead-letter queue, by body of the message."""

@@ -4,8 +4,7 @@ Events come in bursts of some seconds, with gaps of seconds to hours between the
 writer removes old accumulators.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -20,9 +19,8 @@ from .clockwork import DAY, HOUR, MINUTE, SECOND
 from .judge import EPOCH, Edit, Sent
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from .world import World
+
 
 # ---- boards
 
@@ -45,7 +43,7 @@ class Family(Board):
     def text(self) -> str:
         return self.toml(self.name, self.shards)
 
-    def with_rolling(self, window: str) -> Family:
+    def with_rolling(self, window: str) -> "Family":
         """Return the family with another rolling window in place of `NARROW`."""
         metrics = {
             name: replace(metric, windows=tuple(window if each == NARROW else each for each in metric.windows))
@@ -68,7 +66,7 @@ class Shape:
     width: float = 0
     """A number from 0 to 1 that decides how wide the rolling window may be."""
 
-    def wider(self, fault_rate: float) -> Shape:
+    def wider(self, fault_rate: float) -> "Shape":
         """Return the shape with a wider rolling window, for some shapes.
 
         A change of a wider window takes more calls. If too many fail, no batch ever comes to its end.
@@ -77,7 +75,7 @@ class Shape:
             return self._with("last-30-days")
         return self._with("last-7-days") if self.width > 0.7 and fault_rate <= 0.1 else self
 
-    def _with(self, window: str) -> Shape:
+    def _with(self, window: str) -> "Shape":
         families, later = (
             tuple(family.with_rolling(window) for family in some) for some in (self.families, self.later)
         )
@@ -234,7 +232,7 @@ AMOUNTS: Final = (-3, -2, -1, 0, 1, 1, 1, 2, 2, 3, 126, 127, 128, -127, -128, 30
 class Script:
     """Draws the events and the member changes of one schedule."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: "World") -> None:
         self._world = world
         self._rng: Random = world.rng
         self.began = (self._rng.choice(BEGINNINGS) - EPOCH) // timedelta(microseconds=1)

@@ -1,16 +1,15 @@
 """Run a schedule, `run(seed)`: several instances of each real function at once, in a world full of faults."""
 
-from __future__ import annotations
-
 import gc
 import hashlib
 import json
 from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from botocore.exceptions import ClientError
@@ -23,26 +22,20 @@ from tests.support.aws.fakes import Queue as MessageQueue
 from tests.support.aws.stack import ManualClock, Stack, http_event
 from tests.support.awslambda import settings
 from tests.support.awslambda.failure_records import TOO_OLD, failure_key, failure_record
+from tests.support.awslambda.pollers import Message
 from tests.support.dynamodb.items import encode_item
 from tests.support.dynamodb.request_checks import checked
+from tests.support.dynamodb.table import Index
 from tests.support.oracle.comparing import compare_every_read, compare_ranks, rankings
+from tests.support.oracle.model import BoardModel
 
-from .aws import Sdk, Server, Services, Store
+from .aws import Call, Sdk, Server, Services, Store, Write
 from .clockwork import DAY, HOUR, MINUTE, SECOND, Clockwork, Died, Process, StuckError
 from .instances import Context, Instance, Instances, patched
 from .judge import EPOCH, Edit, Judge, Sent
 from .pollers import Batch, Poller, Queue
 from .script import CLANS, LEAGUE, Script, shape, with_notes
 from .traps import FAULTS, TRAPS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from tests.support.awslambda.pollers import Message
-    from tests.support.dynamodb.table import Index
-    from tests.support.oracle.model import BoardModel
-
-    from .aws import Call, Write
 
 # ---- what a schedule is
 
@@ -82,7 +75,7 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def run(seed: int, options: Options | None = None) -> World:
+def run(seed: int, options: Options | None = None) -> "World":
     """Run one schedule, and return its world. It depends only on the seed and the options."""
     world = World(seed, options or Options())
     with patched(world), checked(CHECKED):
@@ -96,7 +89,7 @@ def run(seed: int, options: Options | None = None) -> World:
 class People:
     """Sends events, changes members, deploys definitions, and runs maintenance tasks."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: "World") -> None:
         self._world = world
         self.chores = 0
         """The number of maintenance tasks that are not done."""
@@ -226,7 +219,7 @@ def _continue(payload: dict[str, Any], answer: dict[str, Any]) -> None:
 class Parked:
     """The failure bucket in S3, and somebody who replays its objects."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: "World") -> None:
         self._world = world
         self._bucket = Bucket(lambda: self._world.clock.now // 1000)
         self.objects = self._bucket.objects
@@ -293,7 +286,7 @@ OUTAGES: Final = 0.1
 class Delays:
     """Draws the delays of a schedule. It has its own random numbers, so that the other draws stay as they are."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: "World") -> None:
         self._world = world
         self.rng = rng = Random(f"{world.seed} delays")
         self._disabled = rng.randint(HOUR, 23 * HOUR) if rng.random() < 0.12 else 0
@@ -334,7 +327,7 @@ STALE: Final = 2 * SECOND
 class Watch:
     """Passes commits to the judge and the poller, and records traps."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: "World") -> None:
         self._world = world
         self._expired: set[tuple[str, str]] = set()
         self._definitions: dict[tuple[str, str], str] = {}
@@ -427,7 +420,7 @@ METHOD = "competition"
 class Comparison:
     """Compares the tables, and sometimes the answers over HTTP."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: "World") -> None:
         self._world = world
         self.compared = 0
         """The number of comparisons so far."""

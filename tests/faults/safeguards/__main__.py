@@ -1,11 +1,10 @@
 """`make safeguards`: find the schedules that come out wrong without each safeguard, and write the page's tables."""
 
-from __future__ import annotations
-
 import argparse
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import tests.conftest  # noqa: F401 - sets the environment variables of the product
 from benchmarks.harness.results_file import REPOSITORY, SIZES, Output
@@ -13,11 +12,7 @@ from tests.faults.world import run, uncollected
 
 from . import SAFEGUARDS
 from . import __doc__ as description
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from .replacing import Safeguard
+from .replacing import Safeguard
 
 NAME: Final = "safeguards"
 PAGE: Final = "docs/safeguards.md"

@@ -1,26 +1,20 @@
 """Board records, rebuilds and deletions, which run while events arrive."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 
+from standings.domain.members import Image
 from standings.domain.windows import DAY, MINUTE, SECOND
 from standings.maintain.rebuild import ANNOUNCED, LEAVING, RETIRED, SWITCHED
+from tests.support.aws.stack import Stack
 from tests.support.awslambda.context import Context
 from tests.support.builders.checks import entries
 from tests.support.builders.redefining import live
 
 from .replacing import Change, Safeguard, always
-from .rig import NOW, on_a_rig
-
-if TYPE_CHECKING:
-    from standings.domain.members import Image
-    from tests.support.aws.stack import Stack
-
-    from .rig import Rig
+from .rig import NOW, Rig, on_a_rig
 
 # ---- rebuilds and deletions
 

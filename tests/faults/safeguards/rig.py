@@ -1,26 +1,21 @@
 """The functions on one engine, for schedules that take each step by hand."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from unittest import mock
 
 from standings.domain.windows import DAY, parse_window
+from standings.project.commits import Outcome
 from standings.wiring import projector
 from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 from tests.support.faults.faulty_client import Faulty, error
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from standings.project.commits import Outcome
 
 NOW: Final = 1_795_256_100_000
 """2026-11-21T10:15:00Z."""

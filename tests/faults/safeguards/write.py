@@ -1,22 +1,15 @@
 """The writer: each event becomes changes of member items exactly once."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from standings.domain.members import Image
 from standings.domain.windows import DAY, MINUTE, SECOND
-from tests.support.aws.stack import ManualClock
+from tests.support.aws.stack import ManualClock, Stack
 
 from .replacing import Change, Safeguard, always, deleting, unconditional, unconditionally
-from .rig import BEST, LATE, NOT_LATE, NOW, WINDOW
-
-if TYPE_CHECKING:
-    from standings.domain.members import Image
-    from tests.support.aws.stack import Stack
-
-    from .rig import Rig
+from .rig import BEST, LATE, NOT_LATE, NOW, WINDOW, Rig
 
 Safeguard("a receipt is written only if none exists", Change("aws.dynamodb.scores:Scores._receipt", unconditionally))
 

@@ -3,15 +3,10 @@
 https://docs.aws.amazon.com/lambda/latest/dg/python-context.html
 """
 
-from __future__ import annotations
-
 import time
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class Killed(BaseException):

@@ -3,16 +3,12 @@
 https://docs.aws.amazon.com/lambda/latest/dg/services-dynamodb-errors.html
 """
 
-from __future__ import annotations
-
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from tests.support.aws.documented import documented
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 OUT_OF_TRIES: Final = "RetryAttemptsExhausted"
 TOO_OLD: Final = "RecordAgeExceeded"

@@ -5,8 +5,6 @@ https://docs.aws.amazon.com/lambda/latest/dg/with-ddb.html
 https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-batchfailurereporting.html
 """
 
-from __future__ import annotations
-
 import hashlib
 from bisect import bisect_right
 from collections.abc import Callable, Mapping

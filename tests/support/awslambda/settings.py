@@ -1,7 +1,5 @@
 """The settings of the two event source mappings and of the queue, as template.yaml deploys them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Final
 

@@ -12,8 +12,6 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.Ope
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.UpdateExpressions.html
 """
 
-from __future__ import annotations
-
 import operator
 import re
 from collections.abc import Callable, Mapping
@@ -122,7 +120,7 @@ class Junction:
     """AND, OR or NOT applied to other conditions."""
 
     operator: str
-    parts: tuple[Node, ...]
+    parts: "tuple[Node, ...]"
 
 
 Node = Test | Junction

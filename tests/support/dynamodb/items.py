@@ -6,8 +6,6 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.Nami
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
 """
 
-from __future__ import annotations
-
 import base64
 import re
 from collections.abc import Callable, Mapping

@@ -5,19 +5,15 @@ is wrong in them. Benchmarks do without, so an engine makes them only within `ch
 compiled to functions, because nearly all requests are right; what these do not accept, botocore judges.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from botocore.exceptions import ParamValidationError
 from botocore.session import get_session
 from botocore.validate import ParamValidator
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
 
 _STEP = [0]
 """The step of the innermost `checked`; 0 outside."""

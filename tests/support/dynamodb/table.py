@@ -3,8 +3,6 @@
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -296,7 +294,7 @@ class Index(Ordered):
     ``behind`` is how many seconds of ``clock`` a write waits before reads of the index see it.
     """
 
-    def __init__(self, schema: IndexSchema, table: Table) -> None:
+    def __init__(self, schema: IndexSchema, table: "Table") -> None:
         super().__init__(schema.key)
         self.schema = schema
         self._table = table

@@ -1,7 +1,5 @@
 """Creates the tables of ``template.yaml`` on any DynamoDB client."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
