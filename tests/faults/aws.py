@@ -16,7 +16,7 @@ from greenlet import getcurrent  # type: ignore[import-untyped]  # it comes with
 
 from standings.wiring import building_blocks
 from tests.faults.clockwork import SECOND, Clockwork, Died, Process, Task
-from tests.support.aws.environment import ENVIRONMENT
+from tests.support.aws.fakes import Queue as MessageQueue
 from tests.support.dynamodb.engine import Engine, Transaction
 from tests.support.dynamodb.errors import client_error
 from tests.support.dynamodb.table import item_of
@@ -338,7 +338,8 @@ class Sdk:
         world = self._world
         if self._rng.random() >= world.fault_rate * _share_of_faults(process):
             return None, 0
-        fault, tries, _ = _weighted(FAULTS.get(operation, OTHERS), self._rng.random())
+        faults = FAULTS.get(operation, OTHERS)
+        ((fault, tries, _),) = self._rng.choices(faults, [weight for _, _, weight in faults])
         world.fault(fault)
         return fault, tries
 
@@ -357,16 +358,6 @@ def _share_of_faults(process: Process) -> float:
     """
     tired = isinstance(process.detail, Batch) and process.detail.tries > PATIENCE
     return 0.2 if tired or process.kind == "maintenance" else 1
-
-
-def _weighted(faults: list[Fault], share: float) -> Fault:
-    """Return the fault at a share from 0 to 1 of all weights."""
-    left = share * sum(weight for _, _, weight in faults)
-    for fault in faults:
-        left -= fault[2]
-        if left < 0:
-            return fault
-    return faults[-1]
 
 
 def _is_retried(error: Exception) -> bool:
@@ -608,14 +599,9 @@ class Services:
         return answer
 
     def _send(self, call: Call) -> Any:
-        entries = call.request["Entries"]
-        assert call.request["QueueUrl"] == ENVIRONMENT["DEAD_LETTER_QUEUE_URL"]
-        failed = [entry for entry in entries if call.fault == UNPROCESSED and self._world.rng.random() < 0.5]
-        for entry in entries:
-            if entry not in failed:
-                reason = entry["MessageAttributes"]["reason"]["StringValue"]
-                self.refused.setdefault(entry["MessageBody"], []).append(reason)
-        return {
-            "Successful": [{"Id": entry["Id"]} for entry in entries if entry not in failed],
-            "Failed": [{"Id": entry["Id"], "Code": "InternalError", "SenderFault": False} for entry in failed],
-        }
+        fails = lambda _: "InternalError" if call.fault == UNPROCESSED and self._world.rng.random() < 0.5 else ""  # noqa: E731
+        dead = MessageQueue("dead", refusal=fails)
+        answer = dead.send_message_batch(**call.request)
+        for message, reason in zip(dead.messages, dead.reasons(), strict=True):
+            self.refused.setdefault(message["MessageBody"], []).append(reason)
+        return answer

@@ -86,17 +86,6 @@ class Unmetered:
         yield self
 
 
-class Context:
-    """The context of an invocation, which knows the remaining time."""
-
-    def __init__(self, world: "World", seconds: int) -> None:
-        self._world = world
-        self._until = world.clock.now + seconds * 1_000_000
-
-    def get_remaining_time_in_millis(self) -> int:
-        return max(0, (self._until - self._world.clock.now) // 1000)
-
-
 class Instances:
     """The warm instances. Loads a new one if none is idle."""
 

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
+from functools import partial
 from random import Random
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -21,17 +22,17 @@ from tests.support.aws.fakes import Bucket
 from tests.support.aws.fakes import Queue as MessageQueue
 from tests.support.aws.stack import ManualClock, Stack, http_event
 from tests.support.awslambda import settings
+from tests.support.awslambda.context import Context
 from tests.support.awslambda.failure_records import TOO_OLD, failure_key, failure_record
 from tests.support.awslambda.pollers import Message
 from tests.support.dynamodb.items import encode_item
 from tests.support.dynamodb.request_checks import checked
 from tests.support.dynamodb.table import Index
 from tests.support.oracle.comparing import compare_every_read, compare_ranks, rankings
-from tests.support.oracle.model import BoardModel
 
 from .aws import Call, Sdk, Server, Services, Store, Write
 from .clockwork import DAY, HOUR, MINUTE, SECOND, Clockwork, Died, Process, StuckError
-from .instances import Context, Instance, Instances, patched
+from .instances import Instance, Instances, patched
 from .judge import EPOCH, Edit, Judge, Sent
 from .pollers import Batch, Poller, Queue
 from .script import CLANS, LEAGUE, Script, shape, with_notes
@@ -258,9 +259,9 @@ class Parked:
         self._world.clock.after(self._world.rng.randint(MINUTE, 2 * DAY), self._replay)
 
     def _replay(self) -> None:
-        for body in self.objects.values():
-            for record in _records(json.loads(body)):
-                parked = self._world.poller.record(record)
+        for document in map(json.loads, self.objects.values()):
+            batch = json.loads(document["payload"])["Records"] if "payload" in document else [document["record"]]
+            for parked in map(self._world.poller.record, batch):
                 high = self._world.poller.highest.get(parked.key)
                 newer = high is not None and high.version > parked.version
                 self._world.trap("parked, replayed after newer" if newer else "parked, replayed as the newest")
@@ -271,10 +272,6 @@ class Parked:
                 self._replay_later()
 
         self._world.people.chore("parked", {"replay": {}}, done)
-
-
-def _records(document: Any) -> list[dict[str, Any]]:
-    return json.loads(document["payload"])["Records"] if "payload" in document else [document["record"]]
 
 
 # ---- delays
@@ -338,11 +335,9 @@ class Watch:
         self._expired.add(key)
 
     def met(self, call: Call, others: Sequence[Call]) -> None:
-        kinds = {call.process.kind, *(other.process.kind for other in others)}
-        if kinds == {"writer"}:
-            self._world.trap("writers meet on an item")
-        elif kinds == {"projector"}:
-            self._world.trap("projectors meet on an item")
+        kind, *more = {call.process.kind, *(other.process.kind for other in others)}
+        if not more and kind in ("writer", "projector"):
+            self._world.trap(f"{kind}s meet on an item")
 
     def committed(self, call: Call, writes: Sequence[Write]) -> None:
         """Pass the writes of a call to the judge and the poller."""
@@ -417,6 +412,11 @@ class Watch:
 METHOD = "competition"
 
 
+def _compare_ranks(*board: Any) -> None:
+    for ranking in rankings(*board, 2):
+        compare_ranks(ranking, METHOD)
+
+
 class Comparison:
     """Compares the tables, and sometimes the answers over HTTP."""
 
@@ -440,22 +440,15 @@ class Comparison:
             index = self._world.delays.index
             if not self._world.shape.later and index.is_behind:
                 self._world.trap("ranks while the index is behind")
-                self._over_http(self._ranks)
+                self._over_http(_compare_ranks, self._world.delays.rng)
             if self._world.rng.random() < 0.03 and not self._world.shape.later and not self._world.judge.differences:
                 self._world.trap("read over HTTP")
                 index.behind = 0.0
-                self._over_http(self._every_read)
+                self._over_http(partial(compare_every_read, methods=(METHOD,), most=2), self._world.rng)
         elif tries:
             self._world.clock.after(10 * MINUTE, self.compare, tries - 1)
 
-    def _ranks(self, stack: Stack, model: BoardModel, board: str, at: datetime) -> None:
-        for ranking in rankings(stack, model, board, at, self._world.delays.rng, most=2):
-            compare_ranks(ranking, METHOD)
-
-    def _every_read(self, stack: Stack, model: BoardModel, board: str, at: datetime) -> None:
-        compare_every_read(stack, model, board, at, self._world.rng, methods=(METHOD,), most=2)
-
-    def _over_http(self, compare: Callable[[Stack, BoardModel, str, datetime], None]) -> None:
+    def _over_http(self, compare: Callable[..., None], rng: Random) -> None:
         """Compare answers over HTTP for some rankings and the members of each board."""
         query = self._world.instances.load("query", self._world.shape.text).handle
         now = ManualClock(self._world.clock.now // 1000)
@@ -465,7 +458,7 @@ class Comparison:
             at = EPOCH + timedelta(milliseconds=now.milliseconds)
             if self._world.store.item("Scores", pk=BOARDS, sk=board) is not None:
                 try:
-                    compare(stack, model, board, at)
+                    compare(stack, model, board, at, rng)
                 except AssertionError as error:
                     self._world.judge.differ(str(error))
 
@@ -539,8 +532,7 @@ class World:
         shards, factor = rng.choice([(1, 3), (2, 2), (3, 1), (3, 2)] if not self.busy else [(2, 2), (2, 3), (3, 2)])
         if rng.random() < 0.05:
             factor = 10
-        now = lambda: self.clock.now / 1_000_000  # noqa: E731
-        self.store = Store(now, shards)
+        self.store = Store(self.now, shards)
         self.server = Server(self)
         self.sdk = Sdk(self)
         self.instances = Instances(self)
@@ -561,6 +553,10 @@ class World:
         """What is not as it should be: nothing if the schedule came out right."""
         return self.judge.differences
 
+    def now(self) -> float:
+        """The instant, in seconds."""
+        return self.clock.now / SECOND
+
     # ---- traps, faults and the trace
 
     def trap(self, name: str) -> None:
@@ -570,11 +566,12 @@ class World:
         self.traps[name] += 1
 
     def fault(self, name: str) -> None:
-        """Count a fault. Raise KeyError if its name is not in FAULTS."""
+        """Count a fault, also if it is a trap. Raise KeyError if its name is not in FAULTS."""
         if name not in FAULTS:
             raise KeyError(name)
         self.faults[name] += 1
         self.note(name)
+        self.traps.update({name} & TRAPS.keys())
 
     def note(self, *step: Any) -> None:
         """Add a step to the digest and, if wanted, to the trace."""
@@ -613,7 +610,7 @@ class World:
 
         def run() -> None:
             try:
-                answer = instance.handle(event, Context(self, self.lifetime))
+                answer = instance.handle(event, Context(seconds=self.lifetime, clock=self.now))
             except Exception as error:  # noqa: BLE001 - Lambda answers any error
                 self.note(process.name, repr(error))
                 answer = error
@@ -643,7 +640,6 @@ class World:
     def _time_out(self, process: Process) -> None:
         if process in self.live:
             self.fault("timed out")
-            self.trap("timed out")
             self.clock.die(process)
 
     def _died(self, process: Process) -> None:
@@ -666,7 +662,6 @@ class World:
         """Answer a process's invoker with a timeout while the process goes on."""
         if process in self.live:
             self.fault("given up, and goes on unseen")
-            self.trap("given up, and goes on unseen")
             process.frozen_until = self.clock.now + int(50_000 * 600 ** self.rng.random())
             self._answer(process, TimeoutError())
 
@@ -693,15 +688,6 @@ class World:
 
     def digest(self) -> str:
         """Return a digest of all steps and of the tables at the end."""
-        items = sorted(
-            repr(
-                [
-                    (name, sorted(value) if isinstance(value, frozenset) else value)
-                    for name, value in sorted(item.items())
-                ]
-            )
-            for table in ("Scores", "Rankings")
-            for item in self.store.items(table)
-        )
-        self._digest.update("".join(items).encode())
+        items = [item for table in ("Scores", "Rankings") for item in map(encode_item, self.store.items(table))]
+        self._digest.update("".join(sorted(repr(sorted(item.items())) for item in items)).encode())
         return self._digest.hexdigest()
