@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from random import Random
 from typing import Any, Final
@@ -29,6 +29,7 @@ from tests.support.dynamodb.items import encode_item
 from tests.support.dynamodb.request_checks import checked
 from tests.support.dynamodb.table import Index
 from tests.support.oracle.comparing import compare_every_read, compare_ranks, rankings
+from tests.support.oracle.model import BoardModel
 
 from .aws import Call, Sdk, Server, Services, Store, Write
 from .clockwork import DAY, HOUR, MINUTE, SECOND, Clockwork, Died, Process, StuckError
@@ -412,8 +413,8 @@ class Watch:
 METHOD = "competition"
 
 
-def _compare_ranks(*board: Any) -> None:
-    for ranking in rankings(*board, 2):
+def _compare_ranks(stack: Stack, model: BoardModel, board: str, at: datetime, rng: Random) -> None:
+    for ranking in rankings(stack, model, board, at, rng, most=2):
         compare_ranks(ranking, METHOD)
 
 

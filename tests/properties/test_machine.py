@@ -400,17 +400,10 @@ class Machine(RuleBasedStateMachine):
 
     def _allows(self, sent: Sent) -> bool:
         """Whether each amount of an event, or each change of a total that it sets, is one that its metric takes."""
+        given = [(board, amounts) for board, _, amounts, _ in sent.updates]
         if sent.sets:
-            return all(
-                self.boards[board].metrics[name].allows(units)
-                for (board, _), changes in self.parts(sent).items()
-                for name, units in changes.items()
-            )
-        return all(
-            self.boards[board].metrics[name].allows(units)
-            for board, _, amounts, _ in sent.updates
-            for name, units in amounts
-        )
+            given = [(board, tuple(changes.items())) for (board, _), changes in self.parts(sent).items()]
+        return all(self.boards[board].metrics[name].allows(units) for board, of in given for name, units in of)
 
     def _count(self, sent: Sent, stamp: datetime) -> None:
         self.accepted[sent.id] = sent, stamp

@@ -57,20 +57,14 @@ class Rig:
     def __init__(self, stacks: ExitStack) -> None:
         self.stacks = stacks
         self.clock = ManualClock(NOW)
-        self.engine: Any = Engine(clock=self._monotonic)
+        self.engine: Any = Engine(clock=self.clock.monotonic)
         create_tables(self.engine)
         self.client = Faulty(self.engine)
         self._numbers = count()
         self._taken = 0
-        self.stacks.enter_context(mock.patch("time.monotonic", self._monotonic))
-        self.stacks.enter_context(mock.patch("time.sleep", self._sleep))
+        self.stacks.enter_context(mock.patch("time.monotonic", self.clock.monotonic))
+        self.stacks.enter_context(mock.patch("time.sleep", self.clock.sleep))
         self.stacks.enter_context(mock.patch.object(projector, "run_parallel", return_value=to_the_end))
-
-    def _monotonic(self) -> float:
-        return self.clock() / 1000
-
-    def _sleep(self, seconds: float) -> None:
-        self.clock.milliseconds += round(seconds * 1000) + 1
 
     def functions(self, boards: str = POINTS, client: Any = None, clock: ManualClock | None = None) -> Stack:
         return self.stacks.enter_context(running(client or self.client, clock or self.clock, boards))

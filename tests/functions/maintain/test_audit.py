@@ -44,7 +44,6 @@ def board(seed: int) -> Iterator[Audited]:
 
     Answers have all examples. The seed decides everything: calls run one after the other, on the stack's clock.
     """
-    print(f"seed {seed}")
     engine = engine_with_tables(shards=2)
     clock = ManualClock(NOW)
     rng = random.Random(seed)

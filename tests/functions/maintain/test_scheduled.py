@@ -145,7 +145,6 @@ def test_a_run_ends_when_its_time_does(stack: Stack) -> None:
 @pytest.mark.parametrize("seed", seeds(3, 15))
 def test_what_happens_between_runs_is_no_difference(stack: Stack, seed: int) -> None:
     """Members move, come and go, and some changes have not come through the stream yet."""
-    print(f"seed {seed}")
     rng = random.Random(seed)
     fill(stack, "a", members=60)
     drift = 0

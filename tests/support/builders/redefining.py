@@ -81,7 +81,6 @@ class Deployments:
     posted: int = 0
 
     def __post_init__(self) -> None:
-        print(f"seed {self.seed}")
         self.rng = random.Random(self.seed)
         create_tables(self.engine, expire=False)
 

@@ -21,7 +21,6 @@ SEASON = "season"
 ENDING = (*CALENDAR, SEASON)
 TRIAL = ""  # The id of an event that is tried
 NO_NOTES: Mapping[str, Any] = MappingProxyType({})
-NO_AMOUNTS: Mapping[str, int] = MappingProxyType({})
 MAX_UNITS = 2**53 - 1
 """A score is at most so many units away from 0."""
 Line = tuple[int, str, int]
