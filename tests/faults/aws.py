@@ -109,12 +109,6 @@ def error_of(call: Call, code: str) -> ClientError:
     return client_error(call.operation.title().replace("_", ""), code, "as the seed says")
 
 
-def _bare(error: ClientError) -> ClientError:
-    """Return an error of the engine without the engine's frames; see `uncollected`."""
-    error.__context__ = None
-    return error.with_traceback(None)
-
-
 # ---- tables
 
 Item = dict[str, Any]
@@ -144,7 +138,7 @@ class Store:
         try:
             return getattr(self.engine, operation)(**request)
         except ClientError as error:
-            return _bare(error)
+            return error
         finally:
             self.engine.busy = {}
 
@@ -191,7 +185,7 @@ class Begun:
         try:
             return self._store.engine.begin(**self._request)
         except ClientError as error:
-            return _bare(error)
+            return error
 
     def _left(self) -> list[int]:
         return [] if isinstance(self._decided, ClientError) else self._decided.left
@@ -310,10 +304,7 @@ class Sdk:
                 break
             cost = self._cost_of_retry(tokens, number, answer)
             if not cost:
-                try:
-                    raise answer
-                finally:
-                    del answer  # see `uncollected`
+                raise answer
             self._clock.sleep(self._rng.randint(0, 50_000 << number))
         if fault in (LOST, FAILED_AFTER, SLOW):
             world.trap("SDK retry")

@@ -187,12 +187,9 @@ class Future:
         if not self.finished:
             self._waiting = getcurrent()
             self._clockwork.wait()
-        try:
-            if self._error is not None:
-                raise self._error
-            return self._result
-        finally:
-            del self  # see `uncollected`
+        if self._error is not None:
+            raise self._error
+        return self._result
 
 
 class Pool:

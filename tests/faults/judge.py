@@ -262,11 +262,9 @@ class Judge:
 
     def _expected(self, ranking: Ranking, on: datetime) -> Iterator[tuple[str, tuple[str, Place]]]:
         for entry in self.models[ranking.board].listing(ranking.metric.name, ranking.window.name, on).placed:
+            since = LONG_AGO if entry.since == float("-inf") else int(entry.since)
             number = sort_value(entry.score, descending=ranking.metric.descending)
-            since = None
-            if ranking.metric.ties_by_instant:
-                since = LONG_AGO if entry.since == float("-inf") else int(entry.since)
-            place = Place(number, since)
+            place = Place(number, since if ranking.metric.ties_by_instant else None)
             yield entry.member, (sort_key(place, entry.member), place)
 
     def _compare_notes(self, ranking: Ranking, on: datetime) -> None:

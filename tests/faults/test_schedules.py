@@ -18,7 +18,7 @@ from standings.domain.scoring import encode_sortable
 from tests.faults import __main__ as command
 from tests.faults.safeguards import Change
 from tests.faults.traps import FAULTS, TRAPS
-from tests.faults.world import Options, World, run, uncollected
+from tests.faults.world import Options, World, run
 from tests.support.thoroughness import TIMES, seeds
 
 SAMPLE = range(20)
@@ -60,10 +60,9 @@ def named(block: range) -> str:
 )
 def test_every_ranking_is_right_whatever_goes_wrong(block: range, shared_folder: Path) -> None:
     met: Counter[str] = Counter()
-    with uncollected():
-        for seed in block:
-            world = judged(seed)
-            met.update(world.faults.keys() | world.traps.keys())
+    for seed in block:
+        world = judged(seed)
+        met.update(world.faults.keys() | world.traps.keys())
     if block == SAMPLE:
         assert FAULTS - met.keys() == set()
         return
@@ -109,8 +108,7 @@ def test_every_note_is_that_of_its_score_and_every_total_that_was_set(block: int
     """Five schedules: one alone may delete its boards, and have no note left to compare."""
     noted = totals = 0
     for seed in range(block * BLOCK, (block + 1) * BLOCK):
-        with uncollected():
-            world = run(seed, NOTES)
+        world = run(seed, NOTES)
         assert world.differences == [], f"run it again: make faults SEED={seed} NOTES=1"
         noted += world.judge.noted
         totals += world.judge.set
@@ -140,5 +138,5 @@ def test_every_note_is_that_of_its_score_and_every_total_that_was_set(block: int
     ids=["the smallest id", "the earliest", "kept by a hide and a return", "complete rankings", "records", "rankings"],
 )
 def test_without_a_rule_of_notes_or_of_records_a_schedule_fails(where: str, instead: Any, said: str) -> None:
-    with Change(where, instead).made(), uncollected():
+    with Change(where, instead).made():
         assert any(said in str(run(seed, NOTES).differences) for seed in range(12))

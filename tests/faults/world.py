@@ -1,11 +1,9 @@
 """Run a schedule, `run(seed)`: several instances of each real function at once, in a world full of faults."""
 
-import gc
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -56,25 +54,6 @@ class Options:
     """Whether scores of the league keep notes, and some events set totals. The seed then makes another schedule."""
     fault_rate: float | None = None
     """The probability that a call meets a fault; None draws it."""
-
-
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Collect garbage only once, at the end of the context, because that makes schedules faster.
-
-    Until then memory fills with what is only reached in a circle. So no frame of this simulation keeps an error that it
-    has raised: the error's traceback has the frame, and thereby all that the callers hold.
-    """
-    before = gc.isenabled()
-    gc.disable()
-    if not gc.get_freeze_count():
-        gc.freeze()  # never scan the objects that exist already
-    try:
-        yield
-    finally:
-        gc.collect()
-        if before:
-            gc.enable()
 
 
 def run(seed: int, options: Options | None = None) -> "World":
@@ -619,7 +598,6 @@ class World:
             if process.calls > process.most_calls:
                 self.judge.differ(f"{process.name} made {process.calls} calls, of at most {process.most_calls}")
             self.end(process, answer)
-            del answer  # see `uncollected`
 
         self.clock.after(0, self.clock.start, process, run)
         return process

@@ -99,7 +99,7 @@ class SeasonHistory(Deployments):
         self.clock.milliseconds += 61_000  # whatever is remembered of boards is asked again
         model = BoardModel({"points": Metric()}, Calendar(late=LATE, keep=KEEP, seasons=self.seasons))
         for number, (at, now, member, points) in enumerate(self.events):
-            model.add(str(number), member, at, {"points": points}, now)
+            model.count(str(number), member, at, {"points": points}, now)
         for season in self.seasons:
             status, page = self.stack.get("/boards/b/points/season", period=season.name, limit=1000)
             begins = instant(season.starts)

@@ -42,11 +42,15 @@ def projected_with_an_old_record(pipeline: Rig) -> None:
     assert pipeline.scores(stack) == {"a": 12}
 
 
-def _places_no_member(original: Any, self: Any, record: Any, do: Any, after_all: Any) -> Any:
-    return self._save(record, after_all) if do == self._place else original(self, record, do, after_all)
-
-
-Safeguard("a rebuild places every member", Change("maintain.rebuild:_Run._through_members", _places_no_member))
+Safeguard(
+    "a rebuild places every member",
+    Change(
+        "maintain.rebuild:_Run._through_members",
+        lambda original, self, record, do, after_all: (
+            self._save(record, after_all) if do == self._place else original(self, record, do, after_all)
+        ),
+    ),
+)
 
 
 @Safeguard(
@@ -104,22 +108,15 @@ def removed_before_a_rebuild(pipeline: Rig) -> None:
     assert pipeline.scores(stack) == pipeline.scores(stack, "day") == {"b": 1}
 
 
-def _one_version_higher(original: Any, image: Image, rankings: Any) -> Any:
-    return original(_one_higher(image), rankings)
-
-
-def _one_version_higher_in_windows(original: Any, family: Any, image: Image, *more: Any, **named: Any) -> Any:
-    return original(family, _one_higher(image), *more, **named)
-
-
-def _one_higher(image: Image) -> Image:
-    return replace(image, version=image.version + 1)
+def _one_version_higher(original: Any, *arguments: Any, **named: Any) -> Any:
+    given = [replace(each, version=each.version + 1) if isinstance(each, Image) else each for each in arguments]
+    return original(*given, **named)
 
 
 Safeguard(
     "a member is placed with the version of its item",
     Change("project.commits:placings", _one_version_higher),
-    Change("domain.rolling:placing_shifts", _one_version_higher_in_windows),
+    Change("domain.rolling:placing_shifts", _one_version_higher),
 )
 
 
@@ -233,13 +230,9 @@ def _boards(*seasons: str) -> str:
     )
 
 
-def _as_if_never_in_use(original: Any, family: Any, now: int) -> Any:
-    return original(family, now)._replace(first=0)
-
-
 @Safeguard(
     "a season counts as complete only if all definitions have had it since it began",
-    Change("domain.boards:_season_coverage", _as_if_never_in_use),
+    Change("domain.boards:_season_coverage", lambda original, family, now: original(family, now)._replace(first=0)),
 )
 def a_season_that_old_functions_do_not_know(pipeline: Rig) -> None:
     """A season is added a minute before it begins. A writer that does not know it counts its first event.

@@ -26,7 +26,7 @@ from botocore.exceptions import ParamValidationError
 
 from tests.support.dynamodb.errors import CONDITION_FAILED, ConditionFailed, Invalid, InvalidForItem, Refusal, cancelled
 from tests.support.dynamodb.expressions import read_expressions
-from tests.support.dynamodb.items import ITEM_LIMIT, Wire, decode_item, encode_item, read_units
+from tests.support.dynamodb.items import Wire, decode_item, encode_item, read_units
 from tests.support.dynamodb.request_checks import check
 from tests.support.dynamodb.table import Key, Shard, Stored, Table, Write, Written, read_page, read_schema, read_write
 
@@ -241,7 +241,7 @@ class Engine:
             stored = self._table(table)
             for wire in items:
                 item = decode_item(wire)
-                stored.write(stored.schema.key.of(item), Stored(item, ITEM_LIMIT))
+                stored.write(stored.schema.key.of(item), Stored(item))
 
     def stream(self, table: str) -> Sequence[Shard]:
         """Return the shards of a table's stream. They grow as the table changes."""
@@ -435,8 +435,7 @@ class Engine:
             writes.append(read_write(kind, self._table(action["TableName"]), action))
         if len({write.identity for write in writes}) != len(writes):
             raise Invalid("Transaction request cannot include multiple operations on one item")
-        bounds, exact = (write.payload for write in writes), (write.exact_payload() for write in writes)
-        if sum(bounds) > _TRANSACTION_BYTES and sum(exact) > _TRANSACTION_BYTES:
+        if sum(write.payload() for write in writes) > _TRANSACTION_BYTES:
             raise Invalid("Transaction payload size cannot exceed 4MB")
         return writes
 

@@ -219,17 +219,11 @@ def _compile_test(test: Test) -> Holds:
 def _compile(node: Node) -> Holds:
     if isinstance(node, Test):
         return _compile_test(node)
-    first, *others = map(_compile, node.parts)
+    parts = [*map(_compile, node.parts)]
     if node.operator == "NOT":
-        return lambda item, values: not first(item, values)
-    if len(others) > 1:
-        parts = (first, *others)
-        combine = all if node.operator == "AND" else any
-        return lambda item, values: combine(part(item, values) for part in parts)
-    (second,) = others
-    if node.operator == "AND":
-        return lambda item, values: first(item, values) and second(item, values)
-    return lambda item, values: first(item, values) or second(item, values)
+        return lambda item, values: not parts[0](item, values)
+    combine = all if node.operator == "AND" else any
+    return lambda item, values: combine(part(item, values) for part in parts)
 
 
 # Updates -------------------------------------------------------------------------------------------------------------
@@ -295,7 +289,6 @@ class Update(Reader):
                 raise self.unexpected()
             self._at += 1
             self.separated(section)
-        self.name_bytes = sum(len(name.encode()) for name in self.touched)
 
     def apply(self, old: Item, values: Values) -> Item:
         """Return the item after the update. Every operand is read from the old item."""

@@ -12,7 +12,6 @@ from fractions import Fraction
 from functools import reduce
 from itertools import islice
 from math import inf
-from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 METHODS = ("competition", "ordinal", "dense")
@@ -20,7 +19,6 @@ CALENDAR = ("hour", "day", "week", "month", "year")
 SEASON = "season"
 ENDING = (*CALENDAR, SEASON)
 TRIAL = ""  # The id of an event that is tried
-NO_NOTES: Mapping[str, Any] = MappingProxyType({})
 MAX_UNITS = 2**53 - 1
 """A score is at most so many units away from 0."""
 Line = tuple[int, str, int]
@@ -370,8 +368,6 @@ class BoardModel:
     """By member, the instant of its latest removal. It is later than any at which the item was written before."""
     sets: dict[tuple[str, str], tuple[int, bytes]] = field(default_factory=dict)
     """By metric and member, `at` (milliseconds) and id of the latest total that was set."""
-    used: set[str] = field(default_factory=set)
-    """The ids of all accepted events."""
     counted: list[Counted] = field(default_factory=list)
     written: dict[str, datetime] = field(default_factory=dict)
     """By member, the latest instant at which any function wrote its item. A clock that is behind does not go back."""
@@ -424,31 +420,6 @@ class BoardModel:
         """Whether a member was removed after an instant, and more than a minute before another."""
         removal = self.removals.get(member)
         return removal is not None and counted < removal < sent - timedelta(minutes=1)
-
-    def add(self, event_id: str, member: str, at: datetime, amounts: Mapping[str, int], now: datetime) -> bool:
-        """Apply an event at the instant `now`, once. Return whether it was accepted, now or earlier."""
-        return self.add_all(event_id, at, {member: amounts}, now)
-
-    def add_all(
-        self,
-        event_id: str,
-        at: datetime,
-        updates: Mapping[str, Mapping[str, int]],
-        now: datetime,
-        notes: Mapping[str, Any] = NO_NOTES,
-    ) -> bool:
-        """Apply an event with amounts for several members, like `add`. It counts for all of them or for none.
-
-        `notes` are those of its members.
-        """
-        if event_id in self.used:
-            return True
-        if any(self.refuses(member) for member in updates):
-            return False
-        self.used.add(event_id)
-        for member, amounts in updates.items():
-            self.count(event_id, member, at, amounts, now, notes.get(member))
-        return True
 
     def count(
         self, event_id: str, member: str, at: datetime, amounts: Mapping[str, int], now: datetime, note: Any = None
