@@ -44,10 +44,6 @@ def drawn(rng: random.Random) -> Deployed:
     return tuple(seasons)
 
 
-def instant(day: date) -> datetime:
-    return datetime(day.year, day.month, day.day, tzinfo=UTC)
-
-
 @dataclass
 class SeasonHistory(Deployments):
     """Deployments of other seasons. It keeps all events, and which seasons functions knew that were at work."""
@@ -102,7 +98,7 @@ class SeasonHistory(Deployments):
             model.count(str(number), member, at, {"points": points}, now)
         for season in self.seasons:
             status, page = self.stack.get("/boards/b/points/season", period=season.name, limit=1000)
-            begins = instant(season.starts)
+            begins = model.calendar.start(season.starts)
             if self.now < begins:
                 assert (status, page["type"]) in {
                     (400, "urn:standings:bad-argument"),

@@ -4,12 +4,12 @@
 answers every question about one sorted list.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Decimal
 from fractions import Fraction
-from functools import reduce
+from functools import cache, reduce
 from itertools import islice
 from math import inf
 from typing import Any, NamedTuple, TypeVar
@@ -375,9 +375,17 @@ class BoardModel:
     """The buckets of the longest rolling window, by kind, if definitions change; see `Counted`."""
     keeps_instants: bool = True
 
-    def at_rest(self) -> "BoardAtRest":
-        """Return this board for as long as nothing changes."""
-        return self if isinstance(self, BoardAtRest) else BoardAtRest(**vars(self))
+    def at_rest(self) -> "BoardModel":
+        """Return this board for one comparison: a ranking is worked out once, however often it is asked for.
+
+        It shares its members with this board, so neither may change meanwhile.
+        """
+        if "listing" in vars(self):
+            return self
+        still = replace(self)
+        for name in ("events", "_scores", "listing"):
+            setattr(still, name, cache(getattr(still, name)))
+        return still
 
     def refuses(self, member: str) -> bool:
         """Whether the board would refuse any event for this member."""
@@ -523,32 +531,6 @@ class BoardModel:
             return Placed(member, amount, at)
         best = {"max": max, "min": min}[aggregate](amount for _, _, amount in values)
         return Placed(member, best, min(at for at, _, amount in values if amount == best))
-
-
-@dataclass
-class BoardAtRest(BoardModel):
-    """A board for one comparison: a ranking is worked out once, however often it is asked for.
-
-    It shares its members with the board that it was made from, so neither may change meanwhile.
-    """
-
-    _known: dict[tuple[object, ...], Any] = field(default_factory=dict)
-
-    def _once(self, work: Callable[[str, str, datetime], T], metric: str, window: str, on: datetime) -> T:
-        asked = work.__name__, metric, window, on.astimezone(UTC)
-        if asked not in self._known:
-            self._known[asked] = work(metric, window, on)
-        found: T = self._known[asked]
-        return found
-
-    def listing(self, metric: str, window: str, on: datetime) -> Listing:
-        return self._once(super().listing, metric, window, on)
-
-    def _scores(self, metric: str, window: str, on: datetime) -> dict[str, Placed]:
-        return self._once(super()._scores, metric, window, on)
-
-    def events(self, metric: str, window: str, on: datetime) -> dict[str, list[Counted]]:
-        return self._once(super().events, metric, window, on)
 
 
 def _milliseconds(at: datetime) -> int:
