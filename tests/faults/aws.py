@@ -275,9 +275,7 @@ class Sdk:
     def __getattr__(self, operation: str) -> Callable[..., Any]:
         if operation not in NAMES:
             raise AttributeError(operation)
-        call = partial(self._call, operation)
-        self.__dict__[operation] = call
-        return call
+        return partial(self._call, operation)
 
     def _call(self, operation: str, /, **request: Any) -> Any:
         world = self._world

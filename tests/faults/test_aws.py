@@ -36,7 +36,8 @@ def writing(sdk: Any) -> list[Any]:
 
 def beside(seed: int, call: Callable[[Any], list[Any]], dies_after: int | None) -> list[Seen]:
     """Return what a process sees again and again while another one commits a transaction, and perhaps dies."""
-    world = World(seed, Options(fault_rate=0))
+    world = World(seed, Options())
+    world.fault_rate = 0
     sender, other = (Process(name, name, world.clock.now) for name in ("sends", "calls"))
     seen: list[Seen] = []
 

@@ -52,8 +52,6 @@ class Options:
     """Whether to keep a line for each step."""
     notes: bool = False
     """Whether scores of the league keep notes, and some events set totals. The seed then makes another schedule."""
-    fault_rate: float | None = None
-    """The probability that a call meets a fault; None draws it."""
 
 
 def run(seed: int, options: Options | None = None) -> "World":
@@ -492,7 +490,7 @@ class World:
 
     def _draw(self, rng: Random) -> None:
         self.shape = shape(rng, changed=rng.random() < 0.3)
-        self.fault_rate = rate if (rate := self.options.fault_rate) is not None else rng.choice([0.05, 0.1, 0.15])
+        self.fault_rate = rng.choice([0.05, 0.1, 0.15])
         self.shape = self.shape.wider(self.fault_rate) if not self.options.notes else with_notes(self.shape)
         self.seesaw = rng.random() < 0.3
         """Whether scores change by so little that they often return to an earlier value."""
