@@ -33,13 +33,6 @@ if TYPE_CHECKING:
 Request = dict[str, Any]
 Identity = tuple[str, tuple[str, ...]]
 TRANSACT: Final = "transact_write_items"
-NAMES: Final = frozenset(
-    {
-        *("transact_write_items", "transact_get_items", "put_item", "update_item", "delete_item", "get_item"),
-        *("batch_get_item", "batch_write_item", "query", "scan", "send_message_batch"),
-        *("put_object", "list_objects_v2", "get_object", "delete_object"),
-    }
-)
 # The faults. These names go into the digest of a schedule.
 CRASH_BEFORE: Final = "crash before"
 CRASH_AFTER: Final = "crash after"
@@ -273,8 +266,6 @@ class Sdk:
         self._rng = world.rng
 
     def __getattr__(self, operation: str) -> Callable[..., Any]:
-        if operation not in NAMES:
-            raise AttributeError(operation)
         return partial(self._call, operation)
 
     def _call(self, operation: str, /, **request: Any) -> Any:
@@ -310,7 +301,8 @@ class Sdk:
 
     def _cost_of_retry(self, tokens: Tokens, number: int, error: Exception) -> int:
         """Take the tokens for another try after try `number`, and return how many; 0 if there is no other try."""
-        if number == MAX_TRIES or not _is_retried(error):
+        is_fatal = isinstance(error, ClientError) and error.response["Error"]["Code"] not in _RETRIED
+        if number == MAX_TRIES or is_fatal:
             return 0
         cost = tokens.take(error)
         if not cost:
@@ -349,14 +341,11 @@ def _share_of_faults(process: Process) -> float:
     return 0.2 if tired or process.kind == "maintenance" else 1
 
 
-def _is_retried(error: Exception) -> bool:
-    return not isinstance(error, ClientError) or error.response["Error"]["Code"] in _RETRIED
-
-
 # ---- the server
 
 _WRITES: Final = frozenset({"put_item", "update_item", "delete_item"})
-_OF_OTHERS: Final = frozenset({name for name in NAMES if name.endswith(("_object", "_objects_v2", "_message_batch"))})
+_OF_OTHERS: Final = ("_object", "_objects_v2", "_message_batch")
+"""Calls of other services end with these."""
 _READS: Final = frozenset({"get_item", "batch_get_item", "query"})
 _KEYS: Final = {"Scores": ("pk", "sk")}
 ONE_BY_ONE: Final = 0.5
@@ -399,7 +388,7 @@ class Server:
 
     def _outage(self, call: Call) -> bool:
         """Whether the store throttles a call, as all calls for a while."""
-        if not self.is_down or call.operation in _OF_OTHERS:
+        if not self.is_down or call.operation.endswith(_OF_OTHERS):
             return False
         self._waiting.add(call.process.kind)
         if {"writer", "projector"} <= self._waiting:

@@ -106,16 +106,14 @@ class Queue:
         else:
             failed = failed_ids(answer, known)
         for message in messages:
-            self._world.clock.after(*self._fate(message, comes_again=message.message_id in failed))
+            if message.message_id in failed:
+                self._world.clock.after(VISIBILITY if self._rng.random() < 0.5 else 1_000, self._again, message)
+            elif self._rng.random() < 0.03:
+                self._world.fault("delivered although deleted")
+                self._world.clock.after(self._rng.choice([1_000, SECOND, VISIBILITY]), self._again, message)
+            else:
+                self._world.clock.after(0, self._gone)
         self._poke()
-
-    def _fate(self, message: Message, *, comes_again: bool) -> tuple[Any, ...]:
-        if comes_again:
-            return (VISIBILITY if self._rng.random() < 0.5 else 1_000, self._again, message)
-        if self._rng.random() < 0.03:
-            self._world.fault("delivered although deleted")
-            return (self._rng.choice([1_000, SECOND, VISIBILITY]), self._again, message)
-        return (0, self._gone)
 
     def _again(self, message: Message) -> None:
         self.hidden -= 1
@@ -274,8 +272,6 @@ class Reader(pollers.Reader):
 
 
 # ---- the mapping
-
-__all__ = ["Batch", "Poller", "Record"]
 
 
 class Poller:

@@ -435,9 +435,9 @@ class BoardModel:
         """Count one member's part of an event at the instant `now`, by the clock of its writer."""
         self.members.setdefault(member, False)
         now = self._write(member, now)
-        buckets = self.calendar.takes(_whole_milliseconds(at), now)
-        calendar = replace(self.calendar)
-        when = _milliseconds(at), dict(amounts), buckets, now, calendar
+        at_ms = _milliseconds(at)
+        buckets = self.calendar.takes(_EPOCH + timedelta(milliseconds=at_ms), now)
+        when = at_ms, dict(amounts), buckets, now, replace(self.calendar)
         self.counted.append(Counted(event_id, member, *when, note, self.longest, self.keeps_instants))
 
     def _write(self, member: str, now: datetime) -> datetime:
@@ -535,7 +535,3 @@ class BoardModel:
 
 def _milliseconds(at: datetime) -> int:
     return (at - _EPOCH) // timedelta(milliseconds=1)
-
-
-def _whole_milliseconds(at: datetime) -> datetime:
-    return _EPOCH + timedelta(milliseconds=_milliseconds(at))
