@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 import tests.conftest  # noqa: F401 - sets the environment variables before any module of the product is imported
-from tests.faults.world import Options, run, uncollected
+from tests.faults.world import Options, run
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -24,20 +24,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     wrong = 0
     traps: Counter[str] = Counter()
     began = time.process_time()
-    with uncollected():
-        for seed in range(options.seed, options.seed + options.count):
-            world = run(seed, Options(trace=options.count == 1, notes=options.notes))
-            traps.update(world.traps.keys())
-            wrong += bool(world.differences)
-            for line in world.trace:
-                print(line)
-            faults = sum(world.faults.values())
-            if options.count == 1 or world.differences:
-                print(f"seed {seed}: {world.digest()}, {world.calls} calls, {faults} faults")
-                for difference in world.differences[:12]:
-                    print(f"  wrong: {difference}")
-            if options.count == 1:
-                print(dict(world.faults), dict(world.traps), world.comparison.compared, world.workers)
+    for seed in range(options.seed, options.seed + options.count):
+        world = run(seed, Options(trace=options.count == 1, notes=options.notes))
+        traps.update(world.traps.keys())
+        wrong += bool(world.differences)
+        for line in world.trace:
+            print(line)
+        faults = sum(world.faults.values())
+        if options.count == 1 or world.differences:
+            print(f"seed {seed}: {world.digest()}, {world.calls} calls, {faults} faults")
+            for difference in world.differences[:12]:
+                print(f"  wrong: {difference}")
+        if options.count == 1:
+            print(dict(world.faults), dict(world.traps), world.comparison.compared, world.workers)
     seconds = (time.process_time() - began) / options.count
     print(f"{wrong} of {options.count} schedules wrong, {seconds:.3f} s of processor time each")
     for name, schedules in sorted(traps.items()):

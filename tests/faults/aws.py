@@ -5,8 +5,7 @@ Many transactions write their items one by one before the commit, so that plain 
 others not. They go on if their sender dies.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from random import Random
@@ -16,9 +15,9 @@ from botocore.exceptions import ClientError, ConnectTimeoutError, ReadTimeoutErr
 from greenlet import getcurrent  # type: ignore[import-untyped]  # it comes without types
 
 from standings.wiring import building_blocks
-from tests.faults.clockwork import SECOND, Died
-from tests.support.aws.environment import ENVIRONMENT
-from tests.support.dynamodb.engine import Engine
+from tests.faults.clockwork import SECOND, Clockwork, Died, Process, Task
+from tests.support.aws.fakes import Queue as MessageQueue
+from tests.support.dynamodb.engine import Engine, Transaction
 from tests.support.dynamodb.errors import client_error
 from tests.support.dynamodb.table import item_of
 from tests.support.dynamodb.tables import create_tables
@@ -26,25 +25,14 @@ from tests.support.dynamodb.tables import create_tables
 from .pollers import Batch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from tests.faults.clockwork import Clockwork, Process, Task
-    from tests.support.dynamodb.engine import Transaction
-
     from .world import World
+
 
 # ---- calls and their faults
 
 Request = dict[str, Any]
 Identity = tuple[str, tuple[str, ...]]
 TRANSACT: Final = "transact_write_items"
-NAMES: Final = frozenset(
-    {
-        *("transact_write_items", "transact_get_items", "put_item", "update_item", "delete_item", "get_item"),
-        *("batch_get_item", "batch_write_item", "query", "scan", "send_message_batch"),
-        *("put_object", "list_objects_v2", "get_object", "delete_object"),
-    }
-)
 # The faults. These names go into the digest of a schedule.
 CRASH_BEFORE: Final = "crash before"
 CRASH_AFTER: Final = "crash after"
@@ -114,12 +102,6 @@ def error_of(call: Call, code: str) -> ClientError:
     return client_error(call.operation.title().replace("_", ""), code, "as the seed says")
 
 
-def _bare(error: ClientError) -> ClientError:
-    """Return an error of the engine without the engine's frames; see `uncollected`."""
-    error.__context__ = None
-    return error.with_traceback(None)
-
-
 # ---- tables
 
 Item = dict[str, Any]
@@ -149,7 +131,7 @@ class Store:
         try:
             return getattr(self.engine, operation)(**request)
         except ClientError as error:
-            return _bare(error)
+            return error
         finally:
             self.engine.busy = {}
 
@@ -196,7 +178,7 @@ class Begun:
         try:
             return self._store.engine.begin(**self._request)
         except ClientError as error:
-            return _bare(error)
+            return error
 
     def _left(self) -> list[int]:
         return [] if isinstance(self._decided, ClientError) else self._decided.left
@@ -278,17 +260,13 @@ class Tokens:
 class Sdk:
     """The client that all processes share. Each call belongs to the running process."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: "World") -> None:
         self._world = world
         self._clock = world.clock
         self._rng = world.rng
 
     def __getattr__(self, operation: str) -> Callable[..., Any]:
-        if operation not in NAMES:
-            raise AttributeError(operation)
-        call = partial(self._call, operation)
-        self.__dict__[operation] = call
-        return call
+        return partial(self._call, operation)
 
     def _call(self, operation: str, /, **request: Any) -> Any:
         world = self._world
@@ -315,10 +293,7 @@ class Sdk:
                 break
             cost = self._cost_of_retry(tokens, number, answer)
             if not cost:
-                try:
-                    raise answer
-                finally:
-                    del answer  # see `uncollected`
+                raise answer
             self._clock.sleep(self._rng.randint(0, 50_000 << number))
         if fault in (LOST, FAILED_AFTER, SLOW):
             world.trap("SDK retry")
@@ -326,7 +301,8 @@ class Sdk:
 
     def _cost_of_retry(self, tokens: Tokens, number: int, error: Exception) -> int:
         """Take the tokens for another try after try `number`, and return how many; 0 if there is no other try."""
-        if number == MAX_TRIES or not _is_retried(error):
+        is_fatal = isinstance(error, ClientError) and error.response["Error"]["Code"] not in _RETRIED
+        if number == MAX_TRIES or is_fatal:
             return 0
         cost = tokens.take(error)
         if not cost:
@@ -343,7 +319,8 @@ class Sdk:
         world = self._world
         if self._rng.random() >= world.fault_rate * _share_of_faults(process):
             return None, 0
-        fault, tries, _ = _weighted(FAULTS.get(operation, OTHERS), self._rng.random())
+        faults = FAULTS.get(operation, OTHERS)
+        ((fault, tries, _),) = self._rng.choices(faults, [weight for _, _, weight in faults])
         world.fault(fault)
         return fault, tries
 
@@ -364,24 +341,11 @@ def _share_of_faults(process: Process) -> float:
     return 0.2 if tired or process.kind == "maintenance" else 1
 
 
-def _weighted(faults: list[Fault], share: float) -> Fault:
-    """Return the fault at a share from 0 to 1 of all weights."""
-    left = share * sum(weight for _, _, weight in faults)
-    for fault in faults:
-        left -= fault[2]
-        if left < 0:
-            return fault
-    return faults[-1]
-
-
-def _is_retried(error: Exception) -> bool:
-    return not isinstance(error, ClientError) or error.response["Error"]["Code"] in _RETRIED
-
-
 # ---- the server
 
 _WRITES: Final = frozenset({"put_item", "update_item", "delete_item"})
-_OF_OTHERS: Final = frozenset({name for name in NAMES if name.endswith(("_object", "_objects_v2", "_message_batch"))})
+_OF_OTHERS: Final = ("_object", "_objects_v2", "_message_batch")
+"""Calls of other services end with these."""
 _READS: Final = frozenset({"get_item", "batch_get_item", "query"})
 _KEYS: Final = {"Scores": ("pk", "sk")}
 ONE_BY_ONE: Final = 0.5
@@ -391,7 +355,7 @@ ONE_BY_ONE: Final = 0.5
 class Server:
     """Executes the calls of all processes."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: "World") -> None:
         self._world = world
         self._clock = world.clock
         self._rng = world.rng
@@ -424,7 +388,7 @@ class Server:
 
     def _outage(self, call: Call) -> bool:
         """Whether the store throttles a call, as all calls for a while."""
-        if not self.is_down or call.operation in _OF_OTHERS:
+        if not self.is_down or call.operation.endswith(_OF_OTHERS):
             return False
         self._waiting.add(call.process.kind)
         if {"writer", "projector"} <= self._waiting:
@@ -574,7 +538,7 @@ def _identity(action: Mapping[str, Any]) -> Identity:
 class Services:
     """Passes each call to its service."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: "World") -> None:
         self._world = world
         self.refused: dict[str, list[str]] = {}
         """The reasons in the dead-letter queue, by body of the message."""
@@ -613,14 +577,9 @@ class Services:
         return answer
 
     def _send(self, call: Call) -> Any:
-        entries = call.request["Entries"]
-        assert call.request["QueueUrl"] == ENVIRONMENT["DEAD_LETTER_QUEUE_URL"]
-        failed = [entry for entry in entries if call.fault == UNPROCESSED and self._world.rng.random() < 0.5]
-        for entry in entries:
-            if entry not in failed:
-                reason = entry["MessageAttributes"]["reason"]["StringValue"]
-                self.refused.setdefault(entry["MessageBody"], []).append(reason)
-        return {
-            "Successful": [{"Id": entry["Id"]} for entry in entries if entry not in failed],
-            "Failed": [{"Id": entry["Id"], "Code": "InternalError", "SenderFault": False} for entry in failed],
-        }
+        fails = lambda _: "InternalError" if call.fault == UNPROCESSED and self._world.rng.random() < 0.5 else ""  # noqa: E731
+        dead = MessageQueue("dead", refusal=fails)
+        answer = dead.send_message_batch(**call.request)
+        for message, reason in zip(dead.messages, dead.reasons(), strict=True):
+            self.refused.setdefault(message["MessageBody"], []).append(reason)
+        return answer

@@ -5,17 +5,13 @@ answer or sleeps switches back to the clockwork, which then runs the next action
 from the seed of the schedule, so the same seed always gives the same schedule.
 """
 
-from __future__ import annotations
-
 from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from greenlet import getcurrent, greenlet  # type: ignore[import-untyped]  # it comes without types
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 SECOND: Final = 1_000_000
 MINUTE: Final = 60 * SECOND
@@ -53,7 +49,7 @@ class Process:
     """It gets no processor time until this instant."""
     dead: bool = False
     done: bool = False
-    tasks: list[Task] = field(default_factory=list)
+    tasks: "list[Task]" = field(default_factory=list)
     tokens: Any = None
     """The tokens of its SDK, which all processes of an instance share."""
     deaths: list[Callable[[], None]] = field(default_factory=list)
@@ -191,12 +187,9 @@ class Future:
         if not self.finished:
             self._waiting = getcurrent()
             self._clockwork.wait()
-        try:
-            if self._error is not None:
-                raise self._error
-            return self._result
-        finally:
-            del self  # see `uncollected`
+        if self._error is not None:
+            raise self._error
+        return self._result
 
 
 class Pool:

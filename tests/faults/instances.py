@@ -1,7 +1,5 @@
 """Instances of the functions. Each loads the real module again and has its own caches and its own clock."""
 
-from __future__ import annotations
-
 import logging
 import os
 from collections.abc import Callable, Iterator
@@ -9,12 +7,13 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from random import Random
-from types import ModuleType, SimpleNamespace
+from types import CodeType, ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import aws_lambda_powertools
 
+from standings.domain.boards import Boards
 from standings.domain.boards_toml import parse_boards
 from standings.domain.windows import DAY
 from standings.rankings import reading, storing
@@ -32,11 +31,8 @@ from .aws import Tokens
 from .clockwork import Pool
 
 if TYPE_CHECKING:
-    from types import CodeType
-
-    from standings.domain.boards import Boards
-
     from .world import World
+
 
 _SHORT = (
     (rolling, "ROOM", (0, 30, 100, 3_000)),
@@ -87,25 +83,14 @@ class Unmetered:
     def add_dimension(self, *_: Any, **__: Any) -> None: ...
 
     @contextmanager
-    def single(self, **_: Any) -> Iterator[Unmetered]:
+    def single(self, **_: Any) -> "Iterator[Unmetered]":
         yield self
-
-
-class Context:
-    """The context of an invocation, which knows the remaining time."""
-
-    def __init__(self, world: World, seconds: int) -> None:
-        self._world = world
-        self._until = world.clock.now + seconds * 1_000_000
-
-    def get_remaining_time_in_millis(self) -> int:
-        return max(0, (self._until - self._world.clock.now) // 1000)
 
 
 class Instances:
     """The warm instances. Loads a new one if none is idle."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: "World") -> None:
         self._world = world
         self._idle: list[Instance] = []
         self.loaded = 0
@@ -134,7 +119,7 @@ class Instances:
 
 
 @contextmanager
-def patched(world: World) -> Iterator[None]:
+def patched(world: "World") -> Iterator[None]:
     """Connect the functions to a world: its clocks, its random numbers, its services."""
     clock = world.clock
 

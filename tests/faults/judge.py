@@ -5,9 +5,8 @@ same transaction writes to its items: the writer's clock, or the latest of their
 accepted again only if its members were all removed since, and it was sent after that.
 """
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import islice
@@ -25,16 +24,12 @@ from standings.domain.windows import parse_window
 from standings.rankings.rolling.steps import rolling_of
 from tests.support.builders.stored import Counters, Stored
 from tests.support.dynamodb.items import encode_item
-from tests.support.oracle.model import ENDING, unit
+from tests.support.oracle.model import ENDING, BoardModel, unit
 
+from .aws import Call, Store, Write
 from .instances import boards_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-
-    from tests.support.oracle.model import BoardModel
-
-    from .aws import Call, Store, Write
     from .script import Family, Shape
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -69,7 +64,7 @@ class Edit:
 class Judge:
     """A model of each board, updated from the commits, and the differences from the tables."""
 
-    def __init__(self, shape: Shape, store: Store, trap: Callable[[str], None]) -> None:
+    def __init__(self, shape: "Shape", store: Store, trap: Callable[[str], None]) -> None:
         self._shape = shape
         self._store = store
         self._trap = trap
@@ -252,7 +247,7 @@ class Judge:
                     if generation != record.generation and (stored.placed.get(other) or stored.counted.get(other)):
                         self.differ(f"{other}: has entries of an old generation")
 
-    def _rankings(self, family: Family, now: datetime) -> Iterator[tuple[Ranking, datetime]]:
+    def _rankings(self, family: "Family", now: datetime) -> Iterator[tuple[Ranking, datetime]]:
         """Yield the rankings of a board, each with an instant in its period, or in the last bucket of a rolling one."""
         calendar = self.models[family.name].calendar
         (known,) = boards_of(family.text()).families
@@ -267,11 +262,9 @@ class Judge:
 
     def _expected(self, ranking: Ranking, on: datetime) -> Iterator[tuple[str, tuple[str, Place]]]:
         for entry in self.models[ranking.board].listing(ranking.metric.name, ranking.window.name, on).placed:
+            since = LONG_AGO if entry.since == float("-inf") else int(entry.since)
             number = sort_value(entry.score, descending=ranking.metric.descending)
-            since = None
-            if ranking.metric.ties_by_instant:
-                since = LONG_AGO if entry.since == float("-inf") else int(entry.since)
-            place = Place(number, since)
+            place = Place(number, since if ranking.metric.ties_by_instant else None)
             yield entry.member, (sort_key(place, entry.member), place)
 
     def _compare_notes(self, ranking: Ranking, on: datetime) -> None:

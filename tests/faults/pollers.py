@@ -5,23 +5,20 @@ https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-params.html
 https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-batchfailurereporting.html
 """
 
-from __future__ import annotations
-
 import zlib
 from dataclasses import dataclass, field
+from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 from tests.support.awslambda import pollers, settings
 from tests.support.awslambda.pollers import Message, failed_ids, record_of
 
-from .clockwork import DAY, SECOND
+from .clockwork import DAY, SECOND, Process
 
 if TYPE_CHECKING:
-    from random import Random
-
-    from .clockwork import Process
     from .judge import Sent
     from .world import World
+
 
 # ---- the queue
 
@@ -34,13 +31,13 @@ class Taken:
     """A batch of messages for a writer, with the first event of each id in it."""
 
     messages: list[Message]
-    events: dict[str, Sent]
+    events: "dict[str, Sent]"
 
 
 class Queue:
     """The queue of events, its dead-letter queue, and the poller that invokes writers with batches."""
 
-    def __init__(self, world: World, most_received: int) -> None:
+    def __init__(self, world: "World", most_received: int) -> None:
         self._world = world
         self._rng = world.rng
         self._most_received = most_received
@@ -109,16 +106,14 @@ class Queue:
         else:
             failed = failed_ids(answer, known)
         for message in messages:
-            self._world.clock.after(*self._fate(message, comes_again=message.message_id in failed))
+            if message.message_id in failed:
+                self._world.clock.after(VISIBILITY if self._rng.random() < 0.5 else 1_000, self._again, message)
+            elif self._rng.random() < 0.03:
+                self._world.fault("delivered although deleted")
+                self._world.clock.after(self._rng.choice([1_000, SECOND, VISIBILITY]), self._again, message)
+            else:
+                self._world.clock.after(0, self._gone)
         self._poke()
-
-    def _fate(self, message: Message, *, comes_again: bool) -> tuple[Any, ...]:
-        if comes_again:
-            return (VISIBILITY if self._rng.random() < 0.5 else 1_000, self._again, message)
-        if self._rng.random() < 0.03:
-            self._world.fault("delivered although deleted")
-            return (self._rng.choice([1_000, SECOND, VISIBILITY]), self._again, message)
-        return (0, self._gone)
 
     def _again(self, message: Message) -> None:
         self.hidden -= 1
@@ -156,7 +151,7 @@ class Record:
 class Batch:
     """A batch of records for a projector, with the number of its commits and the last record of each key."""
 
-    reader: Reader
+    reader: "Reader"
     start: int
     records: list[Record]
     tries: int = 0
@@ -175,7 +170,7 @@ class Batch:
 class Reader(pollers.Reader):
     """Delivers the records of some items of one shard in order. A parallelization factor gives a shard several."""
 
-    def __init__(self, poller: Poller, name: str) -> None:
+    def __init__(self, poller: "Poller", name: str) -> None:
         super().__init__([])
         self.name = name
         self._poller = poller
@@ -278,14 +273,12 @@ class Reader(pollers.Reader):
 
 # ---- the mapping
 
-__all__ = ["Batch", "Poller", "Record"]
-
 
 class Poller:
     """The event source mapping from the stream to the projector."""
 
     def __init__(
-        self, world: World, shards: int, factor: int, batch_size: int, max_age: int, longest_wait: int
+        self, world: "World", shards: int, factor: int, batch_size: int, max_age: int, longest_wait: int
     ) -> None:
         self.world = world
         self.longest_wait = longest_wait

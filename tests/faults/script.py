@@ -4,8 +4,7 @@ Events come in bursts of some seconds, with gaps of seconds to hours between the
 writer removes old accumulators.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -20,9 +19,8 @@ from .clockwork import DAY, HOUR, MINUTE, SECOND
 from .judge import EPOCH, Edit, Sent
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from .world import World
+
 
 # ---- boards
 
@@ -45,7 +43,7 @@ class Family(Board):
     def text(self) -> str:
         return self.toml(self.name, self.shards)
 
-    def with_rolling(self, window: str) -> Family:
+    def with_rolling(self, window: str) -> "Family":
         """Return the family with another rolling window in place of `NARROW`."""
         metrics = {
             name: replace(metric, windows=tuple(window if each == NARROW else each for each in metric.windows))
@@ -68,7 +66,7 @@ class Shape:
     width: float = 0
     """A number from 0 to 1 that decides how wide the rolling window may be."""
 
-    def wider(self, fault_rate: float) -> Shape:
+    def wider(self, fault_rate: float) -> "Shape":
         """Return the shape with a wider rolling window, for some shapes.
 
         A change of a wider window takes more calls. If too many fail, no batch ever comes to its end.
@@ -77,11 +75,9 @@ class Shape:
             return self._with("last-30-days")
         return self._with("last-7-days") if self.width > 0.7 and fault_rate <= 0.1 else self
 
-    def _with(self, window: str) -> Shape:
-        families, later = (
-            tuple(family.with_rolling(window) for family in some) for some in (self.families, self.later)
-        )
-        return replace(self, families=families, later=later)
+    def _with(self, window: str) -> "Shape":
+        families, later = ([each.with_rolling(window) for each in some] for some in (self.families, self.later))
+        return replace(self, families=tuple(families), later=tuple(later))
 
     @property
     def text(self) -> str:
@@ -234,7 +230,7 @@ AMOUNTS: Final = (-3, -2, -1, 0, 1, 1, 1, 2, 2, 3, 126, 127, 128, -127, -128, 30
 class Script:
     """Draws the events and the member changes of one schedule."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: "World") -> None:
         self._world = world
         self._rng: Random = world.rng
         self.began = (self._rng.choice(BEGINNINGS) - EPOCH) // timedelta(microseconds=1)
@@ -322,7 +318,8 @@ class Script:
         world, rng = self._world, self._rng
         span = rng.randint(1, 5) * SECOND
         if rng.random() < 0.3:
-            world.clock.at(at, self._pause, at + span + rng.randint(0, 30 * SECOND))
+            # The poller of the stream is paused, so that its batches grow.
+            world.clock.at(at, setattr, world.poller, "paused_until", at + span + rng.randint(0, 30 * SECOND))
         if rng.random() < 0.25:
             world.clock.at(at + rng.randint(0, span), world.server.throttle, rng.randint(3, 20) * SECOND)
         for _ in range(count):
@@ -332,16 +329,11 @@ class Script:
         if world.seesaw:
             # Some members leave and come back as their last change.
             for member in rng.sample(self.members, 2):
-                hidden_at = at + span + rng.randint(0, 2 * SECOND)
-                world.clock.at(hidden_at, world.people.edit, Edit(LEAGUE, member, hidden=True))
-                world.clock.at(
-                    hidden_at + rng.randint(0, 2 * SECOND), world.people.edit, Edit(LEAGUE, member, hidden=False)
-                )
+                edited_at = at + span
+                for hidden in (True, False):
+                    edited_at += rng.randint(0, 2 * SECOND)
+                    world.clock.at(edited_at, world.people.edit, Edit(LEAGUE, member, hidden=hidden))
         return at + span
-
-    def _pause(self, until: int) -> None:
-        """Pause the poller of the stream, so that its batches grow."""
-        self._world.poller.paused_until = until
 
     # ---- events
 
@@ -350,7 +342,7 @@ class Script:
         event = self._event()
         member = self._rng.choice(self.members)
         updates = {(CUP, member): {"points": self._rng.choice(self._amount)}}
-        self._world.people.post(self._sent(event.id, event.at, updates))
+        self._world.people.post(self._notes.sent(event.id, event.at, updates, good=True))
 
     def _send(self, span: int) -> None:
         world, rng = self._world, self._rng
@@ -366,11 +358,8 @@ class Script:
         elif chance < 0.09:
             world.fault("id used for other content")
             other = self._event()
-            world.clock.after(
-                rng.randint(0, 2 * span),
-                world.people.post,
-                self._sent(sent.id, other.at, dict(other.updates), good=other.good),
-            )
+            content = self._notes.sent(sent.id, other.at, dict(other.updates), good=other.good)
+            world.clock.after(rng.randint(0, 2 * span), world.people.post, content)
 
     def _event(self) -> Sent:
         world, rng = self._world, self._rng
@@ -387,9 +376,8 @@ class Script:
             updates = {(CLANS, rng.choice(self.clans)): {"points": rng.choice(self._amount)}}
         elif chance < 0.4:
             updates[LEAGUE, rng.choice(self.members)] = self._amounts()
-        if rng.random() < 0.01:
-            return self._sent(event_id, at, {(LEAGUE, member): {"nonsense": 1}}, good=False)
-        return self._sent(event_id, at, updates)
+        good = rng.random() >= 0.01
+        return self._notes.sent(event_id, at, updates if good else {(LEAGUE, member): {"nonsense": 1}}, good=good)
 
     def _age(self) -> int:
         rng = self._rng
@@ -404,11 +392,6 @@ class Script:
         amounts = {name: rng.choice(self._amount) for name in self._league.metrics if rng.random() < 0.7}
         return amounts or {"points": rng.choice(self._amount)}
 
-    def _sent(
-        self, event_id: str, at: datetime, updates: dict[tuple[str, str], dict[str, int]], *, good: bool = True
-    ) -> Sent:
-        return self._notes.sent(event_id, at, updates, good=good)
-
     # ---- changes of members
 
     def _crowd(self) -> None:
@@ -421,14 +404,8 @@ class Script:
         world, rng = self._world, self._rng
         board = rng.choice([LEAGUE, LEAGUE, CLANS])
         member = rng.choice(self.members if board == LEAGUE else self.clans)
-        soon = rng.choice(
-            [
-                rng.randint(0, SECOND),
-                rng.randint(0, 3 * SECOND),
-                rng.randint(0, 5 * SECOND),
-                rng.randint(MINUTE, 2 * HOUR),
-            ]
-        )
+        spans = (0, SECOND), (0, 3 * SECOND), (0, 5 * SECOND), (MINUTE, 2 * HOUR)
+        soon = rng.choice([rng.randint(*span) for span in spans])
         if rng.random() < 0.6:
             world.people.edit(Edit(board, member, hidden=True))
             world.clock.after(soon, world.people.edit, Edit(board, member, hidden=False))

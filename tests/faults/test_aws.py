@@ -1,50 +1,43 @@
 """A transaction of a schedule is written item by item, visibly for plain reads, whatever becomes of its sender."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest import mock
 
+import pytest
 from botocore.exceptions import ClientError
 
 from tests.faults import aws
 from tests.faults.clockwork import Process
 from tests.faults.world import Options, World
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 NAMES = [f"b#x#m{number}" for number in range(6)]
-KEYS = [{"pk": {"S": name}} for name in NAMES]
-SEEDS = range(20)
+KEYS: list[Any] = [{"pk": {"S": name}} for name in NAMES]
 ALL, NONE = frozenset(NAMES), frozenset[str]()
 Seen = frozenset[str] | str
 """The items that are there, or the code of an error."""
 
 
-def _names(items: list[Any]) -> Seen:
-    return frozenset(item["pk"]["S"] for item in items if item)
+def plainly(sdk: Any) -> list[Any]:
+    found: list[Any] = sdk.batch_get_item(RequestItems={"Rankings": {"Keys": KEYS}})["Responses"]["Rankings"]
+    return found
 
 
-def _plainly(world: World) -> Seen:
-    answer = world.sdk.batch_get_item(RequestItems={"Rankings": {"Keys": KEYS, "ConsistentRead": True}})
-    return _names(answer["Responses"]["Rankings"])
-
-
-def _at_once(world: World) -> Seen:
+def at_once(sdk: Any) -> list[Any]:
     gets = [{"Get": {"TableName": "Rankings", "Key": key}} for key in KEYS]
-    return _names([each.get("Item") for each in world.sdk.transact_get_items(TransactItems=gets)["Responses"]])
+    return [each["Item"] for each in sdk.transact_get_items(TransactItems=gets)["Responses"] if each]
 
 
-def _writing(world: World) -> Seen:
-    world.sdk.put_item(TableName="Rankings", Item=KEYS[0], ConditionExpression="attribute_exists(pk)")
-    return ALL
+def writing(sdk: Any) -> list[Any]:
+    sdk.put_item(TableName="Rankings", Item=KEYS[0], ConditionExpression="attribute_exists(pk)")
+    return KEYS
 
 
-def _beside(seed: int, call: Callable[[World], Seen], dies_after: int | None = None) -> list[Seen]:
+def beside(seed: int, call: Callable[[Any], list[Any]], dies_after: int | None) -> list[Seen]:
     """Return what a process sees again and again while another one commits a transaction, and perhaps dies."""
-    world = World(seed, Options(fault_rate=0))
+    world = World(seed, Options())
+    world.fault_rate = 0
     sender, other = (Process(name, name, world.clock.now) for name in ("sends", "calls"))
     seen: list[Seen] = []
 
@@ -54,7 +47,7 @@ def _beside(seed: int, call: Callable[[World], Seen], dies_after: int | None = N
     def calls() -> None:
         for _ in range(20):
             try:
-                seen.append(call(world))
+                seen.append(frozenset(item["pk"]["S"] for item in call(world.sdk)))
             except ClientError as error:
                 seen.append(error.response["Error"]["Code"])
 
@@ -69,27 +62,22 @@ def _beside(seed: int, call: Callable[[World], Seen], dies_after: int | None = N
     return seen
 
 
-def test_a_plain_read_sees_some_items_and_not_others_and_what_it_has_seen_stays() -> None:
-    runs = [_beside(seed, _plainly) for seed in SEEDS]
+@pytest.mark.parametrize(
+    ("call", "expected", "dies_after"),
+    [
+        (plainly, {NONE, "some", ALL}, None),
+        (plainly, {NONE, "some", ALL}, 6_000),  # A sender that dies early may not have sent it at all
+        (at_once, {NONE, ALL, "TransactionCanceledException"}, None),
+        (writing, {"ConditionalCheckFailedException", "TransactionConflictException", ALL}, None),
+    ],
+)
+def test_what_others_see_of_a_transaction(call: Any, expected: set[Seen], dies_after: int | None) -> None:
+    runs = [beside(seed, call, dies_after) for seed in range(20)]
 
-    assert all(seen[-1] == ALL for seen in runs)
-    assert len({names for seen in runs for names in seen} - {NONE, ALL}) >= 3
-    assert all(set(before) <= set(after) for seen in runs for before, after in pairwise(seen))
-
-
-def test_a_transactional_read_sees_all_items_or_none_or_meets_a_conflict() -> None:
-    seen = {names for seed in SEEDS for names in _beside(seed, _at_once)}
-    assert seen == {NONE, ALL, "TransactionCanceledException"}
-
-
-def test_a_transaction_completes_although_its_sender_dies_in_the_middle() -> None:
-    ends = [_beside(seed, _plainly, dies_after=6_000)[-1] for seed in SEEDS]
-
-    # A sender that dies early may not have sent it at all.
-    assert set(ends) <= {NONE, ALL}
-    assert ends.count(ALL) > len(SEEDS) / 2
-
-
-def test_another_write_meets_a_conflict_until_the_transaction_is_done() -> None:
-    seen = {code for seed in SEEDS for code in _beside(seed, _writing)}
-    assert seen == {"ConditionalCheckFailedException", "TransactionConflictException", ALL}
+    kinds = {each if isinstance(each, str) or each in (NONE, ALL) else "some" for seen in runs for each in seen}
+    assert kinds == expected
+    assert {seen[-1] for seen in runs} <= ({NONE, ALL} if dies_after else {ALL})
+    assert sum(seen[-1] == ALL for seen in runs) > len(runs) / 2
+    if call is plainly:  # What it has seen stays, and it sees several parts
+        assert len({names for seen in runs for names in seen}) >= 5
+        assert all(set(before) <= set(after) for seen in runs for before, after in pairwise(seen))

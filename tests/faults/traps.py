@@ -5,6 +5,9 @@ A fault is something that the driver makes go wrong. A trap is a situation in wh
 
 from typing import Final
 
+from .aws import FAULTS as OF_CALLS
+from .aws import OTHERS
+
 TRAPS: Final = {
     "done, not acknowledged, cut again": "an attempt updated some rankings and failed; its retry is another batch",
     "parked, replayed after newer": "a record was given up, and replayed after newer records of its member",
@@ -58,35 +61,22 @@ TRAPS: Final = {
     "projectors meet on an item": "transactions of two projectors conflict, for example on a tier",
 }
 
-FAULTS: Final = frozenset(
-    {
-        "a ranking is throttled",
-        "batch delivered again",
-        "batch delivered again from a record on",
-        "conflict or throttle of actions",
-        "crash after",
-        "crash before",
-        "delivered although deleted",
-        "delivered by a poller that lost its shard",
-        "duplicate delivery",
-        "everything is throttled",
-        "given up, and goes on unseen",
-        "given up: too old",
-        "id used for other content",
-        "internal error",
-        "internal error, done all the same",
-        "lost answer",
-        "never arrived",
-        "never comes back",
-        "received too often",
-        "replayed from an older checkpoint",
-        "sent again days later",
-        "sent twice",
-        "slow, and given up by the SDK",
-        "throttled",
-        "timed out",
-        "transaction conflict",
-        "unprocessed",
-    }
-)
+FAULTS: Final = frozenset(fault for faults in (*OF_CALLS.values(), OTHERS) for fault, *_ in faults) | {
+    "a ranking is throttled",
+    "batch delivered again",
+    "batch delivered again from a record on",
+    "delivered although deleted",
+    "delivered by a poller that lost its shard",
+    "duplicate delivery",
+    "everything is throttled",
+    "given up, and goes on unseen",
+    "given up: too old",
+    "id used for other content",
+    "received too often",
+    "replayed from an older checkpoint",
+    "sent again days later",
+    "sent twice",
+    "timed out",
+    "transaction conflict",
+}
 """Everything that can go wrong, by the name under which the driver counts it."""

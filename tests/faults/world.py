@@ -1,16 +1,14 @@
 """Run a schedule, `run(seed)`: several instances of each real function at once, in a world full of faults."""
 
-from __future__ import annotations
-
-import gc
 import hashlib
 import json
 from collections import Counter
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from random import Random
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from botocore.exceptions import ClientError
@@ -22,27 +20,22 @@ from tests.support.aws.fakes import Bucket
 from tests.support.aws.fakes import Queue as MessageQueue
 from tests.support.aws.stack import ManualClock, Stack, http_event
 from tests.support.awslambda import settings
+from tests.support.awslambda.context import Context
 from tests.support.awslambda.failure_records import TOO_OLD, failure_key, failure_record
+from tests.support.awslambda.pollers import Message
 from tests.support.dynamodb.items import encode_item
 from tests.support.dynamodb.request_checks import checked
+from tests.support.dynamodb.table import Index
 from tests.support.oracle.comparing import compare_every_read, compare_ranks, rankings
+from tests.support.oracle.model import BoardModel
 
-from .aws import Sdk, Server, Services, Store
+from .aws import Call, Sdk, Server, Services, Store, Write
 from .clockwork import DAY, HOUR, MINUTE, SECOND, Clockwork, Died, Process, StuckError
-from .instances import Context, Instance, Instances, patched
+from .instances import Instance, Instances, patched
 from .judge import EPOCH, Edit, Judge, Sent
 from .pollers import Batch, Poller, Queue
 from .script import CLANS, LEAGUE, Script, shape, with_notes
 from .traps import FAULTS, TRAPS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from tests.support.awslambda.pollers import Message
-    from tests.support.dynamodb.table import Index
-    from tests.support.oracle.model import BoardModel
-
-    from .aws import Call, Write
 
 # ---- what a schedule is
 
@@ -59,30 +52,9 @@ class Options:
     """Whether to keep a line for each step."""
     notes: bool = False
     """Whether scores of the league keep notes, and some events set totals. The seed then makes another schedule."""
-    fault_rate: float | None = None
-    """The probability that a call meets a fault; None draws it."""
 
 
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Collect garbage only once, at the end of the context, because that makes schedules faster.
-
-    Until then memory fills with what is only reached in a circle. So no frame of this simulation keeps an error that it
-    has raised: the error's traceback has the frame, and thereby all that the callers hold.
-    """
-    before = gc.isenabled()
-    gc.disable()
-    if not gc.get_freeze_count():
-        gc.freeze()  # never scan the objects that exist already
-    try:
-        yield
-    finally:
-        gc.collect()
-        if before:
-            gc.enable()
-
-
-def run(seed: int, options: Options | None = None) -> World:
+def run(seed: int, options: Options | None = None) -> "World":
     """Run one schedule, and return its world. It depends only on the seed and the options."""
     world = World(seed, options or Options())
     with patched(world), checked(CHECKED):
@@ -96,7 +68,7 @@ def run(seed: int, options: Options | None = None) -> World:
 class People:
     """Sends events, changes members, deploys definitions, and runs maintenance tasks."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: "World") -> None:
         self._world = world
         self.chores = 0
         """The number of maintenance tasks that are not done."""
@@ -226,7 +198,7 @@ def _continue(payload: dict[str, Any], answer: dict[str, Any]) -> None:
 class Parked:
     """The failure bucket in S3, and somebody who replays its objects."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: "World") -> None:
         self._world = world
         self._bucket = Bucket(lambda: self._world.clock.now // 1000)
         self.objects = self._bucket.objects
@@ -265,9 +237,9 @@ class Parked:
         self._world.clock.after(self._world.rng.randint(MINUTE, 2 * DAY), self._replay)
 
     def _replay(self) -> None:
-        for body in self.objects.values():
-            for record in _records(json.loads(body)):
-                parked = self._world.poller.record(record)
+        for document in map(json.loads, self.objects.values()):
+            batch = json.loads(document["payload"])["Records"] if "payload" in document else [document["record"]]
+            for parked in map(self._world.poller.record, batch):
                 high = self._world.poller.highest.get(parked.key)
                 newer = high is not None and high.version > parked.version
                 self._world.trap("parked, replayed after newer" if newer else "parked, replayed as the newest")
@@ -280,10 +252,6 @@ class Parked:
         self._world.people.chore("parked", {"replay": {}}, done)
 
 
-def _records(document: Any) -> list[dict[str, Any]]:
-    return json.loads(document["payload"])["Records"] if "payload" in document else [document["record"]]
-
-
 # ---- delays
 
 OUTAGES: Final = 0.1
@@ -293,7 +261,7 @@ OUTAGES: Final = 0.1
 class Delays:
     """Draws the delays of a schedule. It has its own random numbers, so that the other draws stay as they are."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: "World") -> None:
         self._world = world
         self.rng = rng = Random(f"{world.seed} delays")
         self._disabled = rng.randint(HOUR, 23 * HOUR) if rng.random() < 0.12 else 0
@@ -334,7 +302,7 @@ STALE: Final = 2 * SECOND
 class Watch:
     """Passes commits to the judge and the poller, and records traps."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: "World") -> None:
         self._world = world
         self._expired: set[tuple[str, str]] = set()
         self._definitions: dict[tuple[str, str], str] = {}
@@ -345,11 +313,9 @@ class Watch:
         self._expired.add(key)
 
     def met(self, call: Call, others: Sequence[Call]) -> None:
-        kinds = {call.process.kind, *(other.process.kind for other in others)}
-        if kinds == {"writer"}:
-            self._world.trap("writers meet on an item")
-        elif kinds == {"projector"}:
-            self._world.trap("projectors meet on an item")
+        kind, *more = {call.process.kind, *(other.process.kind for other in others)}
+        if not more and kind in ("writer", "projector"):
+            self._world.trap(f"{kind}s meet on an item")
 
     def committed(self, call: Call, writes: Sequence[Write]) -> None:
         """Pass the writes of a call to the judge and the poller."""
@@ -424,10 +390,15 @@ class Watch:
 METHOD = "competition"
 
 
+def _compare_ranks(stack: Stack, model: BoardModel, board: str, at: datetime, rng: Random) -> None:
+    for ranking in rankings(stack, model, board, at, rng, most=2):
+        compare_ranks(ranking, METHOD)
+
+
 class Comparison:
     """Compares the tables, and sometimes the answers over HTTP."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: "World") -> None:
         self._world = world
         self.compared = 0
         """The number of comparisons so far."""
@@ -447,22 +418,15 @@ class Comparison:
             index = self._world.delays.index
             if not self._world.shape.later and index.is_behind:
                 self._world.trap("ranks while the index is behind")
-                self._over_http(self._ranks)
+                self._over_http(_compare_ranks, self._world.delays.rng)
             if self._world.rng.random() < 0.03 and not self._world.shape.later and not self._world.judge.differences:
                 self._world.trap("read over HTTP")
                 index.behind = 0.0
-                self._over_http(self._every_read)
+                self._over_http(partial(compare_every_read, methods=(METHOD,), most=2), self._world.rng)
         elif tries:
             self._world.clock.after(10 * MINUTE, self.compare, tries - 1)
 
-    def _ranks(self, stack: Stack, model: BoardModel, board: str, at: datetime) -> None:
-        for ranking in rankings(stack, model, board, at, self._world.delays.rng, most=2):
-            compare_ranks(ranking, METHOD)
-
-    def _every_read(self, stack: Stack, model: BoardModel, board: str, at: datetime) -> None:
-        compare_every_read(stack, model, board, at, self._world.rng, methods=(METHOD,), most=2)
-
-    def _over_http(self, compare: Callable[[Stack, BoardModel, str, datetime], None]) -> None:
+    def _over_http(self, compare: Callable[..., None], rng: Random) -> None:
         """Compare answers over HTTP for some rankings and the members of each board."""
         query = self._world.instances.load("query", self._world.shape.text).handle
         now = ManualClock(self._world.clock.now // 1000)
@@ -472,7 +436,7 @@ class Comparison:
             at = EPOCH + timedelta(milliseconds=now.milliseconds)
             if self._world.store.item("Scores", pk=BOARDS, sk=board) is not None:
                 try:
-                    compare(stack, model, board, at)
+                    compare(stack, model, board, at, rng)
                 except AssertionError as error:
                     self._world.judge.differ(str(error))
 
@@ -526,7 +490,7 @@ class World:
 
     def _draw(self, rng: Random) -> None:
         self.shape = shape(rng, changed=rng.random() < 0.3)
-        self.fault_rate = rate if (rate := self.options.fault_rate) is not None else rng.choice([0.05, 0.1, 0.15])
+        self.fault_rate = rng.choice([0.05, 0.1, 0.15])
         self.shape = self.shape.wider(self.fault_rate) if not self.options.notes else with_notes(self.shape)
         self.seesaw = rng.random() < 0.3
         """Whether scores change by so little that they often return to an earlier value."""
@@ -546,8 +510,7 @@ class World:
         shards, factor = rng.choice([(1, 3), (2, 2), (3, 1), (3, 2)] if not self.busy else [(2, 2), (2, 3), (3, 2)])
         if rng.random() < 0.05:
             factor = 10
-        now = lambda: self.clock.now / 1_000_000  # noqa: E731
-        self.store = Store(now, shards)
+        self.store = Store(self.now, shards)
         self.server = Server(self)
         self.sdk = Sdk(self)
         self.instances = Instances(self)
@@ -568,6 +531,10 @@ class World:
         """What is not as it should be: nothing if the schedule came out right."""
         return self.judge.differences
 
+    def now(self) -> float:
+        """The instant, in seconds."""
+        return self.clock.now / SECOND
+
     # ---- traps, faults and the trace
 
     def trap(self, name: str) -> None:
@@ -577,11 +544,12 @@ class World:
         self.traps[name] += 1
 
     def fault(self, name: str) -> None:
-        """Count a fault. Raise KeyError if its name is not in FAULTS."""
+        """Count a fault, also if it is a trap. Raise KeyError if its name is not in FAULTS."""
         if name not in FAULTS:
             raise KeyError(name)
         self.faults[name] += 1
         self.note(name)
+        self.traps.update({name} & TRAPS.keys())
 
     def note(self, *step: Any) -> None:
         """Add a step to the digest and, if wanted, to the trace."""
@@ -620,7 +588,7 @@ class World:
 
         def run() -> None:
             try:
-                answer = instance.handle(event, Context(self, self.lifetime))
+                answer = instance.handle(event, Context(seconds=self.lifetime, clock=self.now))
             except Exception as error:  # noqa: BLE001 - Lambda answers any error
                 self.note(process.name, repr(error))
                 answer = error
@@ -628,7 +596,6 @@ class World:
             if process.calls > process.most_calls:
                 self.judge.differ(f"{process.name} made {process.calls} calls, of at most {process.most_calls}")
             self.end(process, answer)
-            del answer  # see `uncollected`
 
         self.clock.after(0, self.clock.start, process, run)
         return process
@@ -650,7 +617,6 @@ class World:
     def _time_out(self, process: Process) -> None:
         if process in self.live:
             self.fault("timed out")
-            self.trap("timed out")
             self.clock.die(process)
 
     def _died(self, process: Process) -> None:
@@ -673,7 +639,6 @@ class World:
         """Answer a process's invoker with a timeout while the process goes on."""
         if process in self.live:
             self.fault("given up, and goes on unseen")
-            self.trap("given up, and goes on unseen")
             process.frozen_until = self.clock.now + int(50_000 * 600 ** self.rng.random())
             self._answer(process, TimeoutError())
 
@@ -700,15 +665,6 @@ class World:
 
     def digest(self) -> str:
         """Return a digest of all steps and of the tables at the end."""
-        items = sorted(
-            repr(
-                [
-                    (name, sorted(value) if isinstance(value, frozenset) else value)
-                    for name, value in sorted(item.items())
-                ]
-            )
-            for table in ("Scores", "Rankings")
-            for item in self.store.items(table)
-        )
-        self._digest.update("".join(items).encode())
+        items = [item for table in ("Scores", "Rankings") for item in map(encode_item, self.store.items(table))]
+        self._digest.update("".join(sorted(repr(sorted(item.items())) for item in items)).encode())
         return self._digest.hexdigest()

@@ -400,34 +400,25 @@ class Machine(RuleBasedStateMachine):
 
     def _allows(self, sent: Sent) -> bool:
         """Whether each amount of an event, or each change of a total that it sets, is one that its metric takes."""
+        given = [(board, amounts) for board, _, amounts, _ in sent.updates]
         if sent.sets:
-            return all(
-                self.boards[board].metrics[name].allows(units)
-                for (board, _), changes in self.parts(sent).items()
-                for name, units in changes.items()
-            )
-        return all(
-            self.boards[board].metrics[name].allows(units)
-            for board, _, amounts, _ in sent.updates
-            for name, units in amounts
-        )
+            given = [(board, tuple(changes.items())) for (board, _), changes in self.parts(sent).items()]
+        return all(self.boards[board].metrics[name].allows(units) for board, of in given for name, units in of)
 
     def _count(self, sent: Sent, stamp: datetime) -> None:
         self.accepted[sent.id] = sent, stamp
         self.refused.pop(sent.id, None)
-        # A total that is older than one that was set changes nothing.
-        parts = {key: amounts for key, amounts in self.parts(sent).items() if amounts}
-        for board, member in parts:
-            calendar, written = self.models[board].calendar, self.models[board].written.get(member, self.now)
+        notes = {(board, member): note and {"n": note} for board, member, _, note in sent.updates}
+        for (board, member), amounts in self.parts(sent).items():
+            if not amounts:  # A total that is older than one that was set changes nothing
+                continue
+            model = self.models[board]
+            calendar, written = model.calendar, model.written.get(member, self.now)
             if written > self.now and calendar.takes(sent.at, written) != calendar.takes(sent.at, self.now):
                 self.met.add("a writer whose clock is behind would count in a closed period")
-        for name in {board for board, _ in parts}:
-            theirs = {member: amounts for (board, member), amounts in parts.items() if board == name}
-            notes = {member: note and {"n": note} for board, member, _, note in sent.updates if board == name}
-            self.models[name].used.discard(sent.id)
-            assert self.models[name].add_all(sent.id, sent.at, theirs, stamp, notes)
-        for (board, member), amounts in parts.items() if sent.sets else ():
-            self.models[board].keep_sets(sent.id, member, sent.at, amounts)
+            model.count(sent.id, member, sent.at, amounts, stamp, notes[board, member])
+            if sent.sets:
+                model.keep_sets(sent.id, member, sent.at, amounts)
 
 
 TestMachine = Machine.TestCase

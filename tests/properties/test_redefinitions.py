@@ -44,10 +44,6 @@ def drawn(rng: random.Random) -> Deployed:
     return tuple(seasons)
 
 
-def instant(day: date) -> datetime:
-    return datetime(day.year, day.month, day.day, tzinfo=UTC)
-
-
 @dataclass
 class SeasonHistory(Deployments):
     """Deployments of other seasons. It keeps all events, and which seasons functions knew that were at work."""
@@ -99,10 +95,10 @@ class SeasonHistory(Deployments):
         self.clock.milliseconds += 61_000  # whatever is remembered of boards is asked again
         model = BoardModel({"points": Metric()}, Calendar(late=LATE, keep=KEEP, seasons=self.seasons))
         for number, (at, now, member, points) in enumerate(self.events):
-            model.add(str(number), member, at, {"points": points}, now)
+            model.count(str(number), member, at, {"points": points}, now)
         for season in self.seasons:
             status, page = self.stack.get("/boards/b/points/season", period=season.name, limit=1000)
-            begins = instant(season.starts)
+            begins = model.calendar.start(season.starts)
             if self.now < begins:
                 assert (status, page["type"]) in {
                     (400, "urn:standings:bad-argument"),

@@ -6,7 +6,6 @@ from functools import reduce
 import pytest
 
 from standings.domain.boards import Metric
-from standings.domain.boards_toml import parse_boards
 from standings.domain.scoring import Aggregate, Place, aggregate_of_event, merge, place_of
 from tests.support.builders.points import family
 from tests.support.thoroughness import seeds
@@ -16,7 +15,7 @@ AMOUNTS = (0, 0, 0, 5, -5, 1)
 
 def metric_of(aggregate: str) -> Metric:
     rules = f'aggregate = "{aggregate}", ties = "first", windows = ["all"]'
-    return family("b", parse_boards(f'[boards."*"]\nmetrics.points = {{ {rules} }}')).metrics["points"]
+    return family("b", f'[boards."*"]\nmetrics.points = {{ {rules} }}').metrics["points"]
 
 
 def expected(aggregate: str, events: list[tuple[int, int]]) -> tuple[int, int]:
@@ -31,7 +30,6 @@ def expected(aggregate: str, events: list[tuple[int, int]]) -> tuple[int, int]:
 @pytest.mark.parametrize("aggregate", ["sum", "max", "min"])
 @pytest.mark.parametrize("seed", seeds(2, 20))
 def test_who_was_first_follows_from_the_events_alone(aggregate: str, seed: int) -> None:
-    print(f"seed {seed}")
     rng, metric = random.Random(seed), metric_of(aggregate)
     for _ in range(500):
         events = [(rng.choice(AMOUNTS[: rng.choice([1, 4, 6])]), rng.randrange(8)) for _ in range(rng.randint(1, 7))]

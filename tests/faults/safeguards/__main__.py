@@ -1,23 +1,17 @@
 """`make safeguards`: find the schedules that come out wrong without each safeguard, and write the page's tables."""
 
-from __future__ import annotations
-
 import argparse
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import tests.conftest  # noqa: F401 - sets the environment variables of the product
 from benchmarks.harness.results_file import REPOSITORY, SIZES, Output
-from tests.faults.world import run, uncollected
+from tests.faults.world import run
 
 from . import SAFEGUARDS
 from . import __doc__ as description
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from .replacing import Safeguard
 
 NAME: Final = "safeguards"
 PAGE: Final = "docs/safeguards.md"
@@ -35,15 +29,6 @@ class Found:
     tried: int = 0
     noticed: int = 0
     first: int | None = None
-
-    def search(self, safeguard: Safeguard, most: int) -> None:
-        """Run schedules without the safeguard until enough of them have noticed."""
-        with safeguard.removed(), uncollected():
-            while self.tried < (most if self.first is None else min(LEAST, most)):
-                if run(self.tried).differences:
-                    self.noticed += 1
-                    self.first = self.tried if self.first is None else self.first
-                self.tried += 1
 
 
 def read(out: Output) -> dict[str, Found]:
@@ -71,9 +56,14 @@ def noticed(findings: Mapping[str, Found]) -> Iterator[str]:
 
 
 def searched(name: str, most: int) -> Found:
-    """Search for the schedules that notice one safeguard, given by name."""
+    """Run schedules without a safeguard, given by name, until enough of them have noticed."""
     found = Found()
-    found.search(SAFEGUARDS[name], most)
+    with SAFEGUARDS[name].removed():
+        while found.tried < (most if found.first is None else min(LEAST, most)):
+            if run(found.tried).differences:
+                found.noticed += 1
+                found.first = found.tried if found.first is None else found.first
+            found.tried += 1
     return found
 
 

@@ -1,26 +1,20 @@
 """Board records, rebuilds and deletions, which run while events arrive."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 
+from standings.domain.members import Image
 from standings.domain.windows import DAY, MINUTE, SECOND
 from standings.maintain.rebuild import ANNOUNCED, LEAVING, RETIRED, SWITCHED
+from tests.support.aws.stack import Stack
 from tests.support.awslambda.context import Context
 from tests.support.builders.checks import entries
 from tests.support.builders.redefining import live
 
 from .replacing import Change, Safeguard, always
-from .rig import NOW, on_a_rig
-
-if TYPE_CHECKING:
-    from standings.domain.members import Image
-    from tests.support.aws.stack import Stack
-
-    from .rig import Rig
+from .rig import NOW, Rig, on_a_rig
 
 # ---- rebuilds and deletions
 
@@ -110,22 +104,15 @@ def removed_before_a_rebuild(pipeline: Rig) -> None:
     assert pipeline.scores(stack) == pipeline.scores(stack, "day") == {"b": 1}
 
 
-def _one_version_higher(original: Any, image: Image, rankings: Any) -> Any:
-    return original(_one_higher(image), rankings)
-
-
-def _one_version_higher_in_windows(original: Any, family: Any, image: Image, *more: Any, **named: Any) -> Any:
-    return original(family, _one_higher(image), *more, **named)
-
-
-def _one_higher(image: Image) -> Image:
-    return replace(image, version=image.version + 1)
+def _one_version_higher(original: Any, *arguments: Any, **named: Any) -> Any:
+    given = [replace(each, version=each.version + 1) if isinstance(each, Image) else each for each in arguments]
+    return original(*given, **named)
 
 
 Safeguard(
     "a member is placed with the version of its item",
     Change("rankings.storing:placings", _one_version_higher),
-    Change("rankings.rolling.steps:placing_shifts", _one_version_higher_in_windows),
+    Change("rankings.rolling.steps:placing_shifts", _one_version_higher),
 )
 
 
@@ -239,13 +226,9 @@ def _boards(*seasons: str) -> str:
     )
 
 
-def _as_if_never_in_use(original: Any, family: Any, now: int) -> Any:
-    return original(family, now)._replace(first=0)
-
-
 @Safeguard(
     "a season counts as complete only if all definitions have had it since it began",
-    Change("domain.coverage:_season_coverage", _as_if_never_in_use),
+    Change("domain.coverage:_season_coverage", lambda original, family, now: original(family, now)._replace(first=0)),
 )
 def a_season_that_old_functions_do_not_know(pipeline: Rig) -> None:
     """A season is added a minute before it begins. A writer that does not know it counts its first event.

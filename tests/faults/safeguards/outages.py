@@ -1,33 +1,25 @@
 """Outages: settings of the queue and of the stream's mapping, repairs, and reads of the table."""
 
-from __future__ import annotations
-
 import json
 import random
+from collections.abc import Iterator
 from contextlib import suppress
 from itertools import cycle
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
 from standings.domain.windows import DAY, HOUR, MINUTE, SECOND
 from standings.maintain.failures import LAMBDA_PREFIX
 from standings.stores import Entry, Partition, Span
-from tests.support.aws.stack import http_event
+from tests.support.aws.stack import Stack, http_event
 from tests.support.aws.throttling import Throttled
 from tests.support.awslambda import settings
 from tests.support.awslambda.failure_records import failure_key, failure_record
 from tests.support.awslambda.pollers import Context, Killed, Message, StreamPoller, failed_ids, record_of
 
 from .replacing import Change, Safeguard, Setting, always
-from .rig import NOW
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.support.aws.stack import Stack
-
-    from .rig import Rig
+from .rig import NOW, Rig
 
 MEMBERS: Final = [f"m{number}" for number in range(10)]
 ALL: Final = {member: number + 1 for number, member in enumerate(MEMBERS)}

@@ -1,10 +1,11 @@
 """The projector, which also removes empty nodes, and replays, which place members by their current items."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from standings.domain.members import Move
+from standings.domain.scoring import Place
 from standings.domain.windows import DAY, SECOND
 from standings.rankings.calendar.pruning import Trees, prune
 from standings.rankings.rolling.steps import Shift
@@ -15,12 +16,6 @@ from tests.support.faults.faulty_client import Faulty
 
 from .replacing import Change, Safeguard, always, deleting, unconditional
 from .rig import HIDE, NOW, Rig, delivering
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from standings.domain.members import Move
-    from standings.domain.scoring import Place
 
 _LATE: Final = [(Rig.project, 0), (Rig.project, 1), (Rig.project, 0)]
 _ONE_BATCH_LATE: Final = [(Rig.project, 0), (Rig.project, 1, 2), (Rig.project, 1)]

@@ -1,27 +1,22 @@
 """Replace functions, constants and deployed settings of the product temporarily."""
 
-from __future__ import annotations
-
 import importlib
 import re
 import sys
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import _lru_cache_wrapper
-from typing import TYPE_CHECKING, Any, Final
+from types import ModuleType
+from typing import Any, Final
 from unittest import mock
 
 from tests.support.awslambda import settings
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from types import ModuleType
-
-    from .rig import Rig
-
-    Schedule = Callable[[Rig], None]
+from .rig import Rig
 
 PRODUCT = "standings"
+Schedule = Callable[[Rig], None]
 
 
 @dataclass(frozen=True)

@@ -1,26 +1,21 @@
 """The functions on one engine, for schedules that take each step by hand."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from unittest import mock
 
 from standings.domain.windows import DAY, parse_window
+from standings.rankings.commits import Outcome
 from standings.wiring import rankings
 from tests.support.aws.stack import ManualClock, Stack, running
 from tests.support.awslambda.pollers import Context
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
 from tests.support.faults.faulty_client import Faulty, error
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from standings.rankings.commits import Outcome
 
 NOW: Final = 1_795_256_100_000
 """2026-11-21T10:15:00Z."""
@@ -62,20 +57,14 @@ class Rig:
     def __init__(self, stacks: ExitStack) -> None:
         self.stacks = stacks
         self.clock = ManualClock(NOW)
-        self.engine: Any = Engine(clock=self._monotonic)
+        self.engine: Any = Engine(clock=self.clock.monotonic)
         create_tables(self.engine)
         self.client = Faulty(self.engine)
         self._numbers = count()
         self._taken = 0
-        self.stacks.enter_context(mock.patch("time.monotonic", self._monotonic))
-        self.stacks.enter_context(mock.patch("time.sleep", self._sleep))
+        self.stacks.enter_context(mock.patch("time.monotonic", self.clock.monotonic))
+        self.stacks.enter_context(mock.patch("time.sleep", self.clock.sleep))
         self.stacks.enter_context(mock.patch.object(rankings, "run_parallel", return_value=to_the_end))
-
-    def _monotonic(self) -> float:
-        return self.clock() / 1000
-
-    def _sleep(self, seconds: float) -> None:
-        self.clock.milliseconds += round(seconds * 1000) + 1
 
     def functions(self, boards: str = POINTS, client: Any = None, clock: ManualClock | None = None) -> Stack:
         return self.stacks.enter_context(running(client or self.client, clock or self.clock, boards))

@@ -1,12 +1,11 @@
 """Rolling windows: rows, steps and list items, and the logs with the folds that take their entries into nodes."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from unittest import mock
 
 from standings.aws.dynamodb.tables import DIGITS, conditional, get_item, log_key, node_key, put_if, transact
@@ -18,13 +17,8 @@ from standings.stores import StoreUnavailableError
 from tests.support.aws.stack import ManualClock
 from tests.support.faults.faulty_client import Faulty, conflict_at_end
 
-from .replacing import Change, Safeguard, always, deleting, unconditional, unconditionally
+from .replacing import Change, Safeguard, Schedule, always, deleting, unconditional, unconditionally
 from .rig import HIDE, NEXT_SLAB, NOW, ROLLING_POINTS, WINDOW, Rig, day, delivering
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from .replacing import Schedule
 
 WINDOWS: Final = "rankings.rolling.storing:RollingStorage"
 

@@ -1,31 +1,27 @@
 """The writer: each event becomes changes of member items exactly once."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from standings.domain.windows import DAY, MINUTE, SECOND
-from tests.support.aws.stack import ManualClock
+from tests.support.aws.stack import ManualClock, Stack
 
 from .replacing import Change, Safeguard, always, deleting, unconditional, unconditionally
-from .rig import BEST, LATE, NOT_LATE, NOW, WINDOW
-
-if TYPE_CHECKING:
-    from standings.domain.members import Image
-    from tests.support.aws.stack import Stack
-
-    from .rig import Rig
+from .rig import BEST, LATE, NOT_LATE, NOW, WINDOW, Rig
 
 Safeguard("a receipt is written only if none exists", Change("aws.dynamodb.scores:Scores._receipt", unconditionally))
 
 
-def _receipts_first(original: Any, self: Any, receipts: Any, changes: Any, now: int) -> Any:
-    return (receipts and original(self, receipts, [], now)) or original(self, [], changes, now)
-
-
-Safeguard("receipts and changes are in one transaction", Change("aws.dynamodb.scores:Scores.apply", _receipts_first))
+Safeguard(
+    "receipts and changes are in one transaction",
+    Change(
+        "aws.dynamodb.scores:Scores.apply",
+        lambda original, self, receipts, changes, now: (
+            (receipts and original(self, receipts, [], now)) or original(self, [], changes, now)
+        ),
+    ),
+)
 
 
 @Safeguard("the digest in a receipt is compared", Change("write.writer:_check_content", always(None)))
@@ -69,13 +65,12 @@ _WORKED_OUT: Final[dict[int, tuple[Any, Any]]] = {}
 """Each part of an event, by the identity of its amounts, and what was worked out for it first."""
 
 
-def _worked_out_once(original: Any, family: Any, item: Any, image: Any, part: Any) -> Any:
-    return _WORKED_OUT.setdefault(id(part.amounts), (part, original(family, item, image, part)))[1]
-
-
 @Safeguard(
     "the change to a total that is set is worked out again after a conflict",
-    Change("write.writer:_with_differences", _worked_out_once),
+    Change(
+        "write.writer:_with_differences",
+        lambda original, *given: _WORKED_OUT.setdefault(id(given[-1].amounts), (given[-1], original(*given)))[1],
+    ),
 )
 def set_beside_another_writer(pipeline: Rig) -> None:
     """A total is set, and another writer counts an event before the first one commits."""
@@ -120,13 +115,9 @@ def on_its_way(pipeline: Rig) -> None:
     assert pipeline.scores(stack) == {"a": 5}
 
 
-def _any_was_removed(original: Any, images: Any, counted_at: int, sent: int | None) -> bool:
-    return any(original([image], counted_at, sent) for image in images)
-
-
 @Safeguard(
     "an event counts again only if all its members were removed",
-    Change("domain.members:counts_again", _any_was_removed),
+    Change("domain.members:counts_again", lambda original, images, *at: any(original([one], *at) for one in images)),
 )
 def removed_from_one_board(pipeline: Rig) -> None:
     """An event counts on two boards. Its member is removed from one of them, and the event is posted again."""
@@ -138,13 +129,9 @@ def removed_from_one_board(pipeline: Rig) -> None:
     assert [entry["score"] for entry in stack.entries("/boards/c/points/all")] == [5]
 
 
-def _not_as_read(original: Any, boards: Any, events: Any, images: Any, now: int, *_: Any, **named: Any) -> Any:
-    return original(boards, events, images, now, **named)
-
-
 @Safeguard(
     "an event that counts again checks that its members are as they were read",
-    Change("write.writer:plan_changes", _not_as_read),
+    Change("write.writer:plan_changes", lambda original, *given, **named: original(*given[:4], **named)),
 )
 def removed_twice(pipeline: Rig) -> None:
     """A member comes back, an event is posted again, and a slower clock removes it before the writer commits."""
@@ -158,12 +145,9 @@ def removed_twice(pipeline: Rig) -> None:
     assert pipeline.scores(stack) == {}
 
 
-def _by_its_clock(original: Any, image: Image, now: int) -> Any:
-    return replace(original(image, now), removed_at=now)
-
-
 @Safeguard(
-    "a removal is later than all that the member's item counted", Change("domain.members:removed", _by_its_clock)
+    "a removal is later than all that the member's item counted",
+    Change("domain.members:removed", lambda original, image, now: replace(original(image, now), removed_at=now)),
 )
 def removed_by_a_slower_clock(pipeline: Rig) -> None:
     """The writer's clock is ahead of the one that removes the member."""
@@ -175,12 +159,9 @@ def removed_by_a_slower_clock(pipeline: Rig) -> None:
     assert pipeline.scores(stack) == {"a": 5}
 
 
-def _forgets_the_removal(original: Any, *arguments: Any) -> Any:
-    return replace(original(*arguments), removed_at=None)
-
-
 @Safeguard(
-    "the stamp of a removal stays when the member comes back", Change("domain.members:rewritten", _forgets_the_removal)
+    "the stamp of a removal stays when the member comes back",
+    Change("domain.members:rewritten", lambda original, *given: replace(original(*given), removed_at=None)),
 )
 def again_after_it_came_back(pipeline: Rig) -> None:
     """A member was removed and came back by another event, when its earlier best is posted again."""
@@ -259,13 +240,12 @@ def merged_by_a_faster_clock(pipeline: Rig) -> None:
     assert pipeline.scores(stack, WINDOW, "2026-11-21") == {"a": 5}
 
 
-def _updates_for_ever(original: Any, family: Any, old: Image | None, new: Image) -> Any:
-    return original(family, old, replace(new, written_at_ms=0))
-
-
 Safeguard(
     "a ranking is no longer updated an hour after it could last be read",
-    Change("domain.members:affected_rankings", _updates_for_ever),
+    Change(
+        "domain.members:affected_rankings",
+        lambda original, family, old, new: original(family, old, replace(new, written_at_ms=0)),
+    ),
 )
 
 

@@ -43,7 +43,6 @@ def board(seed: int) -> Iterator[Audited]:
 
     Answers have all examples. The seed decides everything: calls run one after the other, on the stack's clock.
     """
-    print(f"seed {seed}")
     engine = engine_with_tables(shards=2)
     clock = ManualClock(NOW)
     rng = random.Random(seed)
@@ -64,10 +63,9 @@ def board(seed: int) -> Iterator[Audited]:
 def damaged(audited: Audited, seed: int) -> Damages:
     """Damage rankings in a few ways. Each kind is surely among those of `SOME` seeds in a row."""
     damages = Damages(audited)
-    for kind in KINDS[seed % SOME :: SOME]:
-        damages.damage(kind)
-    for kind in audited.rng.choices(KINDS, k=audited.rng.randint(0, 9)):
-        damages.damage(kind)
+    kinds = [*KINDS.values()]
+    for damage in [*kinds[seed % SOME :: SOME], *audited.rng.choices(kinds, k=audited.rng.randint(0, 9))]:
+        damage(damages)
     return damages
 
 
@@ -126,8 +124,8 @@ def test_each_corruption_is_named_while_events_flow(seed: int) -> None:
 def test_a_rebuild_mends_all_that_is_corrupted_while_events_flow(seed: int) -> None:
     with board(seed) as audited:
         damages = Damages(audited)
-        for kind in KINDS:
-            damages.damage(kind)
+        for damage in KINDS.values():
+            damage(damages)
         damages.damage_log(audited.rng.choice(["cut short", "a wrong entry", "an entry twice"]))
         assert audited.counters_off()
         posted = audited.posted
@@ -224,7 +222,7 @@ def test_a_wrong_counter_is_named_beside_members_that_are_on_their_way(seed: int
         die(audited)
         on_their_way = audited.counters_off()
         damages = Damages(audited)
-        damages.damage("a list item of nobody")
+        KINDS["a list item of nobody"](damages)
         answers = audited.audit()
 
     assert on_their_way

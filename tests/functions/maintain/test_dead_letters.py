@@ -14,6 +14,7 @@ from standings.maintain.failures import RECEIVED_TOO_OFTEN
 from tests.support.aws.stack import ManualClock, Stack, project, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.maintenance import call
+from tests.support.builders.stages.writers import event
 
 NOW: Final = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 BOARDS: Final = """
@@ -28,12 +29,6 @@ metrics.pionts = { aggregate = "sum", windows = ["all", "day"] }
 """
 TOO_OLD: Final = "first received more than 29 days ago: it might count twice"
 A_BUG: Final = mock.patch("standings.write.writer.parse_event", side_effect=ZeroDivisionError("a bug"))
-
-
-def event(event_id: str, member: str = "m", points: int = 1, board: str = "b", **more: Any) -> dict[str, Any]:
-    """An event; with `x=1` the writer refuses it."""
-    fields = {"id": event_id, "board": board, "member": member, "at": NOW.isoformat()}
-    return {**fields, "metrics": {"points": points}, **more}
 
 
 def post(stack: Stack, *bodies: Any, attributes: dict[str, Any] | None = None) -> None:
@@ -68,7 +63,7 @@ def refusal(operation: str) -> ClientError:
 
 def test_a_wrong_boards_toml_is_put_right_and_all_is_replayed(engine: Any, clock: ManualClock) -> None:
     """A wrong file refuses events; after the fix they are replayed twice, beside events that were sent again."""
-    events = [event(f"e{n}", f"m{n % 20}", n) for n in range(300)]
+    events = [event(f"e{n}", n, f"m{n % 20}") for n in range(300)]
     with running(engine, clock, WRONG) as wrong:
         post(wrong, *events)
         listed = call(wrong, "dead_letters", "list", limit=7)
@@ -103,6 +98,7 @@ def test_a_wrong_boards_toml_is_put_right_and_all_is_replayed(engine: Any, clock
 
 
 def test_some_are_replayed_by_id_by_reason_and_by_board(stack: Stack) -> None:
+    """The writer refuses events with `x`."""
     post(stack, event("1", x=1), event("2", board="c", x=1), event("3", at="now"), "{")
     ids = [one["id"] for one in letters(stack)]
     assert [one["event"] for one in letters(stack, board="c", limit=5)] == ["2"]

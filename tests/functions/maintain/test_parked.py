@@ -9,7 +9,6 @@ import pytest
 from botocore.exceptions import ClientError
 
 from standings.aws.dynamodb.tables import member_item_key
-from standings.domain.boards_toml import parse_boards
 from standings.domain.members import open_rankings
 from standings.domain.windows import DAY
 from standings.maintain.failures import ParkedRecords
@@ -17,6 +16,7 @@ from tests.support.aws.stack import Stack, project
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries, rows
 from tests.support.builders.maintenance import before, call, calls, give_up, park, throttle, unprojected, write
+from tests.support.builders.points import family
 
 NOW: Final = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 BOARDS: Final = """
@@ -37,16 +37,11 @@ def replay(stack: Stack, **chosen: Any) -> dict[str, Any]:
 def scores(stack: Stack, board: str = "b") -> dict[str, dict[str, int]]:
     """The scores in every open ranking of a board, by window and day; checks that the tiers count them."""
     assert_tiers_count_the_entries(stack.dynamodb)
-    family = parse_boards(BOARDS).family(board)
-    assert family is not None
-    found = entries(stack.dynamodb)
-    said = {}
-    for ranking in open_rankings(family, board, stack.clock()):
-        placed = found.get(ranking.key)
-        if placed:
-            today = family.timetable.index("d", int(NOW.timestamp() * 1000)) if ranking.window.unit else 0
-            name = f"{ranking.window.name} {ranking.period - today}"
-            said[name] = {m: -sort_value for m, sort_value in placed.items()}
+    found, said = entries(stack.dynamodb), {}
+    for ranking in open_rankings(family(board, BOARDS), board, stack.clock()):
+        if placed := found.get(ranking.key):
+            today = ranking.metric.timetable.index("d", int(NOW.timestamp() * 1000)) if ranking.window.unit else 0
+            said[f"{ranking.window.name} {ranking.period - today}"] = {m: -value for m, value in placed.items()}
     return said
 
 

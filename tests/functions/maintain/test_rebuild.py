@@ -2,17 +2,18 @@
 
 import itertools
 import random
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import compress
 from typing import Any, Final
 
 import orjson
 import pytest
 
-from standings.aws.dynamodb.scores import Rewrite, Scores, encode_image
+from standings.aws.dynamodb.scores import Scores, decode_image, encode_image
 from standings.domain.coverage import PROPAGATION_WAIT
-from standings.domain.members import Image, new_image, rewritten
+from standings.domain.members import Image, new_image
 from standings.domain.windows import DAY
 from standings.stores import StoreUnavailableError
 from tests.support.aws.stack import ManualClock, Stack, apply, count, deliver, event, project, running, write
@@ -312,55 +313,37 @@ def test_a_job_whose_clock_is_behind_takes_no_members_clock_back(engine: Any, cl
 class Busy:
     """Others write some of the members just before a job does. They conflict with it, or change them."""
 
-    def __init__(self, stack: Stack, members: Collection[str], *, are_changed: bool) -> None:
-        self.stack, self.members, self.are_changed = stack, set(members), are_changed
-        self.hidden: set[str] = set()
-        self.calls = 0
-        self._latest = 0.0
-        self._scores = Scores(stack.dynamodb, "Scores", "Receipts", clock_of(stack.clock))
-        stack.dynamodb.before.append(self._before)
+    def __init__(self, engine: Any, clock: ManualClock, members: Collection[str], *, are_changed: bool) -> None:
+        self.engine, self.clock, self.members, self.are_changed = engine, clock, set(members), are_changed
+        self.calls, self.latest = 0, float("inf")
+        engine.before.append(self._before)
 
-    def continue_job(self, task: str, seconds: float) -> dict[str, Any]:
+    def continue_job(self, stack: Stack, task: str, seconds: float) -> dict[str, Any]:
         """Continue the job for some seconds. A call that began in time may end later."""
-        self.calls, self._latest = 0, self.stack.clock.monotonic() + seconds + 2 * CALL
-        try:
-            return call(self.stack, task, board="b", seconds=seconds)
-        finally:
-            self._latest = 0.0
+        self.calls, self.latest = 0, self.clock.monotonic() + seconds + 2 * CALL
+        return call(stack, task, board="b", seconds=seconds)
 
     def _before(self, operation: str, request: dict[str, Any]) -> None:
-        latest, self._latest = self._latest, 0.0  # What others request does not count
-        if not latest:
+        if operation in ("UpdateItem", "Scan"):  # Of others
             return
         self.calls += 1
-        self.stack.clock.sleep(CALL)
-        assert self.stack.clock.monotonic() < latest, "it goes on after the deadline"
-        if operation == "TransactWriteItems":
-            puts = [action.get("Put", {"Item": {}})["Item"] for action in request["TransactItems"]]
-            found = [member if (member := put.get("sk", {}).get("S")) in self.members else None for put in puts]
-            if self.are_changed:
-                self._change(filter(None, found))
-            elif any(found):
-                self._latest = latest
-                raise cancelled(["TransactionConflict" if member else "None" for member in found])
-        self._latest = latest
-
-    def _change(self, members: Iterable[str]) -> None:
-        """Hide or show members; not by the command function, which refuses it while the board is being deleted."""
-        for member in members:
-            self.hidden ^= {member}
-            image = self._scores.image(("b", member))
-            assert image is not None
-            after = rewritten(replace(image, hidden=not image.hidden), self.stack.clock())
-            self._scores.apply([], [Rewrite(after, image)], self.stack.clock())
+        self.clock.sleep(CALL)
+        assert self.clock.monotonic() < self.latest, "it goes on after the deadline"
+        puts = [action.get("Put", {"Item": {}})["Item"] for action in request.get("TransactItems", ())]
+        busy = [put.get("sk", {"S": ""})["S"] in self.members for put in puts]
+        if self.are_changed:
+            for put in compress(puts, busy):
+                more = {"UpdateExpression": "ADD v :one", "ExpressionAttributeValues": {":one": {"N": "1"}}}
+                self.engine.update_item(TableName="Scores", Key={name: put[name] for name in ("pk", "sk")}, **more)
+        elif any(busy):
+            raise cancelled(["TransactionConflict" if is_busy else "None" for is_busy in busy])
 
     def undone(self, task: str) -> set[str]:
         """The members that a job has not removed, or not registered and placed."""
-        images = self._scores.images([("b", name) for name in NAMES], consistent=True).values()
-        if task == "delete":
-            return {image.member for image in images if not image.removed}
-        placed = entries(self.stack.dynamodb).get("b#G0Pa~1", {}).keys() | self.hidden
-        return {image.member for image in images if not image.values or image.member not in placed}
+        images = [decode_image(row) for row in rows(self.engine, "Scores") if row["pk"]["S"] != "#boards"]
+        placed = entries(self.engine).get("b#G0Pa~1", {})
+        done = {one.member for one in images if (one.removed if task == "delete" else one.values)}
+        return {one.member for one in images} - (done if task == "delete" else done & placed.keys())
 
 
 @pytest.mark.parametrize(
@@ -390,14 +373,15 @@ def test_busy_members_hold_up_no_others_until_the_deadline_and_the_job_goes_on_a
     monkeypatch.setattr("random.random", lambda: 0.5)  # how long it waits between tries
     with running(engine, clock, POINTS) as stack:
         clock.milliseconds += round(call(stack, task, board="b")["wait"] * 1000)
-        busy = Busy(stack, members, are_changed=are_changed)
+        busy = Busy(engine, clock, members, are_changed=are_changed)
         with pytest.raises(StoreUnavailableError):
-            busy.continue_job(task, seconds)
+            busy.continue_job(stack, task, seconds)
 
         assert 10 < busy.calls < 0.9 * seconds / CALL, "it waits between its tries"
         assert busy.undone(task) == set(members)
         busy.members.clear()
-        assert busy.continue_job(task, 60)["phase"] == after
+        assert busy.continue_job(stack, task, 60)["phase"] == after
+        busy.latest = float("inf")
         project(stack)
         assert busy.undone(task) == set()
 

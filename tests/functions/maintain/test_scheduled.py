@@ -34,11 +34,6 @@ CLIENT = Meter  # read units are counted
 
 
 @pytest.fixture
-def meter(stack: Stack) -> Any:
-    return stack.dynamodb
-
-
-@pytest.fixture
 def settling(engine: Any, clock: ManualClock) -> Iterator[Stack]:
     """A stack that settles, before anything is final."""
     with running(engine, clock, leagues.BOARDS) as deployed:
@@ -114,14 +109,14 @@ def test_a_run_with_plenty_audits_each_board_once_and_the_next_run_begins_again(
 
 
 @pytest.mark.parametrize("read_units", [1, 70, 300])
-def test_a_run_spends_no_more_than_its_units_and_a_step(stack: Stack, meter: Meter, read_units: int) -> None:
+def test_a_run_spends_no_more_than_its_units_and_a_step(stack: Stack, read_units: int) -> None:
     fill(stack, "large", "small", members=120)
     looked_at, runs, done = 0, 0, False
     while not done:
         runs += 1
-        start = meter.snapshot()
+        start = stack.dynamodb.snapshot()
         answer = audit(stack, read_units)
-        used = (meter.snapshot() - start).total.read
+        used = (stack.dynamodb.snapshot() - start).total.read
         assert used <= read_units + A_STEP + RECORDS
         assert answer["read_units"] <= used <= answer["read_units"] + RECORDS
         assert answer["drift"] == 0
@@ -145,7 +140,6 @@ def test_a_run_ends_when_its_time_does(stack: Stack) -> None:
 @pytest.mark.parametrize("seed", seeds(3, 15))
 def test_what_happens_between_runs_is_no_difference(stack: Stack, seed: int) -> None:
     """Members move, come and go, and some changes have not come through the stream yet."""
-    print(f"seed {seed}")
     rng = random.Random(seed)
     fill(stack, "a", members=60)
     drift = 0
@@ -186,7 +180,7 @@ def test_a_difference_is_counted_in_the_metric_and_named_in_the_log(
     assert "m3" in {example.get("member") for line in lines for example in line["examples"]}
 
 
-def test_boards_come_and_go_between_runs(meter: Meter, stack: Stack, clock: ManualClock) -> None:
+def test_boards_come_and_go_between_runs(stack: Stack, clock: ManualClock) -> None:
     fill(stack, "a", "c", "z", members=2)
     first = audit(stack, TRIFLING)
     assert (first["board"], first["done"]) == ("a", False)
@@ -202,7 +196,7 @@ def test_boards_come_and_go_between_runs(meter: Meter, stack: Stack, clock: Manu
 
     assert (names(answer), answer["done"]) == (["b", "c", "z"], True)
     assert audit(stack, TRIFLING)["board"] == "b"
-    with running(meter, clock, BOARDS.replace('"*"', '"z*"')) as narrower:
+    with running(stack.dynamodb, clock, BOARDS.replace('"*"', '"z*"')) as narrower:
         answer = audit(narrower)
     assert (names(answer), answer["done"]) == (["z"], True)
 

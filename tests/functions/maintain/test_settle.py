@@ -135,11 +135,7 @@ def test_a_prize_by_ordinal_goes_to_a_position_of_the_list_so_of_equals_to_who_w
         *(("top-75", member, rank) for member, rank in (("eve", 1), ("dan", 2), ("ann", 2))),
     }
     assert [prize["winners"] for prize in told["summary"]["prizes"]] == [1, 2, 3, 3]
-
-
-def test_a_boards_definition_has_the_prizes_of_each_window(stack: Stack) -> None:
     (points,) = stack.get("/boards/race-1")[1]["metrics"]
-
     assert [window.get("prizes") for window in points["windows"]] == [
         None,
         [
@@ -249,21 +245,17 @@ def test_a_prize_with_too_many_winners_is_in_the_files_alone(stack: Stack, monke
 # ---- in many calls, while the board is rebuilt
 
 
-def step(stack: Stack, cursor: Any = None) -> dict[str, Any]:
-    """A call with so little time that it does one step."""
-    return settle(stack, seconds=0, cursor=cursor)
-
-
 @pytest.mark.parametrize("stage", ["audit", "files", "seal", "events"])
 def test_a_rebuild_meanwhile_starts_the_audit_again(stack: Stack, stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settlement, "PART", 10)
     scores = play_until_final(stack, 2)
-    answer = step(stack)
+    step = partial(settle, stack, seconds=0)  # So little time is enough for one step
+    answer = step()
     while answer["rankings"][0]["stage"] != stage:
-        answer = step(stack, answer["cursor"])
+        answer = step(cursor=answer["cursor"])
     finish(stack, "rebuild", board=BOARD)
     project(stack)
-    after = step(stack, answer["cursor"])
+    after = step(cursor=answer["cursor"])
 
     assert (after["done"], after["rankings"][0]["stage"]) == ((False, "audit") if stage != "events" else (True, None))
     assert settle_whole(stack, cursor=after["cursor"])["rankings"][0]["settled"]
@@ -274,13 +266,11 @@ def test_a_rebuild_meanwhile_starts_the_audit_again(stack: Stack, stage: str, mo
 # ---- seasons
 
 
-CUP = {"board": "cup-1", "window": "season"}
-
-
 def test_a_season_is_settled_by_its_name_or_a_day_in_it_and_is_the_latest_that_is_final(stack: Stack) -> None:
     scores = play_until_final(stack, 1, board="cup-1")
 
-    answers = [settle_whole(stack, **CUP, period=period) for period in ("autumn-2026", "2026-11-12", None)]
+    settled = partial(settle_whole, stack, board="cup-1", window="season")
+    answers = [settled(period=period) for period in ("autumn-2026", "2026-11-12", None)]
 
     assert answers[0] == answers[1] == answers[2]
     (told,) = answers[0]["rankings"]
@@ -291,7 +281,7 @@ def test_a_season_is_settled_by_its_name_or_a_day_in_it_and_is_the_latest_that_i
     assert {(event["prize"], event["period"], event["member"]) for event in stack.bus.events if "prize" in event} == {
         ("cup", "autumn-2026", member) for member, points in scores.items() if points == best
     }
-    (winter,) = settle_whole(stack, **CUP, period="winter-2026")["rankings"]
+    (winter,) = settled(period="winter-2026")["rankings"]
     assert winter["why"] == "the period is final at 2026-12-21T00:05:00.000Z: settle it then"
 
 

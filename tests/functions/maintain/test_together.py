@@ -196,7 +196,6 @@ def stack(engine: Any, clock: ManualClock) -> Iterator[Stack]:
 
 @pytest.mark.parametrize("seed", seeds(*SEEDS))
 def test_boards_are_right_whatever_calls_are_at_work_together(stack: Stack, seed: int, shared_folder: Path) -> None:
-    print(f"seed {seed}")
     together = Together(stack, random.Random(seed))
     for _ in range(25):
         together.happen()

@@ -11,6 +11,7 @@ from standings.domain.members import Change, Image
 from standings.project.projector import Projector, ProjectResult, Record
 from standings.rankings.storing import Rankings
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries, rows
+from tests.support.builders.points import family
 from tests.support.builders.stages.writers import catalog
 from tests.support.faults import faulty_client
 
@@ -41,9 +42,7 @@ class Subject:
     def scores(self, board: str = "b") -> dict[str, int]:
         """What `all` says of a board; its tiers are checked on the way."""
         assert_tiers_count_the_entries(self.client)
-        family = BOARDS.family(board)
-        assert family is not None
-        code = family.metrics["points"].ranking_codes["all"]
+        code = family(board, BOARDS).metrics["points"].ranking_codes["all"]
         found = entries(self.client).get(f"{board}#{code}a", {})
         return {member: -sort_value for member, sort_value in found.items()}
 
@@ -52,12 +51,10 @@ class Subject:
 
 
 def image(member: str, version: int, points: int | None, board: str) -> Image:
-    family = BOARDS.family(board)
-    assert family is not None
-    metric = family.metrics["points"]
+    metric = family(board, BOARDS).metrics["points"]
     values = {metric.total(): points} if points is not None else {}
     if points is not None and "d" in metric.bucket_codes:
-        values[metric.bucket("d", family.timetable.index("d", NOW))] = points
+        values[metric.bucket("d", metric.timetable.index("d", NOW))] = points
     return Image(board, member, version, NOW + version, 0, hidden=False, values=values)
 
 

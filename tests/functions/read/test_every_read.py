@@ -33,7 +33,7 @@ def live(stack: Stack, model: BoardModel, name: str, board: Board, rng: random.R
         if model.registered:
             stack.put(f"/boards/{name}/member", id=member)
             model.put(member)
-        model.add_all(f"e{number}", at, {member: {metric: amount}}, NOW, {member: note and {"n": note}})
+        model.count(f"e{number}", member, at, {metric: amount}, NOW, note and {"n": note})
     apply(stack, [orjson.loads(event) for event in events])
     for member in ("m03", "m07"):
         stack.put(f"/boards/{name}/member", {"hidden": True}, id=member)
@@ -114,7 +114,7 @@ def test_pages_skip_nobody(life: str, seed: int) -> None:
             apply(stack, [orjson.loads(one.body({"b": board})) for one in today])
             for one in today:
                 ((_, name, amounts, _),) = one.updates
-                assert model.add(one.id, name, one.at, dict(amounts), now)
+                model.count(one.id, name, one.at, dict(amounts), now)
         # Today and a period that ended; then the first second of the next period.
         midnight = last.replace(hour=0, minute=0, second=0, microsecond=0) + DAY
         for now in (last, midnight):

@@ -1,6 +1,7 @@
 """The writer's requests have a bound, and so has the size of each, whatever a batch holds."""
 
 import random
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import reduce
 from typing import Any
@@ -10,8 +11,8 @@ import pytest
 
 from standings.aws.dynamodb.scores import Rewrite, Scores, decode_image, encode_image
 from standings.aws.dynamodb.tables import member_item_key
-from standings.domain.boards import MAX_UNITS, Family
-from standings.domain.boards_toml import most_bytes, parse_boards
+from standings.domain.boards import MAX_UNITS, Metric
+from standings.domain.boards_toml import most_bytes
 from standings.domain.members import Image, new_image, rewritten
 from standings.domain.scoring import NO_NOTE, aggregate_of_event
 from standings.domain.windows import instant
@@ -19,6 +20,7 @@ from standings.write import writer
 from tests.support.aws.stack import ManualClock, Stack, deliver, project, running
 from tests.support.builders.checks import rows
 from tests.support.builders.maintenance import clock_of
+from tests.support.builders.points import family
 from tests.support.dynamodb.items import item_size
 from tests.support.dynamodb.requests import Requests
 from tests.support.thoroughness import seeds
@@ -150,10 +152,10 @@ TEN = [f"b{number}" for number in range(10)]
 PAIRS = 50  # Pairs of board and member that one event may have
 
 
-def fullest(family: Family, now: int) -> Image:
+def fullest(metrics: Iterable[Metric], now: int) -> Image:
     """The item of a member that was active in every bucket that it may still hold."""
     image, event_id = new_image("b", "", now), LONGEST + "000000"
-    for metric in family.metrics.values():
+    for metric in metrics:
         names = [metric.total()]
         for unit in metric.bucket_codes:
             index: int | None = metric.timetable.index(unit, now)
@@ -174,9 +176,8 @@ def test_an_event_of_as_many_pairs_as_may_be_is_counted_however_large_their_item
     definitions = f'[boards."*"]\nlate = "1 day"\n{rules}\n' + "".join(
         f"metrics.m{number} = {{ {metric} }}\n" for number in range(count)
     )
-    family = parse_boards(definitions).family("b")
-    assert family is not None
-    sizes, image = Sizes(engine), fullest(family, clock() - 1)
+    metrics = family("b", definitions).metrics.values()
+    sizes, image = Sizes(engine), fullest(metrics, clock() - 1)
     full = [replace(image, board=board, member=f"full {n}") for board in TEN for n in range(5)]
     engine.load("Scores", map(encode_image, full))
     assert PAIRS * item_size(encode_image(image)) > 4 * 1024 * 1024
@@ -191,7 +192,7 @@ def test_an_event_of_as_many_pairs_as_may_be_is_counted_however_large_their_item
             assert stack.dead_letters.reasons() == []
     items = [decode_image(item) for item in rows(engine, "Scores") if item["pk"]["S"] != "#boards"]
     assert len(items) == 2 * PAIRS
-    assert {item.values[metric.total()] for item in items for metric in family.metrics.values()} == {7}
+    assert {item.values[metric.total()] for item in items for metric in metrics} == {7}
     counted = [item for item in items if item.member.startswith("full")]
     assert {item.written_at_ms for item in counted} == {clock()}
     assert all(len(item.values) < len(image.values) for item in counted)
@@ -201,7 +202,6 @@ def test_an_event_of_as_many_pairs_as_may_be_is_counted_however_large_their_item
 @pytest.mark.parametrize("seed", seeds(1, 10))
 def test_a_patch_leaves_the_item_that_a_rewrite_leaves(engine: Any, clock: ManualClock, seed: int) -> None:
     """Also of a member that version 0.3 removed, whose item has a mark instead of a stamp."""
-    print(f"seed {seed}")
     rng, scores = random.Random(seed), Scores(engine, "Scores", "Receipts", clock_of(clock))
 
     def some_image(version: int) -> Image:
@@ -298,8 +298,6 @@ def test_an_item_grows_no_larger_than_the_build_expects(
         keep = "2 days"
         metrics.points = {{ aggregate = "{aggregate}", windows = ["all", {windows}] }}
     """
-    family = parse_boards(definitions).family("b")
-    assert family is not None
     largest = 0
     with running(engine, clock, definitions) as stack:
         for number in range(200):
@@ -310,7 +308,7 @@ def test_an_item_grows_no_larger_than_the_build_expects(
             (item,) = (one for one in engine.scan(TableName="Scores")["Items"] if one["sk"]["S"] == MEMBER)
             largest = max(largest, item_size(item))
             clock.milliseconds += DAY // 24
-    assert largest <= most_bytes(family, late=True) < 2 * largest + 3_000
+    assert largest <= most_bytes(family("b", definitions), late=True) < 2 * largest + 3_000
 
 
 def test_late_events_of_one_day_count_to_the_last_and_stay_few_attributes(engine: Any, clock: ManualClock) -> None:

@@ -15,8 +15,7 @@ from tests.support.aws.stack import ManualClock, Stack, deliver, http_event
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import rows
 from tests.support.builders.maintenance import call
-from tests.support.builders.stages.writers import AT, Subject
-from tests.support.builders.stages.writers import event as writers_event
+from tests.support.builders.stages.writers import Subject, event
 from tests.support.documents.openapi import OPERATIONS, assert_valid
 from tests.support.dynamodb.items import item_size
 from tests.support.dynamodb.requests import Requests
@@ -30,10 +29,6 @@ metrics.points = { aggregate = "sum", windows = ["all"] }
 """
 CLIENT: Final = Requests
 STRANGER: Final = "member: 'm' is not registered on board 'club'"
-
-
-def event(event_id: str, board: str = "b", points: Any = 1, **more: Any) -> dict[str, Any]:
-    return {"id": event_id, "board": board, "member": "m", "at": AT, "metrics": {"points": points}, **more}
 
 
 def ask(stack: Stack, event_id: str, scope: str | None = None, method: str = "GET") -> tuple[int, Any]:
@@ -56,7 +51,7 @@ def status(stack: Stack, event_id: str) -> tuple[str, str | None] | str:
 
 
 def test_an_event_is_counted_or_refused_or_nothing_is_known_of_it(stack: Stack, clock: ManualClock) -> None:
-    deliver(stack, [event("good"), event("stranger", "club"), event("twice"), event("twice"), event("bad", at=7)])
+    deliver(stack, [event("good"), event("stranger", board="club"), event("twice"), event("twice"), event("bad", at=7)])
 
     assert ask(stack, "good") == (200, {"id": "good", "status": "counted", "at": instant(clock())})
     refused = {"id": "stranger", "status": "refused", "reason": STRANGER, "at": instant(clock())}
@@ -76,9 +71,9 @@ def test_a_dry_run_says_which_events_have_counted_and_queues_none(stack: Stack, 
         assert (code, stack.activity.messages) == (202, [])
         return [(one["status"], one["detail"]) for one in answer["results"]]
 
-    shared = {**event("shared"), "board": ["b", "c"]}
+    shared = event("shared", board=["b", "c"])
     deliver(stack, [event("good"), shared])
-    other = (event("good", points=2), event("stranger", "club"), event("bad", at=7))
+    other = (event("good", points=2), event("stranger", board="club"), event("bad", at=7))
     used = "id: 'good' was used before, for an event with other content"
     assert results(event("good"), shared, *other) == [
         ("known", None),
@@ -94,7 +89,7 @@ def test_a_dry_run_says_which_events_have_counted_and_queues_none(stack: Stack, 
 
 
 def test_only_administrators_see_the_reason_which_may_name_a_member(stack: Stack, clock: ManualClock) -> None:
-    deliver(stack, [event("x", "club")])
+    deliver(stack, [event("x", board="club")])
 
     without = {"id": "x", "status": "refused", "at": instant(clock())}
     assert ask(stack, "x", "standings/write") == ask(stack, "x", "[standings/read standings/write]") == (200, without)
@@ -111,7 +106,7 @@ def test_a_refused_event_that_is_delivered_again_has_a_new_status(stack: Stack, 
             stack.dead_letters.messages.clear()
         assert stack.writer({"Records": stack.activity.records()}, Context()) == {"batchItemFailures": []}
 
-    deliver(stack, [event("x", "club")])
+    deliver(stack, [event("x", board="club")])
     first = ask(stack, "x")
     clock.milliseconds += 1
     deliver_again()
@@ -122,7 +117,7 @@ def test_a_refused_event_that_is_delivered_again_has_a_new_status(stack: Stack, 
     assert status(stack, "x") == ("counted", None)
 
     # What uses the id for something else is refused. It does not hide that the event was counted.
-    deliver(stack, [event("x", "club", points=2), event("x", points="many")])
+    deliver(stack, [event("x", board="club", points=2), event("x", metrics={"points": "many"})])
     assert len(stack.dead_letters.messages) == 2
     assert status(stack, "x") == ("counted", None)
 
@@ -132,7 +127,7 @@ def test_a_status_ends_even_if_dynamodb_has_not_deleted_the_item(
     stack: Stack, clock: ManualClock, board: str, kept_for: int
 ) -> None:
     assert (RECEIPT_LIFETIME, REFUSAL_LIFETIME) == (30 * DAY, 14 * DAY)
-    deliver(stack, [event("x", board)])
+    deliver(stack, [event("x", board=board)])
     clock.milliseconds += kept_for - SECOND
     assert ask(stack, "x")[0] == 200
     clock.milliseconds += SECOND
@@ -144,7 +139,8 @@ def test_it_is_one_read_and_a_refusal_one_write_of_one_unit(stack: Stack, engine
     deliver(stack, [event("counted")])
     stack.dynamodb.counts.clear()
 
-    deliver(stack, [event(longest, "a" * 128, 1, note={"of": "x"}), event("counted", "b" * 128, {"many": 1})])
+    unknown = event("counted", board="b" * 128, metrics={"points": {"many": 1}})
+    deliver(stack, [event(longest, board="a" * 128, note={"of": "x"}), unknown])
     assert stack.dynamodb.counts == {("put_item", "Receipts"): 2}
     sizes = {row["pk"]["S"]: item_size(row) for row in rows(engine, "Receipts")}
     assert 450 < sizes[longest] <= 1024
@@ -169,9 +165,9 @@ def test_a_refusal_that_cannot_be_remembered_now_comes_again(engine: Any) -> Non
             return engine.put_item(**request)
         raise ClientError({"Error": {"Code": "ProvisionedThroughputExceededException"}}, "PutItem")
 
-    refused = {**writers_event("x"), "board": "club"}
+    refused = event("x", board="club")
     with mock.patch.object(subject.client, "put_item", side_effect=throttled, create=True):
-        written = subject.write(refused, writers_event("good"), patience=5)
+        written = subject.write(refused, event("good"), patience=5)
     assert (written.applied, written.refused, list(written.failed)) == (1, [], ["message-0"])
     assert "ProvisionedThroughputExceeded" in written.failed["message-0"]
     assert rows(engine, "Receipts")[0]["pk"] == {"S": "good"}

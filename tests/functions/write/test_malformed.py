@@ -23,6 +23,7 @@ from tests.support.aws.stack import ManualClock, Stack, deliver, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import assert_tiers_count_the_entries, rows
 from tests.support.builders.maintenance import unprojected
+from tests.support.builders.points import family
 from tests.support.fuzz import mutations
 
 NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
@@ -60,9 +61,7 @@ def message(name: str, body: str) -> dict[str, Any]:
 def points(engine: Any, board: str, member: str) -> int:
     pk, sk = member_key(board, member)
     image = decode_image(engine.get_item(TableName="Scores", Key={"pk": {"S": pk}, "sk": {"S": sk}})["Item"])
-    family = BOARDS.family(board)
-    assert family is not None
-    return image.values.get(family.metrics["points"].total(), 0)
+    return image.values.get(family(board, BOARDS).metrics["points"].total(), 0)
 
 
 def original(letter: dict[str, Any], bucket: Bucket) -> str:

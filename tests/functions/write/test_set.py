@@ -7,6 +7,7 @@ import random
 from typing import Any, Final
 
 from tests.support.aws.stack import Stack, apply, count, deliver
+from tests.support.builders.stages.writers import AT, event
 from tests.support.dynamodb.requests import Requests
 
 BOARDS: Final = """
@@ -23,11 +24,6 @@ metrics.runs = { aggregate = "sum", ties = "first", windows = ["all"] }
 metrics.points = { aggregate = "sum", windows = ["all"] }
 """
 CLIENT: Final = Requests
-NOW: Final = "2026-11-21T10:15:00Z"
-
-
-def event(event_id: str, points: float, board: Any = "b", at: str = NOW, **more: Any) -> dict[str, Any]:
-    return {"id": event_id, "board": board, "member": "m", "at": at, "metrics": {"points": points}, **more}
 
 
 def scores(stack: Stack, board: str = "b") -> dict[str, float]:
@@ -42,16 +38,16 @@ def total(stack: Stack, member: str) -> int:
 
 
 def test_several_totals_are_set_together_or_none(stack: Stack) -> None:
-    apply(stack, [event("1", 7, ["b", "plain"], at="2026-11-20T10:00:00Z")])
+    apply(stack, [event("1", 7, board=["b", "plain"], at="2026-11-20T10:00:00Z")])
     shares: list[dict[str, Any]] = [
         {"board": ["b", "plain"], "member": "m", "metrics": {"points": 2}, "set": True},
         {"board": "b", "member": "n", "metrics": {"points": 3, "runs": 1}},
     ]
-    apply(stack, [{"id": "2", "at": NOW, "updates": shares}])
+    apply(stack, [{"id": "2", "at": AT, "updates": shares}])
     assert (scores(stack), scores(stack, "plain")) == ({"all": 2, "day": -5}, {"all": 2})
 
     shares = [{**shares[0], "board": "b"}, {"board": "club", "member": "m", "metrics": {"points": 3}, "set": True}]
-    deliver(stack, [{"id": "3", "at": NOW, "updates": [{**shares[0], "metrics": {"points": 9}}, shares[1]]}])
+    deliver(stack, [{"id": "3", "at": AT, "updates": [{**shares[0], "metrics": {"points": 9}}, shares[1]]}])
     assert (scores(stack)["all"], stack.dead_letters.reasons()) == (
         2,
         ["member: 'm' is not registered on board 'club'"],
@@ -64,14 +60,14 @@ def test_of_several_totals_that_of_the_latest_at_stays_in_whichever_order_they_c
     for number in range(30):
         times = [f"2026-11-21T10:0{rng.randint(0, 2)}:00Z" for _ in range(4)]
         sets = [
-            {**event(f"{number}-{k}", k, rng.choice(("b", ["b", "plain"])), at, set=True), "member": f"m{number}"}
+            event(f"{number}-{k}", k, f"m{number}", board=rng.choice(("b", ["b", "plain"])), at=at, set=True)
             for k, at in enumerate(times)
         ]
         latest = max(range(4), key=lambda k: (times[k], k))
         for batch in ([sets[:2], sets[2:]], [sets[2:], sets[:2]], [sets])[number % 3]:
             apply(stack, rng.sample(batch, len(batch)))
         assert total(stack, f"m{number}") == latest
-    untimed = [{**event(f"u{k}", k, ("b", ["b", "plain"])[k % 2], set=True), "member": "u"} for k in range(4)]
+    untimed = [event(f"u{k}", k, "u", board=("b", ["b", "plain"])[k % 2], set=True) for k in range(4)]
     stack.post("/events", [{name: value for name, value in one.items() if name != "at"} for one in untimed])
     count(stack)
     assert total(stack, "u") == 3
@@ -91,9 +87,9 @@ def test_a_total_that_comes_too_late_says_so_for_good_and_a_removal_forgets_it(s
 
 
 def test_least_and_most_bound_the_change(stack: Stack) -> None:
-    apply(stack, [event("1", 5, "limited", set=True), event("2", 10, "limited", set=True)])
+    apply(stack, [event("1", 5, board="limited", set=True), event("2", 10, board="limited", set=True)])
     assert scores(stack, "limited") == {"all": 10}
-    deliver(stack, [event("3", 15.1, "limited", set=True), event("4", 7.9, "limited", set=True)])
+    deliver(stack, [event("3", 15.1, board="limited", set=True), event("4", 7.9, board="limited", set=True)])
     bounds = "metrics.points: expected a change of at least -2 and at most 5 on board 'limited', got a change of"
     assert stack.dead_letters.reasons() == [f"{bounds} 5.1 (from 10 to 15.1)", f"{bounds} -2.1 (from 10 to 7.9)"]
     assert scores(stack, "limited") == {"all": 10}
@@ -101,9 +97,9 @@ def test_least_and_most_bound_the_change(stack: Stack) -> None:
 
 def test_it_is_a_read_and_a_write_of_the_item(stack: Stack) -> None:
     """As an event of a best score. Other events of such a board still read nothing."""
-    apply(stack, [event("1", 5, "plain")])
+    apply(stack, [event("1", 5, board="plain")])
     costs = []
-    for one in (event("2", 5, "plain"), event("3", 5, "plain", set=True)):
+    for one in (event("2", 5, board="plain"), event("3", 5, board="plain", set=True)):
         stack.dynamodb.counts.clear()
         apply(stack, [one])
         costs.append({name: count for (name, table), count in stack.dynamodb.counts.items() if table == "Scores"})

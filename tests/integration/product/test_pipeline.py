@@ -43,7 +43,7 @@ class Pipeline:
             event = {"id": f"{self.board}-{len(self._posted)}", "board": self.board, "member": member}
             self._posted.append({**event, "at": at.isoformat(timespec="milliseconds"), "metrics": amounts})
             sent += [self._posted[-1], *([rng.choice(self._posted[-50:])] if rng.random() < 0.15 else [])]
-            self.model.add(event["id"], member, at, amounts, self.now)
+            self.model.count(event["id"], member, at, amounts, self.now)
         rng.shuffle(sent)
         write(self.stack, sent)
         self._stream.drain()

@@ -4,8 +4,6 @@ The files have AWS's envelopes, account numbers and made-up ids, but around item
 the functions can work on them.
 """
 
-from __future__ import annotations
-
 from copy import deepcopy
 from functools import cache
 from pathlib import Path

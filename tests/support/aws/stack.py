@@ -19,7 +19,6 @@ from urllib.parse import quote, urlencode
 
 import orjson
 
-from standings.domain.boards import Boards
 from standings.domain.boards_toml import parse_boards
 from standings.rankings import reading
 from standings.runtime.environment import BOARDS_FILE
@@ -81,25 +80,25 @@ class Stack:
     """How many records of each stream shard the projector has received, by shard."""
 
     def get(self, path: str, **arguments: Any) -> tuple[int, dict[str, Any]]:
-        answer = self.function("GET", path)(http_event(path, _query(arguments)), None)
-        return answer["statusCode"], orjson.loads(answer["body"])
+        return self._ask("GET", path, None, arguments)
 
     def post(self, path: str, body: Any, **arguments: Any) -> tuple[int, Any]:
         """Send a POST request, like `get`. A body that is neither text nor bytes is sent as JSON."""
-        return self._write("POST", path, body, arguments)
+        return self._ask("POST", path, body, arguments)
 
     def put(self, path: str, body: Any = None, **arguments: Any) -> tuple[int, Any]:
         """Send a PUT request, like `post`. None means no body."""
-        return self._write("PUT", path, body, arguments)
+        return self._ask("PUT", path, body, arguments)
 
     def delete(self, path: str, **arguments: Any) -> tuple[int, Any]:
-        return self._write("DELETE", path, None, arguments)
+        return self._ask("DELETE", path, None, arguments)
 
     def function(self, method: str, path: str) -> Handler:
         return self.command if _ROUTES_TO_COMMAND.fullmatch(f"{method} {path}") else self.query
 
-    def _write(self, method: str, path: str, body: Any, arguments: Mapping[str, Any]) -> tuple[int, Any]:
-        answer = self.function(method, path)(http_event(path, _query(arguments), method, body), None)
+    def _ask(self, method: str, path: str, body: Any, arguments: Mapping[str, Any]) -> tuple[int, Any]:
+        query = {name: value for name, value in arguments.items() if value is not None}
+        answer = self.function(method, path)(http_event(path, urlencode(query, quote_via=quote), method, body), None)
         return answer["statusCode"], orjson.loads(answer["body"]) if answer["body"] else None
 
     def entries(self, path: str, limit: int = 1000, period: str | None = None) -> list[dict[str, Any]]:
@@ -138,10 +137,6 @@ def http_event(path: str, query: str = "", method: str = "GET", body: Any = None
     return event
 
 
-def _query(arguments: Mapping[str, Any]) -> str:
-    return urlencode({name: value for name, value in arguments.items() if value is not None}, quote_via=quote)
-
-
 class OneThread(Executor):
     """In place of a pool of threads: each call runs when it is given, so every run sends the same requests."""
 
@@ -173,17 +168,14 @@ def running(dynamodb: Any, clock: ManualClock, boards: str | None = None) -> Ite
         patches.enter_context(mock.patch.object(building_blocks, "now", clock))
         for module in (reading, rankings):
             patches.enter_context(mock.patch.object(module, "ThreadPoolExecutor", OneThread))
-        patches.enter_context(mock.patch.object(building_blocks, "boards", return_value=_boards(boards)))
+        parsed = parse_boards(boards if boards is not None else BOARDS_FILE.read_text(encoding="utf-8"))
+        patches.enter_context(mock.patch.object(building_blocks, "boards", return_value=parsed))
         modules = map(_load, ("writer", "projector", "query", "command", "maintenance"))
         writer, projector, query, command, maintenance = (module.handler for module in modules)
         # As in the template, a stack without the queue of looks has no announcer.
         announcer = _load("announcer").handler if "LOOKS_QUEUE_URL" in os.environ else _no_function
         fakes = activity, dead_letters, bucket, bus, announcer, looks
         yield Stack(clock, dynamodb, writer, projector, query, command, maintenance, *fakes)
-
-
-def _boards(text: str | None) -> Boards:
-    return parse_boards(text if text is not None else BOARDS_FILE.read_text(encoding="utf-8"))
 
 
 def _load(name: str) -> ModuleType:

@@ -1,16 +1,17 @@
 """A board for audits, with random events, hides and removals, also while an audit or a rebuild runs; and its damages.
 
-Rankings are damaged in every way that an audit names, at random places. The tables give for each damage the kind of the
-finding, and what becomes of the item (None: it is deleted).
+Rankings are damaged in every way that an audit names, at random places. What an audit must find follows from the items
+before and after.
 """
 
 import random
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from standings.aws.dynamodb.tables import COUNTERS, entry_key, index_key, log_key, node_key, shard_of
@@ -141,18 +142,17 @@ def _use_lanes(audited: Audited) -> None:
         if ranking.window.rolling:
             continue
         lanes = rng.choice([2, 4])
-        for node, counters in nodes_of(audited.engine, ranking).items():
-            if node == ROOT:
-                audited.engine.update_item(
-                    TableName="Rankings",
-                    Key={"pk": {"S": node_key(ranking.key, ROOT)}},
-                    UpdateExpression="SET l = :l",
-                    ExpressionAttributeValues={":l": {"N": str(lanes)}},
-                )
-            for digit in counters:
-                count = rng.choice([-3, 0, 1])
-                add_to_counter(audited.engine, ranking, node, digit, count)
-                add_to_counter(audited.engine, ranking, node, digit, -count, rng.randrange(1, lanes))
+        if counted := counted_in(rows(audited.engine, "Rankings"), ranking):
+            audited.engine.update_item(
+                TableName="Rankings",
+                Key={"pk": {"S": node_key(ranking.key, ROOT)}},
+                UpdateExpression="SET l = :l",
+                ExpressionAttributeValues={":l": {"N": str(lanes)}},
+            )
+        for node, digit in counted:
+            count = rng.choice([-3, 0, 1])
+            add_to_counter(audited.engine, ranking, node, digit, count)
+            add_to_counter(audited.engine, ranking, node, digit, -count, rng.randrange(1, lanes))
 
 
 def lag(audited: Audited, milliseconds: int) -> None:
@@ -222,14 +222,6 @@ def add_to_counter(engine: Any, ranking: Ranking, node: Path, digit: int, count:
     )
 
 
-def nodes_of(engine: Any, ranking: Ranking) -> dict[Path, dict[int, int]]:
-    """The counters of a ranking's nodes that are not 0. In a rolling window, they are those at the end of its log."""
-    found: dict[Path, dict[int, int]] = {}
-    for (node, digit), count in _counted(rows(engine, "Rankings"), ranking).items():
-        found.setdefault(node, {})[digit] = count
-    return found
-
-
 def counters_off(engine: Any, rankings: list[Ranking]) -> set[Finding]:
     """The counters that differ from what they count.
 
@@ -238,7 +230,7 @@ def counters_off(engine: Any, rankings: list[Ranking]) -> set[Finding]:
     wrong: set[Finding] = set()
     items = rows(engine, "Rankings")
     for ranking in rankings:
-        counted, below = _counted(items, ranking), Counter(_entries(items, ranking))
+        counted, below = counted_in(items, ranking), Counter(_entries(items, ranking))
         for (node, _), count in counted.items():
             if node != ROOT:
                 below[node[:-1], node[-1]] += count
@@ -248,8 +240,8 @@ def counters_off(engine: Any, rankings: list[Ranking]) -> set[Finding]:
     return wrong
 
 
-def _counted(items: list[dict[str, Any]], ranking: Ranking) -> Counters:
-    """The counters of a ranking, from its nodes in the lanes that are in use, and from the log of a rolling window."""
+def counted_in(items: list[dict[str, Any]], ranking: Ranking) -> Counters:
+    """The counters of a ranking that are not 0: its nodes' in the lanes in use, with the log of a rolling window."""
     nodes = {item["pk"]["S"]: decode_item(item) for item in items if item["pk"]["S"].startswith(f"{ranking.key}/")}
     lanes = nodes.get(node_key(ranking.key, ROOT), {}).get("l", 1)
     used = [item for key, item in nodes.items() if int(key.partition("+")[2] or 0) < lanes]
@@ -274,22 +266,28 @@ OFF: Final = (-200, -1, 1, 5)
 """How far a wrong sort value is off."""
 
 
-class Damaged(NamedTuple):
-    """An item to damage: of a member in a ranking, or in all periods of a rolling window."""
+class Row(NamedTuple):
+    """An item to damage: of a member in a ranking, in a list of a rolling window, or in all periods of the window."""
 
-    audited: Audited
+    damages: "Damages"
     ranking: Ranking | RollingRankings
     member: str
     item: Item
-    low: int = 0
-    """In a row of a rolling window: the first period that can be read."""
+    key: str
+    """The key of the ranking, the list or the window."""
     step: Step = Step(0, 0, Place(0))
-    """In a row of a rolling window: one step that can be read."""
-    listed: str = ""
-    """In a list of a rolling window: the list's key."""
+    """In a window's row that is shown: one step that can be read."""
 
     def one_of(self, *values: Any) -> Any:
-        return self.audited.rng.choice(values)
+        return self.damages.rng.choice(values)
+
+    def some_place(self) -> Place:
+        return self.damages.some_place(self.ranking)
+
+    def indexed(self) -> Item:
+        """The attributes of an entry in the index, with some score."""
+        shard = shard_of(self.member, self.ranking.metric.shards)
+        return {"r": {"S": index_key(self.key, shard)}, "s": {"S": sort_key(self.some_place(), self.member)}}
 
     def without(self, *names: str) -> Item:
         return {name: value for name, value in self.item.items() if name not in names}
@@ -305,12 +303,17 @@ class Damaged(NamedTuple):
     def elsewhere(self) -> Item:
         """The item in a wrong shard, in use or not."""
         homes = {0, shard_of(self.member, self.ranking.metric.shards)}
-        shard = self.one_of(*(shard for shard in (0, 1, 2, 9) if shard not in homes))
-        return {**self.item, "r": {"S": index_key(self.listed or self.ranking.key, shard)}}
+        return {**self.item, "r": {"S": index_key(self.key, self.one_of(*(n for n in (0, 1, 2, 9) if n not in homes)))}}
 
     def later(self) -> Item:
         """The item with a version that its member's item has not reached."""
         return {**self.item, "v": {"N": str(int(self.item["v"]["N"]) + self.one_of(1, 10**9))}}
+
+    def shown(self) -> list[Any]:
+        """What readers see of a row: steps that can be read, or the entry in the index."""
+        if "p" not in self.item:
+            return [self.item["s"]] if "s" in self.item else []
+        return [step for step in self.steps() if step.until > self.damages.periods()[0]]
 
     def steps(self) -> list[Step]:
         return list(decode_steps(self.item["p"]["S"]).steps)
@@ -318,63 +321,40 @@ class Damaged(NamedTuple):
     def with_steps(self, *steps: Step) -> Item:
         return {**self.item, "p": {"S": encode_steps(Steps(decode_steps(self.item["p"]["S"]).low, steps))}}
 
-    def first(self) -> int:
-        """The first period of the step that can be read."""
-        return max(self.low, self.step.first)
+    def with_other_step(self) -> Item:
+        place = self.step.place._replace(sort_value=self.step.place.sort_value + self.one_of(*OFF))
+        return self.with_steps(*(step._replace(place=place) if step == self.step else step for step in self.steps()))
+
+    def with_another_step(self) -> Item:
+        end = self.steps()[-1].until
+        return self.with_steps(*self.steps(), Step(end, end + 1, self.some_place()))
+
+    def blocks(self, *steps: Step) -> list[Block]:
+        """The blocks of some steps of a window's row that reach to a period that can be read."""
+        assert isinstance(self.ranking, RollingRankings)
+        low = self.damages.periods()[0]
+        return list(Steps(low, steps).by_block(self.ranking.window, low))
 
 
-Change = Callable[[Damaged], Item | None]
-
-_INDEXED: Final[dict[str, tuple[str, str, Change]]] = {
-    "is deleted": ("missing", "wrong-list-item", lambda _: None),
-    "has no sort key": ("missing", "wrong-list-item", lambda item: item.without("r", "s")),
-    "has another sort key": ("wrong", "wrong-list-item", Damaged.moved),
-    "has an unreadable sort key": (
-        *("wrong", "wrong-list-item"),
-        lambda item: {**item.item, "s": {"S": item.one_of(*UNREADABLE)}},
-    ),
-    "is in another shard": ("misplaced", "misplaced", Damaged.elsewhere),
-    "is newer than the member's item": ("version", "wrong-list-item", Damaged.later),
+UNREADABLE_STEPS: Final = ("", "[", "[1,2]", '[0,["a",1,1]]', '[0,[0,1,"a"]]', "[0,[0,9999999999,1]]")
+IN_THE_INDEX: Final[dict[str, Callable[[Row], Item | None]]] = {
+    "is deleted": lambda _: None,
+    "has no sort key": lambda row: row.without("r", "s"),
+    "has another sort key": Row.moved,
+    "has an unreadable sort key": lambda row: {**row.item, "s": {"S": row.one_of(*UNREADABLE)}},
+    "is in another shard": Row.elsewhere,
+    "is newer than the member's item": Row.later,
 }
-ROWS: Final = {f"a row {what}": (kind, change) for what, (kind, _, change) in _INDEXED.items()}
-"""Rows of members in rankings that are not rolling."""
-LIST_ITEMS: Final = {f"a list item {what}": (kind, change) for what, (_, kind, change) in _INDEXED.items()}
-"""Items of a rolling window's lists."""
-
-
-def _end(row: Damaged) -> int:
-    return row.steps()[-1].until
-
-
-def _other_step(row: Damaged) -> Item:
-    place = row.step.place._replace(sort_value=row.step.place.sort_value + row.one_of(*OFF))
-    return row.with_steps(*(step._replace(place=place) if step == row.step else step for step in row.steps()))
-
-
-WINDOW_ROWS: Final[dict[str, tuple[str, Change, Callable[[Damaged], int]]]] = {
-    "a window's row is deleted": ("missing", lambda _: None, lambda row: _shown(row)[0].first),
-    "a step is missing": (
-        "missing",
-        lambda row: row.with_steps(*(step for step in row.steps() if step != row.step)),
-        Damaged.first,
-    ),
-    "a step has another score": ("wrong", _other_step, Damaged.first),
-    "a step is added": (
-        "phantom",
-        lambda row: row.with_steps(*row.steps(), Step(_end(row), _end(row) + 1, _some_place(row.audited, row.ranking))),
-        _end,
-    ),
-    "a window's row is unreadable": (
-        "wrong",
-        lambda row: {
-            **row.item,
-            "p": {"S": row.one_of("", "[", "[1,2]", '[0,["a",1,1]]', '[0,[0,1,"a"]]', "[0,[0,9999999999,1]]")},
-        },
-        lambda row: _shown(row)[0].first,
-    ),
-    "a window's row is newer than its item": ("version", Damaged.later, lambda row: row.low),
+"""Damages of a member's row, or of an item in a list of a rolling window. None: the item is deleted."""
+IN_A_WINDOW: Final[dict[str, Callable[[Row], Item | None]]] = {
+    "is deleted": lambda _: None,
+    "lacks a step": lambda row: row.with_steps(*(step for step in row.steps() if step != row.step)),
+    "has another score in a step": Row.with_other_step,
+    "has a step more": Row.with_another_step,
+    "is unreadable": lambda row: {**row.item, "p": {"S": row.one_of(*UNREADABLE_STEPS)}},
+    "is newer than its item": Row.later,
 }
-"""Rows of members in rolling windows, and in which period the finding is."""
+"""Damages of a member's row in a rolling window."""
 
 
 def _with_entries(log: Item, *entries: Any) -> Item:
@@ -408,232 +388,182 @@ LOGS: Final[dict[str, Callable[[Audited, Item], Item]]] = {
 
 
 class Damages:
-    """Damages what is audited. `expected` is how an audit must name rows and list items.
-
-    Wrong counters are not in it: `Audited.counters_off` finds them.
-    """
+    """Damages what is audited. `expected` compares with the items as they were before."""
 
     def __init__(self, audited: Audited) -> None:
+        self.rng = audited.rng
         self._audited = audited
-        self._rng = audited.rng
-        self.expected: set[Finding] = set()
-        self._touched: dict[str, set[str]] = {}
-        self._made = 0
+        self._before = self._items()
+        self._damaged: set[str] = set()
 
-    def damage(self, kind: str) -> None:
-        """Do one damage of a kind, if anything is left that can be damaged in this way."""
-        if kind in ROWS:
-            if entry := self._entry(shown=True):
-                finding, change = ROWS[kind]
-                self._store(entry, change(entry))
-                self.expected.add((finding, entry.ranking.key, entry.member))
-        elif kind in WINDOW_ROWS:
-            if row := self._row(shown=True):
-                finding, change, period = WINDOW_ROWS[kind]
-                self._store(row, change(row))
-                self._expect(finding, row, max(row.low, period(row)))
-        elif kind in LIST_ITEMS:
-            if row := self._row(shown=True):
-                finding, change = LIST_ITEMS[kind]
-                block = self._rng.choice(_blocks(row, [row.step]))
-                key = list_key(self.window(), block)
-                item = next(item for item in self._items() if item["pk"]["S"] == entry_key(key, row.member))
-                listed = row._replace(item=item, listed=key)
-                self._store(listed, change(listed))
-                self._expect_listed(finding, row.member, block)
+    @property
+    def expected(self) -> set[Finding]:
+        """How an audit must name the rows and list items that differ. `Audited.counters_off` finds wrong counters."""
+        before, after = self._before, self._items()
+        keys = [key for key in before | after if "/" not in key and before.get(key) != after.get(key)]
+        return {self._finding(key, before.get(key, {}), after.get(key, {})) for key in keys} - {None}
+
+    def _finding(self, key: str, old: Item, new: Item) -> Any:
+        place, _, member = key.rpartition("#")
+        if place == self.window().key:
+            return self._of_steps(member, old, new) if old else None  # Of nobody, the list item is named
+        if old.get("s") != new.get("s"):
+            kind = "phantom" if "s" not in old else "wrong" if "s" in new else "missing"
         else:
-            _BY_HAND[kind](self)
+            kind = "misplaced" if old["r"] != new["r"] else "version"
+        if kind != "misplaced" and place not in {ranking.key for ranking in self._rankings(rolling=False)}:
+            # In a list. A phantom is of nobody, and has a row too.
+            row = entry_key(self.window().key, member)
+            kind = "phantom" if row not in self._before and row in self._items() else "wrong-list-item"
+        return kind, place, member
+
+    def _of_steps(self, member: str, old: Item, new: Item) -> Finding:
+        """The first period that differs, or else the first one that can be read: another version alone."""
+        low, is_unreadable = self.periods()[0], False
+        was = now = decode_steps(old["p"]["S"])
+        try:
+            now = decode_steps(new["p"]["S"]) if new else Steps(low)
+        except ValueError:
+            now, is_unreadable = Steps(low), True
+        kind, at = "version", low
+        for period in range(low, max([low, *(step.until for step in (*was.steps, *now.steps))])):
+            places = was.place(period), now.place(period)
+            if places[0] != places[1]:
+                at = period
+                kind = "wrong" if is_unreadable or None not in places else "missing" if places[0] else "phantom"
+                break
+        return kind, self.window().at(at).key, member
 
     def damage_log(self, kind: str) -> str:
         """Damage the log of the rolling window, and return its key."""
         key = log_key(self.window().key, 0)
-        log = self._audited.engine.get_item(TableName="Rankings", Key={"pk": {"S": key}})["Item"]
+        log = self._items()[key]
         assert log["l"]["L"]
         self._put(LOGS[kind](self._audited, log))
         return key
 
     def window(self) -> RollingRankings:
         """The only rolling window."""
-        return rolling_of(self._windows()[0])
+        return rolling_of(self._rankings(rolling=True)[0])
 
     def periods(self) -> list[int]:
         """The periods of the rolling window that can be read."""
-        return sorted(ranking.period for ranking in self._windows())
+        return sorted(ranking.period for ranking in self._rankings(rolling=True))
 
-    def _windows(self) -> list[Ranking]:
-        return [ranking for ranking in self._audited.rankings() if ranking.window.rolling]
+    def some_place(self, ranking: Ranking | RollingRankings) -> Place:
+        return Place(self.rng.choice(SCORES), NOW if ranking.metric.ties_by_instant else None)
 
-    def _calendar(self) -> list[Ranking]:
-        """The rankings that have a row for each member."""
-        return [ranking for ranking in self._audited.rankings() if not ranking.window.rolling]
+    def _rankings(self, *, rolling: bool) -> list[Ranking]:
+        return [ranking for ranking in self._audited.rankings() if bool(ranking.window.rolling) is rolling]
 
-    def _items(self) -> list[Item]:
-        return rows(self._audited.engine, "Rankings")
+    def _items(self) -> dict[str, Item]:
+        return {item["pk"]["S"]: item for item in rows(self._audited.engine, "Rankings")}
 
     def _put(self, item: Item) -> None:
         self._audited.engine.put_item(TableName="Rankings", Item=item)
 
-    def _store(self, damaged: Damaged, item: Item | None) -> None:
-        if item is None:
-            self._audited.engine.delete_item(TableName="Rankings", Key={"pk": damaged.item["pk"]})
-        else:
-            self._put(item)
-
-    def _expect(self, kind: str, row: Damaged, period: int) -> None:
-        self.expected.add((kind, _at(row, period), row.member))
-
-    def _expect_listed(self, kind: str, member: str, block: Block) -> None:
-        self.expected.add((kind, list_key(self.window(), block), member))
-
-    def _members(self, ranking: Ranking | RollingRankings) -> list[Damaged]:
-        """The rows of members that are not damaged yet."""
-        prefix = entry_key(ranking.key, "")
-        rows_ = {
-            item["pk"]["S"].removeprefix(prefix): item
-            for item in self._items()
-            if item["pk"]["S"].startswith(f"{prefix}m")
-        }
-        left = rows_.keys() - self._touched.get(ranking.key, set())
-        return [Damaged(self._audited, ranking, member, rows_[member]) for member in sorted(left)]
-
-    def _choose(self, found: list[Damaged]) -> Damaged | None:
+    def _row(self, rankings: Sequence[Ranking | RollingRankings], *, shown: bool) -> Row | None:
+        """A member's row that is not damaged yet and that readers see or do not; None if there is none."""
+        of, found = {ranking.key: ranking for ranking in rankings}, []
+        for pk, item in self._items().items():
+            key, _, member = pk.rpartition("#")
+            if key in of and member.startswith("m") and pk not in self._damaged:
+                found.append(Row(self, of[key], member, item, key))
+        found = [row for row in found if bool(row.shown()) is shown]
         if not found:
             return None
-        chosen = self._rng.choice(found)
-        self._touched.setdefault(chosen.ranking.key, set()).add(chosen.member)
-        return chosen
+        row = self.rng.choice(found)
+        self._damaged.add(row.item["pk"]["S"])
+        return row._replace(step=self.rng.choice(row.shown())) if "p" in row.item and shown else row
 
-    def _entry(self, *, shown: bool) -> Damaged | None:
-        """A row of a member who is ranked, or is not."""
-        return self._choose(
-            [row for ranking in self._calendar() for row in self._members(ranking) if ("s" in row.item) is shown]
-        )
+    def _change(self, where: str, change: Callable[[Row], Item | None]) -> None:
+        is_calendar = where == "a row"
+        row = self._row(self._rankings(rolling=False) if is_calendar else [self.window()], shown=True)
+        if row is None:
+            return
+        if where == "a list item":
+            key = list_key(self.window(), self.rng.choice(row.blocks(row.step)))
+            row = row._replace(item=self._items()[entry_key(key, row.member)], key=key)
+        if (item := change(row)) is not None:
+            self._put(item)
+        else:
+            self._audited.engine.delete_item(TableName="Rankings", Key={"pk": row.item["pk"]})
 
-    def _row(self, *, shown: bool) -> Damaged | None:
-        """A row in the rolling window with or without steps that can be read."""
-        found = [row._replace(low=self.periods()[0]) for row in self._members(self.window())]
-        row = self._choose([row for row in found if bool(_shown(row)) is shown])
-        return row._replace(step=self._rng.choice(_shown(row))) if row is not None and shown else row
-
-    def _indexed(self, ranking: Ranking, member: str) -> Item:
-        """Where a member's entry is in the index, with some score."""
-        place = _some_place(self._audited, ranking)
-        shard = shard_of(member, ranking.metric.shards)
-        return {"r": {"S": index_key(ranking.key, shard)}, "s": {"S": sort_key(place, member)}}
-
-    def _listed(self, member: str, block: Block, place: Place) -> None:
-        key = list_key(self.window(), block)
-        self._put(
-            {
-                "pk": {"S": entry_key(key, member)},
-                "v": {"N": "1"},
-                "t": {"N": str(NOW)},
-                "r": {"S": index_key(key, shard_of(member, self.window().metric.shards))},
-                "s": {"S": sort_key(place, member)},
-            }
-        )
+    def _make(self, ranking: Ranking | RollingRankings, key: str, member: str) -> tuple[Item, Place]:
+        """Put an entry of a member into the index; returns its row and its place."""
+        row = {"pk": {"S": entry_key(key, member)}, "v": {"N": "1"}, "t": {"N": str(NOW)}}
+        entry = Row(self, ranking, member, row, key).indexed()
+        self._put({**row, **entry})
+        return row, decode_sort_key(entry["s"]["S"], ties_by_instant=ranking.metric.ties_by_instant)[0]
 
     def _nobody(self) -> str:
-        self._made += 1
-        return f"ghost-{self._made}"
+        return f"ghost-{len(self._items())}"
 
     def _perhaps_counted(self, ranking: Ranking, place: Place) -> None:
-        if self._rng.random() < 0.5:
+        if self.rng.random() < 0.5:
             for node in prefixes(path(place.sort_value)):
                 add_to_counter(self._audited.engine, ranking, node, path(place.sort_value)[len(node)], 1)
 
     def _entry_of_nobody(self) -> None:
-        ranking, member = self._rng.choice(self._calendar()), self._nobody()
-        entry = self._indexed(ranking, member)
-        row = {"pk": {"S": entry_key(ranking.key, member)}, "v": {"N": "1"}, "t": {"N": str(NOW)}}
-        self._put({**row, **entry})
-        place, _ = decode_sort_key(entry["s"]["S"], ties_by_instant=ranking.metric.ties_by_instant)
+        ranking = self.rng.choice(self._rankings(rolling=False))
+        _, place = self._make(ranking, ranking.key, self._nobody())
         self._perhaps_counted(ranking, place)
-        self.expected.add(("phantom", ranking.key, member))
 
     def _entry_of_someone_hidden(self) -> None:
-        if row := self._entry(shown=False):
-            assert isinstance(row.ranking, Ranking)
-            self._put({**row.item, **self._indexed(row.ranking, row.member)})
-            self.expected.add(("phantom", row.ranking.key, row.member))
+        if row := self._row(self._rankings(rolling=False), shown=False):
+            self._put({**row.item, **row.indexed()})
 
     def _steps_of_someone_hidden(self) -> None:
-        if row := self._row(shown=False):
-            self._put(row.with_steps(Step(row.low, row.low + 2, _some_place(self._audited, row.ranking))))
-            self._expect("phantom", row, row.low)
+        if row := self._row([self.window()], shown=False):
+            low = self.periods()[0]
+            self._put(row.with_steps(Step(low, low + 2, row.some_place())))
 
     def _list_item_of_nobody(self, *, placed: bool = False) -> None:
-        window, member, period = self.window(), self._nobody(), self._rng.choice(self.periods())
-        step = Step(period, period + 1, _some_place(self._audited, window))
-        block = Block(period, 1) if placed else self._rng.choice([*blocks_within(window.window, period, period + 1)])
-        self._listed(member, block, step.place)
-        self._perhaps_counted(window.at(period), step.place)
+        window, member, period = self.window(), self._nobody(), self.rng.choice(self.periods())
+        block = Block(period, 1) if placed else self.rng.choice([*blocks_within(window.window, period, period + 1)])
+        row, place = self._make(window, list_key(window, block), member)
+        self._perhaps_counted(window.at(period), place)
         if placed:
-            row = {"pk": {"S": entry_key(window.key, member)}, "v": {"N": "1"}, "t": {"N": str(NOW)}}
-            self._put({**row, "p": {"S": encode_steps(Steps(period, (step,)))}})
-        self._expect_listed("phantom" if placed else "wrong-list-item", member, block)
+            steps = encode_steps(Steps(period, (Step(period, period + 1, place),)))
+            self._put({**row, "pk": {"S": entry_key(window.key, member)}, "p": {"S": steps}})
 
     def _list_item_without_a_step(self) -> None:
-        if row := self._row(shown=True):
+        if row := self._row([self.window()], shown=True):
             first, *_, last = self.periods()
-            blocks = set(blocks_within(self.window().window, first, last + 1)) - set(_blocks(row, row.steps()))
-            block = self._rng.choice(sorted(blocks))
-            self._listed(row.member, block, _some_place(self._audited, row.ranking))
-            self._expect_listed("wrong-list-item", row.member, block)
+            blocks = {*blocks_within(self.window().window, first, last + 1)} - {*row.blocks(*row.steps())}
+            self._make(row.ranking, list_key(self.window(), self.rng.choice(sorted(blocks))), row.member)
 
-    def _wrong_counter(self) -> None:
-        """Change a counter of the root, an inner node or a leaf."""
-        ranking = self._rng.choice(self._audited.rankings())
-        nodes = {way: counters for way, counters in nodes_of(self._audited.engine, ranking).items() if counters}
-        if nodes:
-            node = self._rng.choice([*nodes])
-            digit = self._rng.choice(sorted(nodes[node]))
-            add_to_counter(self._audited.engine, ranking, node, digit, self._rng.choice([-2, -1, 1, 1, 40]))
-
-    def _deleted_node(self) -> None:
-        ranking = self._rng.choice(self._audited.rankings())
-        nodes = [way for way, counters in nodes_of(self._audited.engine, ranking).items() if any(counters.values())]
-        if nodes:
-            key = {"pk": {"S": node_key(ranking.key, self._rng.choice(nodes))}}
-            self._audited.engine.delete_item(TableName="Rankings", Key=key)
+    def _node(self, *, is_deleted: bool) -> None:
+        """Change a counter of the root, of an inner node or of a leaf, or delete such a node."""
+        ranking = self.rng.choice(self._audited.rankings())
+        if counters := [*counted_in([*self._items().values()], ranking)]:
+            node, digit = self.rng.choice(counters)
+            if is_deleted:
+                self._audited.engine.delete_item(TableName="Rankings", Key={"pk": {"S": node_key(ranking.key, node)}})
+            else:
+                add_to_counter(self._audited.engine, ranking, node, digit, self.rng.choice([-2, -1, 1, 1, 40]))
 
     def _nodes_below_a_counter_of_0(self) -> None:
-        ranking = self._rng.choice(self._audited.rankings())
-        way = path(self._rng.choice([40_000, -40_000, 77, 5_000_000]))
-        length = self._rng.randrange(1, len(way))
+        ranking = self.rng.choice(self._audited.rankings())
+        way = path(self.rng.choice([40_000, -40_000, 77, 5_000_000]))
+        length = self.rng.randrange(1, len(way))
         for node in prefixes(way[: length + 1]):
             add_to_counter(self._audited.engine, ranking, node, way[len(node)], 3 if len(node) == length else 0)
 
 
-_BY_HAND: Final[dict[str, Callable[[Damages], None]]] = {
+KINDS: Final[dict[str, Callable[[Damages], None]]] = {  # Each does nothing where nothing is left to be damaged
+    **{
+        f"{where} {what}": partial(Damages._change, where=where, change=change)
+        for where, changes in (("a row", IN_THE_INDEX), ("a window's row", IN_A_WINDOW), ("a list item", IN_THE_INDEX))
+        for what, change in changes.items()
+    },
     "an entry of nobody": Damages._entry_of_nobody,
     "an entry of someone hidden": Damages._entry_of_someone_hidden,
     "steps of someone hidden": Damages._steps_of_someone_hidden,
     "a list item of nobody": Damages._list_item_of_nobody,
-    "a row and a list item of nobody": lambda damages: damages._list_item_of_nobody(placed=True),
+    "a row and a list item of nobody": partial(Damages._list_item_of_nobody, placed=True),
     "a list item that no step leads to": Damages._list_item_without_a_step,
-    "a wrong counter": Damages._wrong_counter,
-    "a node is deleted": Damages._deleted_node,
+    "a wrong counter": partial(Damages._node, is_deleted=False),
+    "a node is deleted": partial(Damages._node, is_deleted=True),
     "nodes below a counter of 0": Damages._nodes_below_a_counter_of_0,
 }
-KINDS: Final = (*ROWS, *WINDOW_ROWS, *LIST_ITEMS, *_BY_HAND)
-
-
-def _shown(row: Damaged) -> list[Step]:
-    """The steps that can be read."""
-    return [step for step in row.steps() if step.until > row.low]
-
-
-def _at(row: Damaged, period: int) -> str:
-    assert isinstance(row.ranking, RollingRankings)
-    return row.ranking.at(period).key
-
-
-def _blocks(row: Damaged, steps: list[Step]) -> list[Block]:
-    """The blocks of some of a row's steps that reach to a period that can be read."""
-    assert isinstance(row.ranking, RollingRankings)
-    return list(Steps(row.low, tuple(steps)).by_block(row.ranking.window, row.low))
-
-
-def _some_place(audited: Audited, ranking: Ranking | RollingRankings) -> Place:
-    return Place(audited.rng.choice(SCORES), NOW if ranking.metric.ties_by_instant else None)

@@ -7,7 +7,8 @@ NOW = 1_795_256_100_000
 BOARDS = parse_boards('[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all", "day"] }')
 
 
-def family(board: str, boards: Boards = BOARDS) -> Family:
-    found = boards.family(board)
+def family(board: str, boards: Boards | str = BOARDS) -> Family:
+    """The family of a board, in boards or in a text of `boards.toml`."""
+    found = (parse_boards(boards) if isinstance(boards, str) else boards).family(board)
     assert found is not None
     return found

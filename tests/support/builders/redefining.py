@@ -81,7 +81,6 @@ class Deployments:
     posted: int = 0
 
     def __post_init__(self) -> None:
-        print(f"seed {self.seed}")
         self.rng = random.Random(self.seed)
         create_tables(self.engine, expire=False)
 
@@ -228,7 +227,7 @@ class History(Deployments):
         if units % 1:
             self.met.add("an amount with too many decimals is refused")
         else:
-            assert self.model.add(event_id, member, at, {definition.name: int(units)}, self.now)
+            self.model.count(event_id, member, at, {definition.name: int(units)}, self.now)
 
     def count(self, name: str) -> None:
         """A metric is counted, and others are not."""

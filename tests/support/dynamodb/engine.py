@@ -14,25 +14,21 @@ items at once. ``begin`` decides a transaction and lets a test write its items o
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import threading
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final, cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, cast
 
 from botocore.exceptions import ParamValidationError
 
 from tests.support.dynamodb.errors import CONDITION_FAILED, ConditionFailed, Invalid, InvalidForItem, Refusal, cancelled
 from tests.support.dynamodb.expressions import read_expressions
-from tests.support.dynamodb.items import ITEM_LIMIT, Wire, decode_item, encode_item, read_units
+from tests.support.dynamodb.items import Wire, decode_item, encode_item, read_units
 from tests.support.dynamodb.request_checks import check
 from tests.support.dynamodb.table import Key, Shard, Stored, Table, Write, Written, read_page, read_schema, read_write
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 Answer = dict[str, Any]
 REGION: Final = "us-east-1"
@@ -78,7 +74,7 @@ def _operation(
 
     def wrap(function: Callable[[Any, dict[str, Any]], Answer]) -> Callable[..., Answer]:
         @functools.wraps(function)
-        def call(self: Engine, **request: Any) -> Answer:
+        def call(self: "Engine", **request: Any) -> Answer:
             if not needed <= request.keys() <= known:
                 report = f"Missing or unknown parameters in input (or engine): {sorted(needed ^ request.keys())}"
                 raise ParamValidationError(report=report)
@@ -116,7 +112,7 @@ def _units(request: Mapping[str, Any], by_table: Mapping[str, float]) -> Answer:
 class Transaction:
     """A transaction that is decided. It holds its items until `finish`."""
 
-    def __init__(self, engine: Engine, decided: list[tuple[Write, Stored | None]], token: str | None) -> None:
+    def __init__(self, engine: "Engine", decided: list[tuple[Write, Stored | None]], token: str | None) -> None:
         self._engine = engine
         self._decided = decided
         self._token = token
@@ -245,7 +241,7 @@ class Engine:
             stored = self._table(table)
             for wire in items:
                 item = decode_item(wire)
-                stored.write(stored.schema.key.of(item), Stored(item, ITEM_LIMIT))
+                stored.write(stored.schema.key.of(item), Stored(item))
 
     def stream(self, table: str) -> Sequence[Shard]:
         """Return the shards of a table's stream. They grow as the table changes."""
@@ -439,8 +435,7 @@ class Engine:
             writes.append(read_write(kind, self._table(action["TableName"]), action))
         if len({write.identity for write in writes}) != len(writes):
             raise Invalid("Transaction request cannot include multiple operations on one item")
-        bounds, exact = (write.payload for write in writes), (write.exact_payload() for write in writes)
-        if sum(bounds) > _TRANSACTION_BYTES and sum(exact) > _TRANSACTION_BYTES:
+        if sum(write.payload() for write in writes) > _TRANSACTION_BYTES:
             raise Invalid("Transaction payload size cannot exceed 4MB")
         return writes
 

@@ -3,14 +3,10 @@
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from botocore.exceptions import ClientError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 ITEM_TOO_LARGE = "Item size has exceeded the maximum allowed size"
 UPDATED_ITEM_TOO_LARGE = "Item size to update has exceeded the maximum allowed size"

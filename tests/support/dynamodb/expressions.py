@@ -12,12 +12,10 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.Ope
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.UpdateExpressions.html
 """
 
-from __future__ import annotations
-
 import operator
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -122,7 +120,7 @@ class Junction:
     """AND, OR or NOT applied to other conditions."""
 
     operator: str
-    parts: tuple[Node, ...]
+    parts: "tuple[Node, ...]"
 
 
 Node = Test | Junction
@@ -221,17 +219,11 @@ def _compile_test(test: Test) -> Holds:
 def _compile(node: Node) -> Holds:
     if isinstance(node, Test):
         return _compile_test(node)
-    first, *others = map(_compile, node.parts)
+    parts = [*map(_compile, node.parts)]
     if node.operator == "NOT":
-        return lambda item, values: not first(item, values)
-    if len(others) > 1:
-        parts = (first, *others)
-        combine = all if node.operator == "AND" else any
-        return lambda item, values: combine(part(item, values) for part in parts)
-    (second,) = others
-    if node.operator == "AND":
-        return lambda item, values: first(item, values) and second(item, values)
-    return lambda item, values: first(item, values) or second(item, values)
+        return lambda item, values: not parts[0](item, values)
+    combine = all if node.operator == "AND" else any
+    return lambda item, values: combine(part(item, values) for part in parts)
 
 
 # Updates -------------------------------------------------------------------------------------------------------------
@@ -297,7 +289,6 @@ class Update(Reader):
                 raise self.unexpected()
             self._at += 1
             self.separated(section)
-        self.name_bytes = sum(len(name.encode()) for name in self.touched)
 
     def apply(self, old: Item, values: Values) -> Item:
         """Return the item after the update. Every operand is read from the old item."""
@@ -373,23 +364,26 @@ class Update(Reader):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """The parsed expressions of a request: an update, a condition, a key condition, and the placeholders in them."""
+class Expressions:
+    """The parsed expressions of a request, the placeholders in them, and what these stand for."""
 
     update: Update | None
     condition: Holds | None
     keys: Node | None
     placeholders: frozenset[str]
     named: frozenset[str]
+    values: Values = field(default_factory=dict)
 
 
 @lru_cache(maxsize=1 << 14)
-def _plan(update: str | None, condition: str | None, keys: str | None, names: tuple[tuple[str, str], ...] = ()) -> Plan:
+def _parsed(
+    update: str | None, condition: str | None, keys: str | None, names: tuple[tuple[str, str], ...] = ()
+) -> Expressions:
     known = dict(names)
     updates = None if update is None else Update(update, known)
     first, second = (None if text is None else Condition(text, known) for text in (condition, keys))
     readers = [reader for reader in (updates, first, second) if reader is not None]
-    return Plan(
+    return Expressions(
         updates,
         None if first is None else _compile(first.node),
         None if second is None else second.node,
@@ -398,18 +392,7 @@ def _plan(update: str | None, condition: str | None, keys: str | None, names: tu
     )
 
 
-class Expressions:
-    """The expressions of a request, parsed and checked against its values."""
-
-    __slots__ = ("condition", "keys", "update", "values")
-
-    def __init__(self, plan: Plan, values: Values) -> None:
-        self.values = values
-        self.update, self.condition, self.keys = plan.update, plan.condition, plan.keys
-
-
 _NAMES: Final = ("UpdateExpression", "ConditionExpression", "KeyConditionExpression")
-_NONE: Final = Expressions(_plan(None, None, None), {})
 
 
 def read_expressions(request: Mapping[str, Any], *allowed: str) -> Expressions:
@@ -418,11 +401,9 @@ def read_expressions(request: Mapping[str, Any], *allowed: str) -> Expressions:
     if not {*found} <= {*allowed}:
         raise NotImplementedError(f"the engine does not have {found} here")
     wire_values, names = request.get("ExpressionAttributeValues"), request.get("ExpressionAttributeNames")
-    if not found and wire_values is None and names is None:
-        return _NONE
-    plan = _plan(*(request.get(name) for name in _NAMES), tuple((names or {}).items()))
-    if (names or {}).keys() != plan.named or names == {}:
+    parsed = _parsed(*(request.get(name) for name in _NAMES), tuple((names or {}).items()))
+    if (names or {}).keys() != parsed.named or names == {}:
         raise Invalid("ExpressionAttributeNames must be those that the expressions use")
-    if (wire_values or {}).keys() != plan.placeholders or wire_values == {}:
+    if (wire_values or {}).keys() != parsed.placeholders or wire_values == {}:
         raise Invalid("ExpressionAttributeValues must be those that the expressions use")
-    return Expressions(plan, decode_item(wire_values or {}))
+    return replace(parsed, values=decode_item(wire_values)) if wire_values else parsed

@@ -6,8 +6,6 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.Nami
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
 """
 
-from __future__ import annotations
-
 import base64
 import re
 from collections.abc import Callable, Mapping
@@ -28,7 +26,6 @@ TOO_LARGE: Final = 10**DIGITS
 ITEM_LIMIT: Final = 400 * 1024
 _NESTED: Final = 3
 _READ_BYTES: Final = 4096
-_LARGEST_NUMBER: Final = 22
 
 
 class _Missing:
@@ -87,16 +84,7 @@ def decode(wire: Wire) -> Value:
 
 def decode_item(wire: Mapping[str, Wire]) -> Item:
     """Decode a whole item or key, or the values of a request."""
-    item: Item = {}
-    for name, typed in wire.items():
-        # Nearly all values are numbers or texts.
-        if "N" in typed and len(typed) == 1:
-            item[name] = number_from(typed["N"])
-        elif "S" in typed and len(typed) == 1:
-            item[name] = _text(typed["S"])
-        else:
-            item[name] = decode(typed)
-    return item
+    return {name: decode(typed) for name, typed in wire.items()}
 
 
 def encode(value: Value) -> dict[str, Any]:
@@ -111,11 +99,7 @@ def encode(value: Value) -> dict[str, Any]:
 
 def encode_item(item: Mapping[str, Value]) -> dict[str, dict[str, Any]]:
     """Encode a whole item. The result shares nothing mutable with the stored item."""
-    wire: dict[str, dict[str, Any]] = {}
-    for name, value in item.items():
-        python = type(value)
-        wire[name] = {"S": value} if python is str else {"N": str(value)} if python is int else encode(value)
-    return wire
+    return {name: encode(value) for name, value in item.items()}
 
 
 def json_value(wire: Wire) -> dict[str, Any]:
@@ -143,6 +127,7 @@ def same_item(left: Item | None, right: Item | None) -> bool:
     return all(same(value, right[name]) for name, value in left.items())
 
 
+@lru_cache(maxsize=1 << 16)
 def _number_size(number: int) -> int:
     """Return the size of a number: one byte per two digits and one more, as DynamoDB Local counts.
 
@@ -168,16 +153,6 @@ def value_size(value: Value) -> int:
     if kind is tuple:
         return _NESTED + sum(1 + value_size(member) for member in value)
     return 1 if kind is bool else sum(map(value_size, value))
-
-
-def size_bound(item: Mapping[str, Value]) -> int:
-    """Return an upper bound of the size of an item. For texts and integers it is quick."""
-    bound = 0
-    for name, value in item.items():
-        kind = type(value)
-        size = _LARGEST_NUMBER if kind is int else 4 * len(value) if kind is str else value_size(value)
-        bound += 4 * len(name) + size
-    return bound
 
 
 def stored_size(item: Mapping[str, Value]) -> int:

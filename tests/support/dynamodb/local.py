@@ -4,8 +4,6 @@
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/DynamoDBLocal.UsageNotes.html
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence

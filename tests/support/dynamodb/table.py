@@ -3,8 +3,6 @@
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -32,15 +30,12 @@ from tests.support.dynamodb.items import (
     json_value,
     read_units,
     same_item,
-    size_bound,
     stored_size,
     value_size,
 )
 
 LONGEST_KEY: Final = (2048, 1024)
 """The bytes of a hash and of a range at most."""
-SHORT: Final = LONGEST_KEY[1] // 4
-"""A text of at most this many characters fits into any key: UTF-8 takes at most 4 bytes per character."""
 Key = tuple[Value, ...]
 
 
@@ -67,9 +62,7 @@ class KeySchema:
     @staticmethod
     def fits(place: int, value: Value) -> bool:
         """Whether a value is a text that is neither empty nor too long."""
-        if type(value) is not str or not value:
-            return False
-        return len(value) <= SHORT or value_size(value) <= LONGEST_KEY[place]
+        return type(value) is str and 0 < value_size(value) <= LONGEST_KEY[place]
 
     def read_key(self, wire: Mapping[str, Wire]) -> Item:
         """Decode a key. It must have exactly the attributes of this schema."""
@@ -224,17 +217,13 @@ Written = Callable[[str, Item | None, Item | None], None]
 
 
 class Stored:
-    """An item and its size. Writes never modify the item: they store a new one.
+    """An item and its size, which is computed on its first use. Writes never modify the item: they store a new one."""
 
-    ``bound`` is an upper bound of the size. The size itself is computed on its first use.
-    """
+    __slots__ = ("_size", "item")
 
-    __slots__ = ("_size", "bound", "item")
-
-    def __init__(self, item: Item, bound: int | None = None) -> None:
+    def __init__(self, item: Item) -> None:
         self.item: Final = item
         self._size = -1
-        self.bound = self.size if bound is None else bound
 
     @property
     def size(self) -> int:
@@ -296,7 +285,7 @@ class Index(Ordered):
     ``behind`` is how many seconds of ``clock`` a write waits before reads of the index see it.
     """
 
-    def __init__(self, schema: IndexSchema, table: Table) -> None:
+    def __init__(self, schema: IndexSchema, table: "Table") -> None:
         super().__init__(schema.key)
         self.schema = schema
         self._table = table
@@ -329,7 +318,7 @@ class Index(Ordered):
             if new is None:
                 self._entries.pop(key, None)
             else:
-                self._entries[key] = Stored(self.schema.project(new), ITEM_LIMIT)
+                self._entries[key] = Stored(self.schema.project(new))
         for value, places in added.items():
             self.add(value, *places)
 
@@ -398,18 +387,12 @@ class Table(Ordered):
 
 @dataclass(slots=True)
 class Write:
-    """One write of one item, after all checks that do not need the stored item.
-
-    ``size`` is an upper bound of the size of the item or key. ``payload`` is an upper bound of that size plus the
-    sizes of the expression's values.
-    """
+    """One write of one item, after all checks that do not need the stored item."""
 
     kind: str
     table: Table
     key: Key
     item: Item
-    size: int
-    payload: int
     expressions: Expressions
     return_old: bool
 
@@ -417,7 +400,7 @@ class Write:
     def identity(self) -> tuple[str, Key]:
         return self.table.schema.name, self.key
 
-    def exact_payload(self) -> int:
+    def payload(self) -> int:
         """Return the bytes that count towards the 4 MB limit of a transaction."""
         return stored_size(self.item) + sum(map(value_size, self.expressions.values.values()))
 
@@ -435,12 +418,12 @@ class Write:
             return None
         for index in self.table.schema.indexes.values():
             index.check_item(self.item)
-        return Stored(self.item, self.size)
+        return Stored(self.item)
 
     def _updated(self, old: Stored | None) -> Stored:
         update = self.expressions.update
         if update is None:
-            return old or Stored(self.item, self.size)
+            return old or Stored(self.item)
         schema = self.table.schema
         for name in schema.key.names:
             if name in update.touched:
@@ -448,11 +431,9 @@ class Write:
         after = update.apply(old.item if old else {}, self.expressions.values)
         if old is None:
             after.update(self.item)
-        stored = Stored(after, (old.bound if old else 0) + self.payload + update.name_bytes)
-        if stored.bound > ITEM_LIMIT:
-            stored.bound = stored.size
-            if stored.size > ITEM_LIMIT:
-                raise InvalidForItem(UPDATED_ITEM_TOO_LARGE)
+        stored = Stored(after)
+        if stored.size > ITEM_LIMIT:
+            raise InvalidForItem(UPDATED_ITEM_TOO_LARGE)
         if not schema.index_attributes.isdisjoint(update.touched):
             for index in schema.indexes.values():
                 index.check_item(after)
@@ -467,15 +448,10 @@ def read_write(kind: str, table: Table, request: Mapping[str, Any]) -> Write:
         table.schema.key.check_item(item)
     else:
         item = table.schema.key.read_key(request["Key"])
-    size = size_bound(item)
-    if size > ITEM_LIMIT:
-        size = stored_size(item)
-        if size > ITEM_LIMIT:
-            raise Invalid(ITEM_TOO_LARGE)
+    if stored_size(item) > ITEM_LIMIT:
+        raise Invalid(ITEM_TOO_LARGE)
     expressions = read_expressions(request, "ConditionExpression", *(["UpdateExpression"] if kind == "Update" else []))
-    payload = size + size_bound(expressions.values)
-    key = table.schema.key.of(item)
-    return Write(kind, table, key, item, size, payload, expressions, return_old)
+    return Write(kind, table, table.schema.key.of(item), item, expressions, return_old)
 
 
 # Key conditions -------------------------------------------------------------------------------------------------------

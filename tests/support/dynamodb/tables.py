@@ -1,7 +1,5 @@
 """Creates the tables of ``template.yaml`` on any DynamoDB client."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -12,7 +10,6 @@ from tests.support.dynamodb.engine import Engine
 
 TEMPLATE: Final = Path(__file__).parents[3] / "template.yaml"
 _COPIED: Final = ("AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes")
-_SUFFIX: Final = "Table"
 _OPTIONAL: Final = frozenset({"WarmThroughput", "ProvisionedThroughput"})
 """Left out: parameters of the template set them, and by default there are none."""
 
@@ -42,11 +39,6 @@ def template() -> dict[str, Any]:
     return loaded
 
 
-def table_name(logical_id: str) -> str:
-    """Return the name of a table in tests: ``Scores`` for ``ScoresTable``."""
-    return logical_id.removesuffix(_SUFFIX)
-
-
 @cache
 def definitions() -> dict[str, dict[str, Any]]:
     """Return the arguments of CreateTable for every table, by logical id."""
@@ -72,7 +64,7 @@ def _without(unwanted: frozenset[str], value: Any) -> Any:
 
 
 def create_tables(client: Any, *, expire: bool = True) -> dict[str, str]:
-    """Create every table of the template. Return their names by logical id.
+    """Create every table of the template, ``Scores`` for ``ScoresTable``. Return their names by logical id.
 
     ``expire`` turns TTL on. DynamoDB Local then deletes expired items within seconds by the real clock, not by
     the clock of the test.
@@ -80,7 +72,7 @@ def create_tables(client: Any, *, expire: bool = True) -> dict[str, str]:
     names = {}
     resources = template()["Resources"]
     for logical_id, arguments in definitions().items():
-        name = names[logical_id] = table_name(logical_id)
+        name = names[logical_id] = logical_id.removesuffix("Table")
         client.create_table(TableName=name, **arguments)
         expiry = resources[logical_id]["Properties"].get("TimeToLiveSpecification")
         if expiry and expire:

@@ -1,9 +1,8 @@
 """A table of their own for tests of engines, `Things`, and what engines say of it in one form, to compare them."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
@@ -85,10 +84,6 @@ def fill_for_units(client: Any) -> None:
                 "x": {"S": "x" * 1200},
             },
         )
-
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def stored(client: Any, table: str, key: dict[str, Any]) -> dict[str, Any] | None:

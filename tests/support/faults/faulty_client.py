@@ -12,6 +12,7 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 
 from standings.runtime.clock import Clock
 from tests.support.awslambda.context import Killed
+from tests.support.dynamodb import errors
 
 Step = Callable[["Faulty", dict[str, Any]], Any]
 
@@ -71,11 +72,7 @@ def passes(faulty: Faulty, request: dict[str, Any]) -> Any:
 
 def cancelled(codes: list[str]) -> ClientError:
     """Return the error of a cancelled transaction. `codes` has one reason for each action."""
-    response: Any = {
-        "Error": {"Code": "TransactionCanceledException", "Message": f"cancelled: {codes}"},
-        "CancellationReasons": [{"Code": code} for code in codes],
-    }
-    return ClientError(response, "TransactWriteItems")
+    return errors.cancelled([{"Code": code} for code in codes]).as_client_error("TransactWriteItems")
 
 
 @dataclass

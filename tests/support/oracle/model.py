@@ -4,15 +4,14 @@
 answers every question about one sorted list.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Decimal
 from fractions import Fraction
-from functools import reduce
+from functools import cache, reduce
 from itertools import islice
 from math import inf
-from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 METHODS = ("competition", "ordinal", "dense")
@@ -20,8 +19,6 @@ CALENDAR = ("hour", "day", "week", "month", "year")
 SEASON = "season"
 ENDING = (*CALENDAR, SEASON)
 TRIAL = ""  # The id of an event that is tried
-NO_NOTES: Mapping[str, Any] = MappingProxyType({})
-NO_AMOUNTS: Mapping[str, int] = MappingProxyType({})
 MAX_UNITS = 2**53 - 1
 """A score is at most so many units away from 0."""
 Line = tuple[int, str, int]
@@ -371,8 +368,6 @@ class BoardModel:
     """By member, the instant of its latest removal. It is later than any at which the item was written before."""
     sets: dict[tuple[str, str], tuple[int, bytes]] = field(default_factory=dict)
     """By metric and member, `at` (milliseconds) and id of the latest total that was set."""
-    used: set[str] = field(default_factory=set)
-    """The ids of all accepted events."""
     counted: list[Counted] = field(default_factory=list)
     written: dict[str, datetime] = field(default_factory=dict)
     """By member, the latest instant at which any function wrote its item. A clock that is behind does not go back."""
@@ -380,9 +375,17 @@ class BoardModel:
     """The buckets of the longest rolling window, by kind, if definitions change; see `Counted`."""
     keeps_instants: bool = True
 
-    def at_rest(self) -> "BoardAtRest":
-        """Return this board for as long as nothing changes."""
-        return self if isinstance(self, BoardAtRest) else BoardAtRest(**vars(self))
+    def at_rest(self) -> "BoardModel":
+        """Return this board for one comparison: a ranking is worked out once, however often it is asked for.
+
+        It shares its members with this board, so neither may change meanwhile.
+        """
+        if "listing" in vars(self):
+            return self
+        still = replace(self)
+        for name in ("events", "_scores", "listing"):
+            setattr(still, name, cache(getattr(still, name)))
+        return still
 
     def refuses(self, member: str) -> bool:
         """Whether the board would refuse any event for this member."""
@@ -426,40 +429,15 @@ class BoardModel:
         removal = self.removals.get(member)
         return removal is not None and counted < removal < sent - timedelta(minutes=1)
 
-    def add(self, event_id: str, member: str, at: datetime, amounts: Mapping[str, int], now: datetime) -> bool:
-        """Apply an event at the instant `now`, once. Return whether it was accepted, now or earlier."""
-        return self.add_all(event_id, at, {member: amounts}, now)
-
-    def add_all(
-        self,
-        event_id: str,
-        at: datetime,
-        updates: Mapping[str, Mapping[str, int]],
-        now: datetime,
-        notes: Mapping[str, Any] = NO_NOTES,
-    ) -> bool:
-        """Apply an event with amounts for several members, like `add`. It counts for all of them or for none.
-
-        `notes` are those of its members.
-        """
-        if event_id in self.used:
-            return True
-        if any(self.refuses(member) for member in updates):
-            return False
-        self.used.add(event_id)
-        for member, amounts in updates.items():
-            self.count(event_id, member, at, amounts, now, notes.get(member))
-        return True
-
     def count(
         self, event_id: str, member: str, at: datetime, amounts: Mapping[str, int], now: datetime, note: Any = None
     ) -> None:
         """Count one member's part of an event at the instant `now`, by the clock of its writer."""
         self.members.setdefault(member, False)
         now = self._write(member, now)
-        buckets = self.calendar.takes(_whole_milliseconds(at), now)
-        calendar = replace(self.calendar)
-        when = _milliseconds(at), dict(amounts), buckets, now, calendar
+        at_ms = _milliseconds(at)
+        buckets = self.calendar.takes(_EPOCH + timedelta(milliseconds=at_ms), now)
+        when = at_ms, dict(amounts), buckets, now, replace(self.calendar)
         self.counted.append(Counted(event_id, member, *when, note, self.longest, self.keeps_instants))
 
     def _write(self, member: str, now: datetime) -> datetime:
@@ -555,35 +533,5 @@ class BoardModel:
         return Placed(member, best, min(at for at, _, amount in values if amount == best))
 
 
-@dataclass
-class BoardAtRest(BoardModel):
-    """A board for one comparison: a ranking is worked out once, however often it is asked for.
-
-    It shares its members with the board that it was made from, so neither may change meanwhile.
-    """
-
-    _known: dict[tuple[object, ...], Any] = field(default_factory=dict)
-
-    def _once(self, work: Callable[[str, str, datetime], T], metric: str, window: str, on: datetime) -> T:
-        asked = work.__name__, metric, window, on.astimezone(UTC)
-        if asked not in self._known:
-            self._known[asked] = work(metric, window, on)
-        found: T = self._known[asked]
-        return found
-
-    def listing(self, metric: str, window: str, on: datetime) -> Listing:
-        return self._once(super().listing, metric, window, on)
-
-    def _scores(self, metric: str, window: str, on: datetime) -> dict[str, Placed]:
-        return self._once(super()._scores, metric, window, on)
-
-    def events(self, metric: str, window: str, on: datetime) -> dict[str, list[Counted]]:
-        return self._once(super().events, metric, window, on)
-
-
 def _milliseconds(at: datetime) -> int:
     return (at - _EPOCH) // timedelta(milliseconds=1)
-
-
-def _whole_milliseconds(at: datetime) -> datetime:
-    return _EPOCH + timedelta(milliseconds=_milliseconds(at))

@@ -36,7 +36,6 @@ WINDOW = parse_window("last-7-days")
 
 @pytest.mark.parametrize("seed", seeds(60, 150))
 def test_steps_are_the_place_in_every_period_that_can_be_read(seed: int) -> None:
-    print(f"seed {seed}")
     rng = Random(seed)
     rankings = random_window(rng)
     now = random_now(rng, rankings)
