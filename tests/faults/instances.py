@@ -152,7 +152,6 @@ def patched(world: "World") -> Iterator[None]:
         (aws_lambda_powertools, "single_metric", unmetered.single),
         (building_blocks, "boards", boards),
         (building_blocks, "client", lambda _: world.sdk),
-        (building_blocks, "time", timing),
         (runtime_clock, "time", timing),
         (runtime_clock, "random", SimpleNamespace(random=world.rng.random)),
         (rankings, "ThreadPoolExecutor", pool),
