@@ -16,7 +16,6 @@ from statistics import mean
 from typing import Final
 
 from benchmarks.harness import population
-from benchmarks.harness.capacity_units import Units
 from benchmarks.harness.pipeline import Pipeline, event
 from benchmarks.harness.truth import ByName
 from benchmarks.models.assumed import PER_ITEM
@@ -250,10 +249,10 @@ class _Run:
             names = self._rng.choices(self._members, k=self._batch)
         records = len(self.counted.stream)
         self._write(self.counted, [(name, self._amount(name)) for name in names])
-        before = self._transactions()
+        before = self.counted.meter.requests("TransactWriteItems")
         self.records += len(self.counted.stream) - records
         self.moves += self.counted.project(self._batch)
-        self.projector_transactions += self._transactions() - before
+        self.projector_transactions += self.counted.meter.requests("TransactWriteItems") - before
         self.events += self._batch
 
     def _amount(self, name: str) -> int:
@@ -276,9 +275,6 @@ class _Run:
             for n, (name, points) in enumerate(came)
         )
         self._posted += len(came)
-
-    def _transactions(self) -> int:
-        return self.counted.meter.snapshot().operations.get("TransactWriteItems", Units()).round_trips
 
     def _fold(self) -> None:
         """Fold what the members' life has left in the logs of rolling windows."""
