@@ -3,12 +3,11 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from benchmarks.harness.population import Tree, member
+from benchmarks.harness.population import Tree, entry, expiry_of, member, nodes
 from benchmarks.members.histories import Histories
-from standings.aws.dynamodb.rankings import entry_action
 from standings.aws.dynamodb.rolling import EXPIRY_MARGIN, list_item, row_item
 from standings.aws.dynamodb.scores import encode_image
-from standings.aws.dynamodb.tables import COUNTERS, log_key, node_key
+from standings.aws.dynamodb.tables import log_key
 from standings.domain.boards import Metric, Ranking
 from standings.domain.members import Image, Move, place
 from standings.domain.rolling import LogEntry, RollingRankings, encode_entry, steps_of
@@ -67,15 +66,12 @@ class Loader:
 
     def _calendar(self, window: Window, histories: Histories, images: Sequence[Image]) -> Iterator[Item]:
         ranking = Ranking(self._board, self._metric, window, self._metric.timetable.current(window, self._now))
-        size = 1 if window.unit else None
-        trees = histories.nodes(size, {0: _on_the_way(ranking, images)})
-        until = ranking.readable_until
-        expiry = None if until is None else (until + EXPIRY_MARGIN) // SECOND
-        yield from self._nodes(ranking, trees[0], {"v": self._written_at}, expiry)
+        trees = histories.nodes(1 if window.unit else None, {0: _on_the_way(ranking, images)})
+        yield from self._nodes(ranking, trees[0], "v", ranking.readable_until)
         for image in images:
             if (found := place(image, ranking)) is not None:
                 move = Move(ranking, image.member, None, found, image.version, image.written_at_ms)
-                yield entry_action("Rankings", ranking, move, expiry)["Put"]["Item"]
+                yield entry(ranking, move, ranking.readable_until)
 
     def _log(self, rankings: RollingRankings, entries: Iterable[LogEntry]) -> Iterator[Item]:
         texts = [encode_entry(entry) for entry in entries]
@@ -95,15 +91,11 @@ class Loader:
         trees = histories.nodes(size, {one: _on_the_way(rankings.at(today + one), images) for one in offsets})
         for offset, tree in trees.items():
             ranking = rankings.at(today + offset)
-            expiry = (rankings.readable_until(ranking.period) + EXPIRY_MARGIN) // SECOND
-            yield from self._nodes(ranking, tree, {"p0": self._written_at}, expiry)
+            yield from self._nodes(ranking, tree, "p0", rankings.readable_until(ranking.period))
 
-    def _nodes(self, ranking: Ranking, tree: Tree, more: Mapping[str, int], expiry: int | None) -> Iterator[Item]:
-        numbers = {**more, "t": self._written_at, **({} if expiry is None else {"e": expiry})}
-        shared = {name: {"N": str(number)} for name, number in numbers.items()}
-        for way, counters in tree.items():
-            counted = {COUNTERS[digit]: {"N": str(count)} for digit, count in counters.items()}
-            yield {"pk": {"S": node_key(ranking.key, way)}, **shared, **counted}
+    def _nodes(self, ranking: Ranking, tree: Tree, mark: str, until: int | None) -> Iterator[Item]:
+        """Yield the nodes of a tree; the attribute `mark` says up to when they count."""
+        return nodes(ranking, tree, {mark: self._written_at, "t": self._written_at} | expiry_of(until))
 
     def _rolling_rows(self, rankings: RollingRankings, images: Iterable[Image]) -> Iterator[Item]:
         for image in images:
