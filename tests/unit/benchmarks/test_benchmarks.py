@@ -16,6 +16,7 @@ from benchmarks.models.cost.counted import Settings, Traffic, usage
 from benchmarks.models.cost.prices import MILLION, SHIPPED, Bill, read_prices
 from benchmarks.models.cost.spending import Load, counted_reads, of_event, of_month
 from tests.support.documents.pages import PROJECT
+from tests.support.dynamodb.items import item_size
 
 ALL = Settings(windows=("all",))
 ALONE = Traffic(members=2_000, batch=1, counted=80)
@@ -41,7 +42,7 @@ def test_a_month_is_its_parts_and_reads_go_to_every_window() -> None:
     month = of_month(LOAD, READS)
 
     assert set(month) == {"events", "reads", "storage", "at rest"}
-    assert PRICES.total(month["events"]) > 90 * PRICES.total(month["storage"])
+    assert month["events"] == of_event(LOAD).times(100 * MONTH)
     assert spending.units_of_reads(LOAD, READS) == 3
     assert spending.units_of_reads(replace(LOAD, settings=Settings()), READS) == pytest.approx((3 + 3 + 7) / 3)
     assert [spending.gathered(rate, 1) for rate in (10, 1_000_000)] == [2, 1_000]
@@ -50,6 +51,27 @@ def test_a_month_is_its_parts_and_reads_go_to_every_window() -> None:
     # The events of a batch are divided among boards.
     boards = Load(ALL, replace(ALONE, batch=100), boards=100)
     assert of_event(boards).write_units == of_event(Load(ALL, ALONE)).write_units
+
+
+def test_storage_is_receipts_of_thirty_days_and_the_items_of_members_to_the_byte() -> None:
+    """The items are written here by hand, as `aws/dynamodb/tables.py` says what they hold."""
+    at, name = {"N": "1795083300000"}, {"S": "member-0000000000017"}
+    receipt = {"pk": {"S": f"event-{0:018}"}, "d": {"B": bytes(12)}, "t": at, "e": {"N": "1797675300"}}
+    version, score = {"N": "1795083300006"}, {"N": "6306"}
+    item = {"pk": {"S": "berlin-2026#51"}, "sk": name, "v": version, "t": at, "g": score, "h9e": score}
+    place = {"r": {"S": "berlin-2026#G0Pa"}, "s": {"S": f"Mwm{name['S']}"}}
+    entry = {"pk": {"S": f"{place['r']['S']}#{name['S']}"}, "v": version, "t": at, **place}
+    added, used, stored = 100, spending.used_by(LOAD), of_month(LOAD, READS)["storage"]
+    receipts = 100 * 86_400 * 30 * (item_size(receipt) + added)
+    items = 2_000 * (item_size(item) + added)
+    entries = 2 * 2_000 * (item_size(entry) + added)
+
+    assert (used.receipt_byte_days, used.member_bytes) == (30 * (item_size(receipt) + added), item_size(item) + added)
+    # Some scores take a digit more in the index.
+    assert used.entries_bytes == pytest.approx(entries / 2_000, rel=0.001)
+    assert stored.recoverable_gigabytes * 1e9 == pytest.approx(receipts + items, abs=1)
+    assert stored.stored_gigabytes * 1e9 == pytest.approx(receipts + items + entries, abs=0.001 * entries)
+    assert PRICES.total(stored) == pytest.approx(0.25 * stored.stored_gigabytes + 0.2 * stored.recoverable_gigabytes)
 
 
 def test_every_amount_has_a_price_of_a_seller(tmp_path: Path) -> None:
