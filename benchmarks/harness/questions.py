@@ -115,18 +115,28 @@ class Questions:
     """
 
     def __init__(self, board: Board, truth: Truth, rng: Random, window: str = "all", period: str | None = None) -> None:
-        self._board = board
-        self._truth = truth
+        self.board = board
+        self.truth = truth
         self._rng = rng
         self._window = window
         self._period = period
 
+    @property
+    def middle(self) -> int:
+        """The position in the middle of the list."""
+        return self.truth.total // 2
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """The first and the last member."""
+        return self.truth.order[0], self.truth.order[-1]
+
     def _about(self, method: str | None = None) -> About:
-        return self._board.about(self._window, method, self._period)
+        return self.board.about(self._window, method, self._period)
 
     def _shown(self, read: Callable[[], Answer], first: int, limit: int) -> Question:
         """A read of a page, which is right if it shows these positions."""
-        return read, lambda page: self._truth.shows(page, first, limit)
+        return read, lambda page: self.truth.shows(page, first, limit)
 
     def page(self, first: int, limit: int = 100, cursor: str | None = None) -> Question:
         """Read the page that begins at position `first`, by its cursor; None for the first page."""
@@ -134,13 +144,13 @@ class Questions:
 
     def page_with(self, me: str, limit: int = 100) -> Question:
         """Read the first page, and the rank of a member with the entry just before it."""
-        place = self._truth.position(me)
-        lines = self._truth.lines(place - 1, 2) if place > 1 else self._truth.lines(1, 1)
+        place = self.truth.position(me)
+        lines = self.truth.lines(place - 1, 2) if place > 1 else self.truth.lines(1, 1)
 
         def is_right(page: Answer) -> bool:
             found = page["me"]
             told = [(one["rank"], one["member"], one["score"]) for one in (found["ahead"], found) if one is not None]
-            return told == lines and self._truth.shows(page, 1, limit)
+            return told == lines and self.truth.shows(page, 1, limit)
 
         return lambda: pages.page(self._about(), limit=limit, cursor=None, me=me), is_right
 
@@ -149,13 +159,13 @@ class Questions:
 
     def last(self, limit: int = 100) -> Question:
         """Read the page that ends with the last position."""
-        first = self._truth.total - limit + 1
+        first = self.truth.total - limit + 1
         return self._shown(lambda: pages.page_at(self._about(), rank=-1, limit=limit), first, limit)
 
     def from_score(self, member: str, limit: int = 100) -> Question:
         """Read the page that begins at a member's score."""
-        score = self._truth.scores[member]
-        first = self._truth.ahead(score) + 1
+        score = self.truth.scores[member]
+        first = self.truth.ahead(score) + 1
         return self._shown(lambda: pages.page_from(self._about(), score=str(score), limit=limit), first, limit)
 
     def turned(self, position: int, *, back: bool) -> Question:
@@ -166,35 +176,43 @@ class Questions:
         return self.page(position + 100, cursor=page["next"])
 
     def around(self, member: str, radius: int = 5) -> Question:
-        first = max(1, self._truth.position(member) - radius)
-        last = min(self._truth.total, self._truth.position(member) + radius)
+        first = max(1, self.truth.position(member) - radius)
+        last = min(self.truth.total, self.truth.position(member) + radius)
         count = last - first + 1
         return self._shown(lambda: pages.page_around(self._about(), member=member, radius=radius), first, count)
 
     def eleven_around(self, member: str) -> Question:
         """Read eleven entries with a member among them: in the middle, or nearer to an end of the list."""
-        first = max(1, min(self._truth.position(member) - 5, self._truth.total - 10))
+        first = max(1, min(self.truth.position(member) - 5, self.truth.total - 10))
         return self._shown(lambda: pages.page_around(self._about(), member=member, limit=11), first, 11)
 
     def rank(self, member: str, method: str = "competition") -> Question:
-        expected = (self._truth.rank(member, method), self._truth.scores[member], self._truth.total)
+        expected = (self.truth.rank(member, method), self.truth.scores[member], self.truth.total)
         return (
             lambda: member_ranks.rank(self._about(method), member=member),
             lambda answer: (answer["rank"], answer["score"], answer["total"]) == expected,
         )
 
+    def with_previous(self, member: str, before: Truth) -> Question:
+        """Read the rank with that of the period before, in which nobody may have ranked the member."""
+        expected = self.truth.rank(member), before.rank(member) if member in before.scores else None
+        return (
+            lambda: member_ranks.rank(self._about(), member=member, previous=True),
+            lambda answer: (answer["rank"], answer["previous_rank"]) == expected,
+        )
+
     def score(self, score: int) -> Question:
-        above = self._truth.ahead(score)
-        at = self._truth.at_or_ahead(score) - above
-        expected = (above + 1, above, at, self._truth.total - above - at)
+        above = self.truth.ahead(score)
+        at = self.truth.at_or_ahead(score) - above
+        expected = (above + 1, above, at, self.truth.total - above - at)
         return (
             lambda: score_statistics.score_rank(self._about(), score=str(score)),
             lambda answer: tuple(answer[name] for name in ("rank", "above", "at", "below")) == expected,
         )
 
     def group(self, members: Sequence[str], method: str = "competition") -> Question:
-        ranks = [self._truth.rank(member, method) for member in members]
-        among = self._truth.group_ranks(members) if method == "competition" else None
+        ranks = [self.truth.rank(member, method) for member in members]
+        among = self.truth.group_ranks(members) if method == "competition" else None
 
         def is_right(answer: Answer) -> bool:
             entries = answer["entries"]
@@ -208,14 +226,14 @@ class Questions:
     def percentile(self, p: int) -> Question:
         return (
             lambda: score_statistics.percentile(self._about(), p=str(p)),
-            lambda answer: self._truth.is_score_at(p, answer["score"]),
+            lambda answer: self.truth.is_score_at(p, answer["score"]),
         )
 
     def distribution(self, buckets: int) -> Question:
         return (
             lambda: score_statistics.distribution(self._about(), buckets=buckets),
-            lambda answer: len(answer["buckets"]) <= buckets and self._truth.is_histogram(answer["buckets"]),
+            lambda answer: len(answer["buckets"]) <= buckets and self.truth.is_histogram(answer["buckets"]),
         )
 
     def sample(self, count: int = SAMPLE) -> list[str]:
-        return self._rng.sample(self._truth.order, count)
+        return self._rng.sample(self.truth.order, count)
