@@ -1,14 +1,24 @@
-"""Boards for benchmarks and questions about them: what each question costs and whether its answer is right."""
+"""Boards for benchmarks and questions about them: what each question costs and whether its answer is right.
 
-from collections.abc import Callable, Iterable, Sequence
+Requests side by side count as one round trip. `SideBySide` replaces the thread pool of the store: it runs each job at
+once, on a clock where every request takes one tick and each worker does one job at a time. So the count is exact,
+however busy this machine is.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future
+from functools import partial
+from heapq import heapreplace
 from random import Random
 from statistics import mean
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
+from unittest import mock
 
 from benchmarks.harness import population
+from benchmarks.harness.meter import Meter
 from benchmarks.harness.pipeline import Pipeline, still_clock
-from benchmarks.harness.trips import Ticks, Trips, query_reads
 from benchmarks.harness.truth import Truth
+from standings.aws.dynamodb.ranking_reads import QueryReads
 from standings.domain.boards import Boards, Ranking
 from standings.domain.boards_toml import parse_boards
 from standings.read import member_ranks, pages, score_statistics
@@ -19,6 +29,7 @@ from standings.runtime.clock import Clock
 SAMPLE: Final = 100
 """Members that are read one by one."""
 
+T = TypeVar("T")
 Answer = dict[str, Any]
 Draw = Callable[[Random, int], dict[str, int]]
 """Draws the scores of so many members."""
@@ -48,7 +59,9 @@ class Board:
         self.trips = Trips(self._meter, self._ticks)
         """The client through which questions read."""
         self.boards = boards
-        self.reader = Reader(boards, query_reads(self.trips, self._ticks, self._clock), self._clock)
+        with mock.patch("standings.aws.dynamodb.ranking_reads.ThreadPoolExecutor", partial(SideBySide, self._ticks)):
+            reads = QueryReads(self.trips, "Rankings", "Scores", self._clock)  # type: ignore[arg-type]
+        self.reader = Reader(boards, reads, self._clock)
 
     def ranking(self, window: str, periods_ago: int = 0) -> Ranking:
         """Return the ranking of a window's current period, or of an earlier one."""
@@ -70,13 +83,10 @@ class Board:
         pages.page(self.about(window), limit=1, cursor=None)
 
     def cost(self, ask: Callable[[], Answer]) -> tuple[Answer, Cost]:
-        before = self._meter.snapshot().total, self._ticks.now, self.trips.requests, self.trips.entries
+        before, began, entries = self._meter.snapshot().total, self._ticks.now, self.trips.entries
         answer = ask()
-        units = self._meter.snapshot().total - before[0]
-        cost = Cost(
-            units.read, self._ticks.now - before[1], self.trips.requests - before[2], self.trips.entries - before[3]
-        )
-        return answer, cost
+        units = self._meter.snapshot().total - before
+        return answer, Cost(units.read, self._ticks.now - began, units.round_trips, self.trips.entries - entries)
 
     def row(self, read: str, questions: Iterable[Question]) -> Answer:
         """Ask questions of one kind and return what they cost; AssertionError for a wrong answer."""
@@ -237,3 +247,74 @@ class Questions:
 
     def sample(self, count: int = SAMPLE) -> list[str]:
         return self._rng.sample(self.truth.order, count)
+
+
+_READS: Final = {"get_item", "batch_get_item", "query"}
+
+
+class Ticks:
+    """A clock that counts round trips."""
+
+    def __init__(self) -> None:
+        self.now = 0
+
+
+class Trips:
+    """Wraps a meter: every read takes one tick; `entries` counts the rows that queries of an index read."""
+
+    def __init__(self, meter: Meter, ticks: Ticks) -> None:
+        self._meter = meter
+        self._ticks = ticks
+        self.entries = 0
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _READS:
+            raise AttributeError(name)
+        return partial(self._read, getattr(self._meter, name))
+
+    def _read(self, method: Callable[..., Any], **request: Any) -> Any:
+        self._ticks.now += 1
+        answer: Mapping[str, Any] = method(**request)
+        if "IndexName" in request:
+            self.entries += answer["ScannedCount"]
+        return answer
+
+
+class Job(Future[T]):
+    """The result of a job; reading it moves the clock on to the tick at which the job ended."""
+
+    def __init__(self, ticks: Ticks, end: int) -> None:
+        super().__init__()
+        self._ticks = ticks
+        self._end = end
+
+    def result(self, timeout: float | None = None) -> T:
+        self._ticks.now = max(self._ticks.now, self._end)
+        return super().result(timeout)
+
+
+class SideBySide(Executor):
+    """Replaces a pool of threads: runs each job when it is submitted, on the clock of a free worker."""
+
+    def __init__(self, ticks: Ticks, max_workers: int, thread_name_prefix: str) -> None:
+        del thread_name_prefix
+        self._ticks = ticks
+        self._free = [0] * max_workers
+        """The tick from which each worker is free."""
+
+    def submit(self, job: Callable[..., T], /, *args: Any, **kwargs: Any) -> Job[T]:
+        """Run a job from the tick at which a worker is free."""
+        submitted = self._ticks.now
+        self._ticks.now = max(submitted, self._free[0])
+        result = job(*args, **kwargs)
+        heapreplace(self._free, self._ticks.now)
+        future: Job[T] = Job(self._ticks, self._ticks.now)
+        self._ticks.now = submitted
+        future.set_result(result)
+        return future
+
+    def map(self, job: Callable[..., T], *many: Any, timeout: float | None = None, chunksize: int = 1) -> Iterator[T]:
+        """Run a job for each argument, side by side."""
+        del timeout, chunksize
+        jobs = [self.submit(job, *each) for each in zip(*many, strict=True)]
+        return (one.result() for one in jobs)

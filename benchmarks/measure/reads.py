@@ -216,7 +216,7 @@ SCENES: Final = (
     (MONTH, TWO_OF_SEVEN),
     (QUARTER, TWO_OF_SEVEN),
 )
-KINDS: Final = {f"`{windows.names[-1]}`, {life}": (windows, life) for windows, life in SCENES}
+KINDS: Final = {f"`{settings.windows[-1]}`, {life}": (settings, life) for settings, life in SCENES}
 """The boards, by what a table calls them."""
 LARGE: Final = list(KINDS)[1]
 """The board that is also measured with the most members."""
@@ -225,12 +225,12 @@ WHEN: Final = ("at noon", "in the first second", "ended period")
 
 def rolling(count: int, kind: str) -> Iterator[Answer]:
     """Measure reads of a rolling window on a board with so many members."""
-    windows, life = KINDS[kind]
-    of = RollingBoard(windows.definition, windows.names[-1], windows.days, life, count)
+    settings, life = KINDS[kind]
+    of = RollingBoard(settings.toml, settings.windows[-1], life, count)
     noon, first_second, ended = WHEN
     of.at(NOON)
     yield from _in_period(of, 0, noon)
-    if windows == SHIPPED:
+    if settings == SHIPPED:
         cards = (_card(of, name) for name in of.members[:SINGLE])
         yield of.board.row(f"a member's scores and ranks in 3 windows, {noon}", cards)
     if of.truths[ENDED].total:
@@ -283,7 +283,7 @@ ROLLING_PERIODS: Final = 8
 """Periods of `last-7-days` that can be read as shipped: today's, and those that still take late events."""
 DAYS: Final = 'keep = "120 days"\nmetrics.points = { aggregate = "sum", windows = ["day"] }'
 CALENDAR: Final = "`day`"
-ROLLING: Final = f"`{SHIPPED.names[-1]}`"
+ROLLING: Final = f"`{SHIPPED.windows[-1]}`"
 WITH_ME: Final = {"`all`": 1, "`all`, 4 shards": 4}
 """Boards whose pages are read with `me`, and their shards."""
 
@@ -313,7 +313,7 @@ def history_of_days(count: int, most: int) -> Iterator[Answer]:
 def history_of_a_window(count: int) -> Iterator[Answer]:
     """Measure histories over the periods of a rolling window, on a board as shipped."""
     offsets = range(1 - ROLLING_PERIODS, 2)
-    of = RollingBoard(SHIPPED.definition, SHIPPED.names[-1], SHIPPED.days, TWO_OF_SEVEN, count, offsets)
+    of = RollingBoard(SHIPPED.toml, SHIPPED.windows[-1], TWO_OF_SEVEN, count, offsets)
     of.at(NOON)
     for periods in (1, 2, ROLLING_PERIODS):
         truths = [of.truths[-ago] for ago in range(periods)]

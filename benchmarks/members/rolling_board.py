@@ -33,21 +33,18 @@ BESIDE: Final = 400
 class RollingBoard:
     """A board with a rolling window, of which everything is loaded that the questions read."""
 
-    def __init__(
-        self, definition: str, window: str, days: int, life: str, count: int, offsets: Collection[int] = OFFSETS
-    ) -> None:
+    def __init__(self, definition: str, window: str, life: str, count: int, offsets: Collection[int] = OFFSETS) -> None:
         self._now = NOON
         self.window = window
-        rng = Random(count)
+        metric = population.family(definition).metrics["points"]
+        rng, days = Random(count), next(one.size for one in metric.windows if one.name == window)
         histories = LIVES[life](rng, count, days)
-        self._days = days
         periods = histories.scores(days, range(min(offsets), max(offsets) + 1))
         self.truths = {offset: MemberTruth(scores) for offset, scores in periods if offset in offsets}
         now, then = (self.truths[offset].by_number for offset in (0, 1))
         lasting = [number for number in range(count) if now[number] and then[number]]
         self.members = list(map(population.member, rng.sample(lasting, SAMPLE + MAX_MEMBERS)))
         self.board = Board(parse_boards(definition), clock=replace(still_clock(), now=lambda: self._now))
-        metric = population.family(definition).metrics["points"]
         chosen = self._near()
         loader = Loader(self.board.client, population.BOARD, metric, NOON)
         loader.load(histories, histories.of(chosen), offsets=offsets, log=_log(NOON // DAY, days))

@@ -10,8 +10,9 @@ from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.results_file import Output
 from benchmarks.measure import hot_key, reads
 from benchmarks.measure.speed import speed
-from benchmarks.measure.units import ALL, AMOUNTS, MONTH, QUARTER, SHIPPED, TOGETHER, WIDE, Windows
+from benchmarks.measure.units import ALL, AMOUNTS, MONTH, QUARTER, SHIPPED, TOGETHER, WIDE
 from benchmarks.members.histories import ONE_DAY, TWO_OF_SEVEN
+from benchmarks.models.cost.counted import Settings
 from benchmarks.pages.tables import Result, Table
 
 ENOUGH: Final = 1.75
@@ -38,7 +39,7 @@ LISTS: Final = {"last-7-days": 5, "last-30-days": 9, "last-90-days": 9}
 class Kind(NamedTuple):
     """Events of one kind: the windows of the board, whether they come together, the members' life and the points."""
 
-    windows: Windows
+    windows: Settings
     kind: str
     life: str = ONE_DAY
     amounts: tuple[int, int] = AMOUNTS

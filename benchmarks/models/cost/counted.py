@@ -58,6 +58,12 @@ class Settings:
         return "\n".join(['[boards."*"]', f"shards = {self.shards}", *lines])
 
     @property
+    def text(self) -> str:
+        """The windows as a sentence names them: `` `all` and `last-30-days` ``."""
+        *most, last = (f"`{name}`" for name in self.windows)
+        return f"{', '.join(most)} and {last}" if most else last
+
+    @property
     def family(self) -> Family:
         return _family(self)
 

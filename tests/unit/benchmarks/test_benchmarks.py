@@ -3,12 +3,13 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from benchmarks import __main__ as bench
+from benchmarks.harness.questions import SideBySide, Ticks
 from benchmarks.harness.results_file import REPOSITORY, Output
-from benchmarks.harness.trips import SideBySide, Ticks
 from benchmarks.measure.speed import starts
 from benchmarks.models import assumed, ceiling
 from benchmarks.models.cost import cost, provisioned, services, spending
@@ -56,11 +57,11 @@ def test_a_month_is_its_parts_and_reads_go_to_every_window() -> None:
 def test_storage_is_receipts_of_thirty_days_and_the_items_of_members_to_the_byte() -> None:
     """The items are written here by hand, as `aws/dynamodb/tables.py` says what they hold."""
     at, name = {"N": "1795083300000"}, {"S": "member-0000000000017"}
-    receipt = {"pk": {"S": f"event-{0:018}"}, "d": {"B": bytes(12)}, "t": at, "e": {"N": "1797675300"}}
+    receipt: dict[str, Any] = {"pk": {"S": f"event-{0:018}"}, "d": {"B": bytes(12)}, "t": at, "e": {"N": "1797675300"}}
     version, score = {"N": "1795083300006"}, {"N": "6306"}
-    item = {"pk": {"S": "berlin-2026#51"}, "sk": name, "v": version, "t": at, "g": score, "h9e": score}
-    place = {"r": {"S": "berlin-2026#G0Pa"}, "s": {"S": f"Mwm{name['S']}"}}
-    entry = {"pk": {"S": f"{place['r']['S']}#{name['S']}"}, "v": version, "t": at, **place}
+    item: dict[str, Any] = {"pk": {"S": "berlin-2026#51"}, "sk": name, "v": version, "t": at, "g": score, "h9e": score}
+    place: dict[str, Any] = {"r": {"S": "berlin-2026#G0Pa"}, "s": {"S": f"Mwm{name['S']}"}}
+    entry: dict[str, Any] = {"pk": {"S": f"{place['r']['S']}#{name['S']}"}, "v": version, "t": at, **place}
     added, used, stored = 100, spending.used_by(LOAD), of_month(LOAD, READS)["storage"]
     receipts = 100 * 86_400 * 30 * (item_size(receipt) + added)
     items = 2_000 * (item_size(item) + added)
