@@ -61,8 +61,8 @@ def parser() -> argparse.ArgumentParser:
     for title, options in OPTIONS.items():
         group = parsed.add_argument_group(title)
         for name, option in options.items():
-            of_type = {"type": type(option["default"])} if "default" in option else {}
-            group.add_argument(f"--{name}", **of_type, **option)
+            of_default: dict[str, Any] = {"type": type(option["default"])} if "default" in option else {}
+            group.add_argument(f"--{name}", **of_default, **option)
     parsed.add_argument("--price-file", type=Path, default=SHIPPED)
     parsed.add_argument("--json", action="store_true")
     return parsed
