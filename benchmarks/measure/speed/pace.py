@@ -102,6 +102,9 @@ class Accepting:
     def apply(self, *_: Any) -> list[Any]:
         return []
 
+    def bytes_of(self, *_: Any) -> int:
+        return 0
+
     def commit(self, *_: Any) -> list[Any]:
         return []
 

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from benchmarks import __main__ as bench
+from benchmarks.harness import population
 from benchmarks.harness.questions import SideBySide, Ticks
 from benchmarks.harness.results_file import REPOSITORY, Output
-from benchmarks.measure.speed import starts
+from benchmarks.measure.speed import pace, starts
 from benchmarks.models import assumed, ceiling
 from benchmarks.models.cost import cost, provisioned, services, spending
 from benchmarks.models.cost.counted import Settings, Traffic, usage
@@ -255,6 +256,16 @@ def test_jobs_side_by_side_take_round_trips(workers: int, takes: list[int], most
     assert ticks.now == 0  # a job whose result is not read delays nothing
     assert [job.result() for job in jobs] == takes
     assert ticks.now == most
+
+
+@pytest.mark.parametrize("function", ["writer", "projector"])
+def test_a_function_runs_over_stubs(monkeypatch: pytest.MonkeyPatch, function: str) -> None:
+    for name, value in pace.ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    some = pace.batches(function, population.BOARDS, 20, 5, 2)
+
+    for transport in (None, pace.Transport()):
+        pace.run(pace.load(function, population.BOARDS, transport), some)
 
 
 def test_a_benchmark_that_fails_or_lacks_a_program_is_named_and_the_others_run(
