@@ -14,16 +14,14 @@ from itertools import product
 from random import Random
 from typing import Any, Final
 
-from benchmarks.harness import population
+from benchmarks.harness import population, rolling_board
 from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.pipeline import event, still_clock
 from benchmarks.harness.questions import SAMPLE, Answer, Board, Draw, Question, Questions, placed
 from benchmarks.harness.results_file import Output
+from benchmarks.harness.rolling_board import AROUND, ENDED, NOON, TWO_OF_SEVEN, RollingBoard
 from benchmarks.harness.truth import Truth
 from benchmarks.measure.units import MONTH, QUARTER, SHIPPED
-from benchmarks.members.histories import A_POINT_A_DAY, JUST_LEFT, ONE_DAY, TWO_OF_SEVEN
-from benchmarks.members.rolling_board import AROUND, ENDED, NOON, RollingBoard
-from benchmarks.members.rolling_board import SAMPLE as SINGLE
 from benchmarks.pages.tables import Lines, Result, Table, crossed, of_peers
 from standings.aws.dynamodb.profiles import Profiles
 from standings.aws.dynamodb.scores import Scores
@@ -212,7 +210,7 @@ SMALLEST: Final = 1_000
 MIDNIGHT: Final = NOON + DAY // 2 + 500
 """In the first second of the next day. Nothing has been written since noon."""
 SCENES: Final = (
-    *((SHIPPED, life) for life in (ONE_DAY, TWO_OF_SEVEN, JUST_LEFT, A_POINT_A_DAY)),
+    *((SHIPPED, life) for life in rolling_board.LIVES),
     (MONTH, TWO_OF_SEVEN),
     (QUARTER, TWO_OF_SEVEN),
 )
@@ -231,7 +229,7 @@ def rolling(count: int, kind: str) -> Iterator[Answer]:
     of.at(NOON)
     yield from _in_period(of, 0, noon)
     if settings == SHIPPED:
-        cards = (_card(of, name) for name in of.members[:SINGLE])
+        cards = (_card(of, name) for name in of.members[: rolling_board.SAMPLE])
         yield of.board.row(f"a member's scores and ranks in 3 windows, {noon}", cards)
     if of.truths[ENDED].total:
         yield from _in_period(of, ENDED, ended)
@@ -242,7 +240,9 @@ def rolling(count: int, kind: str) -> Iterator[Answer]:
 def _in_period(of: RollingBoard, offset: int, when: str) -> Iterator[Answer]:
     """Measure reads of one period."""
     ask, truth = of.ask(offset, named=offset == ENDED), of.truths[offset]
-    single, group = ([name for name in names if name in truth.scores] for names in (of.members[:SINGLE], of.members))
+    single, group = (
+        [name for name in names if name in truth.scores] for names in (of.members[: rolling_board.SAMPLE], of.members)
+    )
     around, middle = single[:AROUND], truth.order[ask.middle - 1]
     # A page at a position also reads the equals that it skips.
     few_skipped = truth.position(middle) - truth.rank(middle) < MAX_MEMBERS
@@ -292,7 +292,7 @@ def history_of_days(count: int, most: int) -> Iterator[Answer]:
     """Measure histories over days; few members share a score."""
     board = Board(parse_boards(f'[boards."*"]\n{DAYS}'))
     scores = population.finegrained(Random(count), count)
-    members = Random(1).sample(sorted(scores), SINGLE)
+    members = Random(1).sample(sorted(scores), rolling_board.SAMPLE)
     truths = []
     for ago in range(most):
         values = list(scores.values())
@@ -317,16 +317,16 @@ def history_of_a_window(count: int) -> Iterator[Answer]:
     of.at(NOON)
     for periods in (1, 2, ROLLING_PERIODS):
         truths = [of.truths[-ago] for ago in range(periods)]
-        some = [_history(of.board, of.window, member, truths) for member in of.members[:SINGLE]]
+        some = [_history(of.board, of.window, member, truths) for member in of.members[: rolling_board.SAMPLE]]
         yield of.board.row(f"history of {_count(periods)}", some)
-    yield from _with_me(of.ask(0), of.members[:SINGLE])
+    yield from _with_me(of.ask(0), of.members[: rolling_board.SAMPLE])
 
 
 def beside_pages(count: int, shards: int) -> Iterator[Answer]:
     """Measure a member's rank beside a page of a board that ranks `all` alone; few members share a score."""
     board, truth = placed(count, population.finegrained, shards)
     ask = Questions(board, truth, Random(1))
-    yield from _with_me(ask, ask.sample(SINGLE))
+    yield from _with_me(ask, ask.sample(rolling_board.SAMPLE))
 
 
 def _with_me(ask: Questions, members: Sequence[str]) -> Iterator[Answer]:

@@ -12,7 +12,7 @@ from benchmarks.harness import population
 from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.questions import Questions, placed
 from benchmarks.harness.results_file import Output
-from benchmarks.members.histories import ONE_DAY, TWO_OF_SEVEN
+from benchmarks.harness.rolling_board import ONE_DAY, TWO_OF_SEVEN
 from benchmarks.models.cost.counted import Settings, Traffic, usage
 from benchmarks.pages.tables import Result
 

@@ -8,10 +8,10 @@ from typing import Any, Final, NamedTuple
 
 from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.results_file import Output
+from benchmarks.harness.rolling_board import ONE_DAY, TWO_OF_SEVEN
 from benchmarks.measure import hot_key, reads
 from benchmarks.measure.speed import speed
 from benchmarks.measure.units import ALL, AMOUNTS, MONTH, QUARTER, SHIPPED, TOGETHER, WIDE
-from benchmarks.members.histories import ONE_DAY, TWO_OF_SEVEN
 from benchmarks.models.cost.counted import Settings
 from benchmarks.pages.tables import Result, Table
 

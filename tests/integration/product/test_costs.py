@@ -9,10 +9,10 @@ import pytest
 
 from benchmarks.harness import population
 from benchmarks.harness.questions import Board, Questions, placed
+from benchmarks.harness.rolling_board import ONE_DAY
 from benchmarks.harness.truth import Truth
 from benchmarks.measure import reads, rolling, units
 from benchmarks.measure.units import AMOUNTS
-from benchmarks.members.histories import ONE_DAY
 from benchmarks.models.cost.counted import Traffic, usage
 from benchmarks.pages.budgets import EVENTS, TRANSACTIONS, Kind
 from standings.domain.windows import DAY
