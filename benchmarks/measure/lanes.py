@@ -190,21 +190,8 @@ def conflict(conflicting: list[bool]) -> ClientError:
     return ClientError(response, "TransactWriteItems")
 
 
-def busy(seconds: float) -> Iterator[dict[str, Any]]:
-    for most in (1, MAX_LANES):
-        for count in PROJECTORS:
-            yield _shown({"projectors": count, "most_lanes": most, **Run(count, most, BATCH, 0.0, seconds).row()})
-
-
-def quiet(seconds: float) -> Iterator[dict[str, Any]]:
-    """Measure boards that seldom get a batch, of ten members; `pause` is the mean of the seconds between batches."""
-    for count, pause in ((1, 0.0), (2, 2.0), (2, 1.0), (2, 0.2)):
-        yield _shown({"projectors": count, "pause": pause, **Run(count, MAX_LANES, 10, pause, seconds).row()})
-
-
-def reads() -> Iterator[dict[str, Any]]:
-    for lanes in (1, 2, 4):
-        yield _shown(_rank(lanes))
+QUIET: Final = ((1, 0.0), (2, 2.0), (2, 1.0), (2, 0.2))
+"""Boards that seldom get a batch, of ten members: their projectors, and the mean of the seconds between batches."""
 
 
 def _rank(lanes: int) -> dict[str, Any]:
@@ -222,11 +209,6 @@ def _rank(lanes: int) -> dict[str, Any]:
         "round_trips_first": first_row["round_trips_most"],
         "round_trips_most": row["round_trips_most"],
     }
-
-
-def _shown(row: dict[str, Any]) -> dict[str, Any]:
-    print(row, flush=True)
-    return row
 
 
 def of_busy(result: Result) -> Iterator[Row]:
@@ -261,9 +243,16 @@ def measure(out: Output) -> dict[str, Any]:
     return {
         "seconds": seconds,
         "transaction": assumed.TRANSACTION,
-        "reads": list(reads()),
-        "quiet": list(quiet(SECONDS)),
-        "busy": list(busy(seconds)),
+        "reads": [_rank(lanes) for lanes in (1, 2, 4)],
+        "quiet": [
+            {"projectors": count, "pause": pause, **Run(count, MAX_LANES, 10, pause, SECONDS).row()}
+            for count, pause in QUIET
+        ],
+        "busy": [
+            {"projectors": count, "most_lanes": most, **Run(count, most, BATCH, 0.0, seconds).row()}
+            for most in (1, MAX_LANES)
+            for count in PROJECTORS
+        ],
     }
 
 
