@@ -59,7 +59,7 @@ from standings.stores import (
 from tests.support.builders.points import NOW
 from tests.support.builders.rolling.random_items import rolling_window
 from tests.support.dynamodb.tables import engine_with_tables
-from tests.support.faults.faulty_client import Faulty, Time, conflict, conflict_at_end
+from tests.support.faults.faulty_client import Faulty, Time, conflict, conflict_at_end, error
 
 WINDOW = rolling_window("last-7-days")
 CODE = WINDOW.metric.ranking_code(WINDOW.window)
@@ -248,6 +248,19 @@ def test_a_fold_takes_so_many_entries_at_once(client: Any, windows: RollingStora
     assert after["l"]["L"] == item["l"]["L"][most:]
     assert int(after["z"]["N"]) == 3 * len(texts[0])
     assert counts(reader, -5) == deltas([(None, -5)] * (most + 3))
+
+
+def test_a_stale_shift_is_done_once_though_the_write_beside_it_is_tried_again(
+    other: RollingStorage, faulty: Faulty, time: Time
+) -> None:
+    commit(other, {"m": steps((0, 7, -5))}, version=2)
+    # The row of m is as new as the first shift. The write of the second one fails at first.
+    shifts = [shift("m", steps((0, 7, -4))), shift("n", steps((0, 7, -6)))]
+    faulty.steps.append(error("InternalServerError"))
+    outcome = other.commit(shifts, time.clock().backoff(1e9), lambda: False)
+
+    assert (outcome.failure, outcome.stale_moves, outcome.moves) == (None, 1, 1)
+    assert sorted(one.member for one in outcome.done) == ["m", "n"]
 
 
 def test_a_long_log_is_folded_first_and_a_full_one_takes_no_more(

@@ -107,11 +107,12 @@ class RollingStorage:
         """Commit as many shifts as fit into one entry of a log."""
         rankings = group[0].ranking
         plan = plan_of(group, self.rows(rankings, [shift.member for shift in group]))
+        left, conflicts = list(plan.left), self.write(rankings, plan)
+        # Only now: if the write fails, the whole group is tried again, and must not be counted twice.
         outcome.refused += plan.refused
         outcome.stale_moves += len(plan.stale)
         outcome.done += plan.stale
         outcome.gaps += plan.gaps
-        left, conflicts = list(plan.left), self.write(rankings, plan)
         if conflicts:
             outcome.conflicts += any(conflict.reason is CancelReason.BUSY for conflict in conflicts)
             invalid = {each.position: each.message for each in conflicts if each.reason is CancelReason.INVALID}
