@@ -47,8 +47,8 @@ class Api:
         """Make the decorated function answer a call of `CALLS`: `@api.route("postEvents")`.
 
         It is called with the names in the path, such as `board="berlin-2026"`, once the arguments of the query string
-        are checked. An internal error is raised without its text: Powertools and Lambda log it, and it may quote what a
-        client sent.
+        are checked. Any other error becomes an InternalError without its text: Powertools and Lambda log it, and the
+        text may quote what a client sent.
         """
         call = calls.CALLS[name]
         is_kept = call.method == "GET" and call.path.startswith(calls.RANKING) and self._rankings_max_age > 0
@@ -141,7 +141,7 @@ class Api:
 
     @property
     def event(self) -> dict[str, Any]:
-        """The request that is being answered, in API Gateway's payload format 2.0."""
+        """The request that is being answered, in API Gateway's payload format 2.0: `{"rawPath": "/boards", …}`."""
         return self._app.current_event.raw_event
 
     def body(self) -> bytes:

@@ -193,7 +193,10 @@ class Timetable:
         return 0 if window.unit is None else self.index(window.unit, now)
 
     def bounds(self, window: Window, period: int) -> tuple[int, int] | None:
-        """The start and the end of a period; None for `all` and before the first season."""
+        """The start and the end of a period in milliseconds, such as `(1795219200000, 1795305600000)`.
+
+        None for `all` and before the first season.
+        """
         if window.unit is None or (window.unit == "s" and period == NO_SEASON):
             return None
         return self.start(window.unit, window.buckets(period)[0]), self.end(window.unit, period)
@@ -437,7 +440,10 @@ def state_of(timetable: Timetable, window: Window, period: int, now: int) -> Sta
 
 
 def label_of(timetable: Timetable, window: Window, period: int) -> str:
-    """What a period is called in file names: its first day, such as `2026-11-16`, or the name of a season."""
+    """What a period is called in file names: its first day, such as `2026-11-16`, or the name of a season.
+
+    Raises ValueError for `all`, which has no periods.
+    """
     name = timetable.span(window, period).name
     if name is None:
         raise ValueError(f"the window {window.name!r} has no periods")

@@ -88,7 +88,7 @@ class RankingChecks:
     def tree(self, ranking: Ranking, after: str | None) -> str | None:
         """Compare a ranking's tree with its entries, and these with Scores, from behind the leaf `after` on.
 
-        Returns the last leaf that was compared if the call was over, None when all are.
+        Returns the last leaf that was compared, such as `3e7d`, if the call was over; None when all are.
         """
         self.findings.looked_at["rankings"] += after is None
         try:

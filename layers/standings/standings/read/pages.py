@@ -23,9 +23,10 @@ from standings.stores import Entry, Node, Partition, Span
 
 
 def page(reader: RankingReader, *, limit: int, cursor: str | None, me: str | None = None) -> dict[str, Any]:
-    """The first page, or the page that a cursor leads to. InvalidArgumentError for a cursor that does not fit.
+    """The first page, or the page that a cursor leads to. Raises InvalidArgumentError for a cursor that does not fit.
 
-    All kinds of pages may raise TooFarError.
+    A page is `{"board": "b", …, "total": 40, "entries": [{"rank": 1, "member": "u7", "score": 50}, …], …}`. All kinds
+    of pages may raise TooFarError.
     """
     at = Cursor(reader.ranking.period, forward=True, key=ENDS, method=reader.method)
     if cursor is not None:

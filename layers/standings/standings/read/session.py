@@ -127,7 +127,10 @@ class ReadSession:
         return self.readable(ranking._replace(period=period))
 
     def period(self, ranking: Ranking) -> dict[str, str | None]:
-        """A ranking's period, with the names of the periods before and after it that a client can read now."""
+        """A ranking's period, with the names of those before and after it that a client can read now.
+
+        It is `{"name": "2026-11-21", "starts": …, "ends": …, "previous": "2026-11-20", "next": None}`.
+        """
         before, after = (self.beside(ranking, step) for step in (-1, 1))
         named = {"previous": before, "next": after}
         return period_of(ranking) | {side: one and period_of(one)["name"] for side, one in named.items()}

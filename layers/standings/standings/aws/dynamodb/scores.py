@@ -191,9 +191,10 @@ class Scores:
     def images(
         self, keys: Iterable[MemberKey], *, consistent: bool = False, damaged: list[DamagedItem] | None = None
     ) -> dict[MemberKey, Image]:
-        """Read items, eventually consistently by default. A member without an item is left out.
+        """Read items, eventually consistently by default: `{("berlin-2026", "u123"): Image(…)}`.
 
-        With `damaged`, members whose items cannot be read are appended to it, and left out.
+        A member without an item is left out. An item that cannot be read raises DamagedItem; with `damaged`, the error
+        is appended to that list instead, and the member left out.
         """
         wanted = [member_item_key(*key) for key in keys]
         images: dict[MemberKey, Image] = {}
@@ -223,7 +224,7 @@ class Scores:
         return [decode_or_damage(item) for item in items]
 
     def receipts(self, event_ids: Iterable[str]) -> dict[str, Receipt]:
-        """Read the receipts of events, strongly consistently. An event that was not applied is left out."""
+        """Read receipts by event id, strongly consistently. An event that was not applied is left out."""
         items = items_by_key(self._client, self._receipts, event_ids, self._clock, consistent=True)
         return {event_id: receipt for event_id, item in items.items() if (receipt := _receipt_of(item)) is not None}
 
@@ -459,7 +460,10 @@ def _check_bounds(number: int, bound: int) -> int:
 
 
 def encode_image(image: Image) -> dict[str, Any]:
-    """The item of an image: the inverse of `decode_image`. The item of a removed member expires."""
+    """The item of an image, as in `{"pk": {"S": "berlin-2026#50"}, "sk": {"S": "u123"}, "h9e": {"N": "300"}, …}`.
+
+    It is the inverse of `decode_image`. The item of a removed member expires.
+    """
     item: dict[str, Any] = {
         **member_item_key(image.board, image.member),
         "v": {"N": str(image.version)},
@@ -573,7 +577,10 @@ class BoardRecords:
         return found
 
     def names(self, after: str | None, limit: int, prefix: str = "") -> list[str]:
-        """Names of boards with a prefix that sort after a name, in order. Deleted boards are left out."""
+        """Up to `limit` names of boards with a prefix that sort after a name, such as `["berlin-2025", "berlin-2026"]`.
+
+        Deleted boards are left out.
+        """
         values: dict[str, Any] = {":p": {"S": BOARDS}}
         condition = "pk = :p"
         if after is not None and after >= prefix:

@@ -100,9 +100,9 @@ class RollingChecks:
                 self._recheck(name, [block], surplus=True)
 
     def moving(self, period: int) -> dict[str, Place | None] | None:
-        """Where rows have the members in a period whose items have changed within `grace`; None if the time was over.
+        """The places in a period, by their rows, of the members that changed within `grace`: `{"u123": Place(-300)}`.
 
-        For these members list, row and index may disagree for a moment.
+        For these members list, row and index may disagree for a moment. None if the time was over.
         """
         places: dict[str, Place | None] = {}
         for names in self._recent():

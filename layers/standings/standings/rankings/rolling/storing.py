@@ -138,7 +138,7 @@ class RollingStorage:
             return
 
     def rows(self, rankings: RollingRankings, members: Sequence[str]) -> dict[str, RollingRow | str]:
-        """Read rows, strongly consistently. A row that cannot be decoded is the reason why."""
+        """Read rows by member, strongly consistently. For a row that cannot be decoded there is the reason why."""
         by_key = {entry_key(rankings.key, member): member for member in members}
         log = self._log(rankings)
         own_log = log_key(rankings.key, log.number)
