@@ -29,7 +29,7 @@ class Api:
     """The calls that one Lambda function answers: `api = Api(60)`, then `api.answer_from(answers)`, then `api.handle`.
 
     Browsers and a CDN may reuse the answer to a read of a ranking for `rankings_max_age` seconds; with 0 they send each
-    request. `arguments` are those of the request that is being answered.
+    request. `arguments` has the arguments of the request that is being answered.
     """
 
     arguments: calls.Arguments
@@ -94,7 +94,7 @@ class Api:
         self._page = function
 
     def _page_asked_for(self) -> Response[str] | None:
-        """The page, where there is one. A request with the page's query string is told that there is none."""
+        """The page, unless a program asks. Raises NotFoundError for the page's query string where there is no page."""
         accepted = (self.event.get("headers") or {}).get("accept", "")
         if "application/json" in accepted and "text/html" not in accepted:
             return None

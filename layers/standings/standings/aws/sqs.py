@@ -299,7 +299,7 @@ def _cut(text: str, size: int) -> str:
 
 
 class DeadLetter(NamedTuple):
-    """A message of the dead-letter queue, as it was sent. Its `size` is that of the body, in bytes.
+    """A message of the dead-letter queue, as it was sent. `size` is the size of its body in bytes.
 
     `reason` is None if SQS itself moved the message. `kept_in` names the object that holds its body. `problem` says why
     it cannot be replayed. `handle`, `attributes` and `group` belong to the queue.

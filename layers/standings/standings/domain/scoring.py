@@ -59,7 +59,7 @@ _UNCHANGED: Final = "="  # Ends the tie key of a sum of nothing but amounts of 0
 
 def _tie_key_of_sum(one: Aggregate, other: Aggregate) -> str:
     """The latest tie key of those that an amount changed; the earliest of both if none did."""
-    # Version 0.3 knows no tie keys of unchanged sums, so it may have left one beside another sum than 0.
+    # Version 0.3 has no tie keys of unchanged sums: it may have added an amount and kept such a tie key.
     changed = [
         each.tie_key.removesuffix(_UNCHANGED)
         for each in (one, other)

@@ -343,14 +343,14 @@ def _edge(nodes: Nodes, *, end: Callable[[list[int]], int]) -> Path:
 
 
 def _index(score: int, bits: int) -> int:
-    """The index of a score's bin, below 0 for negative scores. Shifted right, it is that of a wider bin."""
+    """The index of a score's bin, below 0 for negative scores. Shifted right, it is the index of a wider bin."""
     return score >> bits if score >= 0 else ~(-score >> bits)
 
 
 def _wider(low: int, high: int, bits: int, most: int) -> int:
     """By how many bits bins that are 2^`bits` wide must be wider, so that few enough reach from `low` to `high`.
 
-    Both are indexes. At a width of one unit, bin -1 is empty and left out. The two bins beside 0 are only joined later.
+    Both are indexes. At a width of one unit, bin -1 is empty and left out. The two bins at 0 are only joined later.
     """
     both_sides = low < 0 <= high
     wider = 0

@@ -103,7 +103,7 @@ which may be added at any time."""
 class Timetable:
     """The calendar of a board, with its rules of late events and of reading time.
 
-    Hours, days, weeks, months, years and seasons are those of one time zone. Weeks begin on `week_start` (Monday is 0).
+    Hours, days, weeks, months, years and seasons begin by one time zone. Weeks begin on `week_start` (Monday is 0).
     Every hour has 3,600 seconds and begins where the zone's clocks showed a full hour in January 2025. So a day of 25
     hours has 25 of them, and hours of a half-hour zone begin at half past in UTC.
 
@@ -233,7 +233,7 @@ class Timetable:
         if unit != "h":
             return day_text(self._first_day(unit, index))
         # The clocks need not show a full hour at its start: after a change by half an hour they show half past. The
-        # offset is that of its last moment: a full hour before a change may have another, or be one that they skip.
+        # offset holds at its last moment: a full hour before a change may have another, or be one that they skip.
         last = self.local(self.end("h", index) - 1)
         shown, offset = last.replace(minute=0, second=0, microsecond=0), last.isoformat()[-6:]
         text = shown.isoformat()[:13]
@@ -382,7 +382,7 @@ WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "satu
 
 
 class Span(NamedTuple):
-    """A period as clients are told it: its name in `?period=`, when it starts and ends; None for `all`.
+    """A period as clients see it: its name in `?period=`, when it starts and ends; None for `all`.
 
     For example `("2026-11-21", "2026-11-21T00:00:00+01:00", "2026-11-22T00:00:00+01:00")`.
     """

@@ -1,7 +1,7 @@
 """Time zones: all come from the package tzdata that the layer brings, whatever zone files the system has.
 
 `zoneinfo.ZoneInfo(name)` reads the system's files first. They may be older or newer than the layer's, so the same
-instant would be on one day in a function and on another in a program beside it.
+instant would be on one day in a function and on another in a program that uses the client.
 """
 
 from datetime import tzinfo

@@ -41,7 +41,7 @@ _SENT: Final = "sent-"
 class Files:
     """The files of one ranking's period. Each request is retried for up to `RETRIED_FOR_S`.
 
-    `start` and `end` are those of the period, such as `2026-11-16T00:00:00+01:00`. Methods may raise
+    The period lasts from `start` to `end`, such as `2026-11-16T00:00:00+01:00`. Methods may raise
     StoreUnavailableError.
     """
 

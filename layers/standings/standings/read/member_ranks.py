@@ -66,9 +66,9 @@ def group(reader: RankingReader, *, members: Sequence[str], previous: bool = Fal
 def history(reader: RankingReader, *, member: str, periods: int) -> dict[str, Any]:
     """The member's rank and score in up to `periods` periods, newest first; None where it was not ranked.
 
-    Its `periods` are `[{"period": {"name": "2026-11-21", …}, "rank": 3, "score": 50, "total": 40}]`. The newest is that
-    of the reader; `all` has one. Raises NotFoundError if the board has no such member, InvalidArgumentError for a text
-    that is no member, TooFarError.
+    Its `periods` are `[{"period": {"name": "2026-11-21", …}, "rank": 3, "score": 50, "total": 40}]`. The newest is the
+    reader's own period; `all` has one. Raises NotFoundError if the board has no such member, InvalidArgumentError for a
+    text that is no member, TooFarError.
     """
     check_member("member", member)
     rankings = _periods(reader, periods)

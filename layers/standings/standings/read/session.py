@@ -337,7 +337,7 @@ class Limits(NamedTuple):
     queries: int = 100_000
 
     def shared(self, rankings: int) -> "Limits":
-        """The limits of each ranking if one request numbers so many. The queries are those of the request."""
+        """The limits of each of so many rankings of a request: equal shares of the request's, but all its queries."""
         return Limits(*(limit // rankings for limit in self))._replace(queries=self.queries)
 
 

@@ -127,7 +127,7 @@ class Receipt(NamedTuple):
 
 
 class NewReceipt(NamedTuple):
-    """A receipt to write. `stamp` is that of the items in its transaction, in milliseconds.
+    """A receipt to write. Its `stamp` (ms) is the stamp of all items in its transaction.
 
     `is_superseded`: a total that the event sets was older than one that had counted. `replaces` is the receipt of the
     same event from before its members were removed.

@@ -107,7 +107,7 @@ if TYPE_CHECKING:
 DynamoDBClient: TypeAlias = "stubs.DynamoDBClient"
 Item = Mapping[str, Mapping[str, Any]]  # An item with DynamoDB's type descriptors, as in `{"pk": {"S": "x"}}`
 ReadKeys = Callable[[Collection[str]], dict[str, Item]]  # Reads items of a table without sort keys, by key
-IN_PROGRESS_WAIT: Final = 5.0
+IN_PROGRESS_WAIT: Final = 5.0  # Seconds. Another call with the same token is still at work.
 MAX_KEYS: Final = 100
 UNPROCESSED_TIMEOUT_S: Final = 1.0  # Seconds for which `batch_get` repeats the keys that DynamoDB left unprocessed
 

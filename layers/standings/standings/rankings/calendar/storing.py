@@ -224,7 +224,8 @@ def _conflict(cancelled: Cancellation, ranking: Ranking, move: Move) -> Conflict
 def entry_action(table: str, ranking: Ranking, move: Move, expiry: int | None) -> dict[str, Any]:
     """Write a member's entry: `{"Put": {"Item": …, "ConditionExpression": …}}`.
 
-    The condition is that the stored entry is older, and has the score that the move starts from.
+    The condition is that the stored entry is older, and has the score that the move starts from. `expiry` is in seconds
+    since 1970, here and below.
     A member that leaves keeps an entry without a score (a tombstone): no older change can bring the member back.
     """
     item: dict[str, Any] = {

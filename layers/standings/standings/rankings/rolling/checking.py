@@ -83,7 +83,7 @@ class RollingChecks:
                 self._recheck(member.name, doubts)
 
     def surplus(self, period: int, entries: Iterable[Listed]) -> None:
-        """Compare list items to which no row and no item leads. `entries` are those of a period.
+        """Compare list items to which no row and no item leads. `entries` has the entries of a period.
 
         Each is compared in the first of its periods that can be read. The others are compared with their rows
         (`members`).

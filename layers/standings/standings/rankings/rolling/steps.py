@@ -453,9 +453,9 @@ class Log(NamedTuple):
     """A log (a write-ahead log of counts) as it was read: the position of its first entry, and the entries.
 
     A transaction appends one entry: the changes of all members that it moves. A *fold* (compaction) later adds entries
-    to the nodes, and cuts them off the log. Entries have positions, which never come again: `base` is that of the first
-    one that is left. A node stores its position in each log (a watermark): that of the first entry that it lacks. So a
-    node and the entries from its position on are the count at the end of the log.
+    to the nodes, and cuts them off the log. Entries have positions, which never come again: the first one that is left
+    is at `base`. A node stores for each log the position of the first entry that it lacks (a watermark). So a node and
+    the entries from its position on are the count at the end of the log.
     """
 
     base: int
