@@ -135,7 +135,7 @@ class ParkedRecords:
     def place(self, members: Iterable[ParkedMember], deadline: float) -> tuple[dict[MemberKey, str], str | None]:
         """Place some members. Returns why members can never be placed, and the passing error if there was one.
 
-        For example `({("b", "u7"): "no family …"}, "throttled")`. Raises nothing of the stores'.
+        For example `({("b", "u7"): "no family …"}, "throttled")`.
         """
         until = min(deadline, self.clock.after(ATTEMPT))
         backoff = self.clock.backoff(until)

@@ -27,7 +27,7 @@ def boards(session: ReadSession, *, prefix: str, limit: int, cursor: str | None)
 
 
 def definition(session: ReadSession, board: str) -> dict[str, Any]:
-    """A board's definition: `{"board": "b", "metrics": […], …}`. Raises NotFoundError if the board is being deleted."""
+    """A board's definition, with each window's current period. Raises NotFoundError if the board is being deleted."""
     family = session.family(board)
     record = session.record(board)
     if record is not None and record.is_being_deleted:

@@ -67,8 +67,8 @@ class Addition(NamedTuple):
     """Adds to a member's item without reading it. An item that was removed starts again.
 
     The store applies it if the item was not written after `written_at_ms` and its total has room for `abs_total`. With
-    `known` the item must exist. `removes` are accumulators. `tie_keys_removed` are those that lose their tie keys,
-    `notes_removed` those that lose their notes, and `set_keys_removed` those that lose their set keys.
+    `known` the item must exist. `removes` are accumulators to remove. The accumulators in `tie_keys_removed`,
+    `notes_removed` and `set_keys_removed` lose their tie key, their note or their set key.
     """
 
     board: str
@@ -214,7 +214,10 @@ class Scores:
         return decode_stored(item) if item is not None else None
 
     def members(self, board: str, slot: int, after: str | None, limit: int) -> list[Image | DamagedItem]:
-        """Read items of a slot, strongly consistently, by member after `after`. Fewer than `limit`: the last ones."""
+        """Read up to `limit` items of a slot, strongly consistently, in the order of members that follow `after`.
+
+        Fewer than `limit` are the last: none follows.
+        """
         values = {":p": {"S": slot_key(board, slot)}}
         condition = "pk = :p"
         if after is not None:
@@ -254,7 +257,7 @@ class Scores:
     ) -> list[Conflict]:
         """Write the receipts of events and the changes of items, all or nothing. Return the conflicts, if any.
 
-        With a fence, one change fewer fits. Raises FencedError if the fence is not that of its board's record.
+        With a fence, one change fewer fits. Raises FencedError if the board's record has another token.
         """
         actions = self._actions(receipts, changes, now)
         if fence is not None:
@@ -273,7 +276,7 @@ class Scores:
         return conflicts
 
     def bytes_of(self, receipts: Collection[NewReceipt], changes: Collection[ItemChange]) -> int:
-        """The bytes of a transaction, or more; if that is near its limit, only some more."""
+        """An upper bound of the bytes of a transaction: a rough one if that is within the limit, else a close one."""
         most = len(receipts) * _MOST_OF_RECEIPT + sum(map(_most_of_change, changes))
         return most if most <= MAX_TRANSACTION_BYTES else transaction_bytes(self._actions(receipts, changes, 0))
 
@@ -381,7 +384,7 @@ def _seen(before: Image | None) -> tuple[str, dict[str, Any] | None]:
 
 
 def _most_of_change(change: ItemChange) -> int:
-    """The bytes of a change, or more."""
+    """An upper bound of the bytes of a change."""
     if isinstance(change, Addition):
         return _MOST_OF_ADDITION
     image = change.image
