@@ -91,32 +91,42 @@ def place_members(
 
     The members are divided equally among the lanes.
     """
-    until = ranking.readable_until
-    expiry = None if until is None else (until + EXPIRY_MARGIN) // SECOND
-    client.load(
-        "Rankings", (_entry(ranking, name, scores[name], expiry) for name in (scores if entries is None else entries))
-    )
+    names, until = scores if entries is None else entries, ranking.readable_until
+    places = ((name, Place(sort_value(scores[name], descending=True))) for name in names)
+    moves = (Move(ranking, name, None, place, 1, NOW) for name, place in places)
+    client.load("Rankings", (entry(ranking, move, until) for move in moves))
     for lane in range(lanes):
-        client.load(
-            "Rankings", _nodes(ranking, tree_of(islice(scores.values(), lane, None, lanes)), expiry, lane, lanes)
-        )
+        place_tree(client, ranking, tree_of(islice(scores.values(), lane, None, lanes)), lane, lanes)
 
 
-def _entry(ranking: Ranking, name: str, score: int, expiry: int | None) -> dict[str, Any]:
-    move = Move(ranking, name, None, Place(sort_value(score, descending=True)), 1, NOW)
-    item: dict[str, Any] = entry_action("Rankings", ranking, move, expiry)["Put"]["Item"]
-    return item
+def place_tree(client: Engine, ranking: Ranking, tree: Tree, lane: int = 0, lanes: int = 1) -> None:
+    """Load the nodes of one lane. The root of the first lane names the shards, and the lanes, if there are several."""
+    numbers = {"t": NOW, "v": NOW} | expiry_of(ranking.readable_until)
+    more: dict[str, Any] = {"n": {"NS": [str(ranking.metric.shards)]}} if ranking.metric.shards > 1 else {}
+    more |= {"l": {"N": str(lanes)}} if lanes > 1 else {}
+    client.load("Rankings", nodes(ranking, tree, numbers, lane, of_root=more if lane == 0 else {}))
 
 
-def _nodes(ranking: Ranking, tree: Tree, expiry: int | None, lane: int, lanes: int) -> Iterator[dict[str, Any]]:
-    """Yield the nodes of one lane. The root of the first lane names the shards, and the lanes, if there are several."""
-    shared = {"t": {"N": str(NOW)}, "v": {"N": str(NOW)}} | ({} if expiry is None else {"e": {"N": str(expiry)}})
-    named: dict[str, Any] = {"n": {"NS": [str(ranking.metric.shards)]}} if ranking.metric.shards > 1 else {}
-    named |= {"l": {"N": str(lanes)}} if lanes > 1 else {}
+def nodes(
+    ranking: Ranking, tree: Tree, numbers: Mapping[str, int], lane: int = 0, *, of_root: Mapping[str, Any] = {}
+) -> Iterator[dict[str, Any]]:
+    """Yield the items of a tree's nodes, each with its counters and these numbers."""
+    shared = {name: {"N": str(number)} for name, number in numbers.items()}
     for node, counters in tree.items():
         counted = {COUNTERS[digit]: {"N": str(count)} for digit, count in counters.items()}
-        is_first = node == ROOT and lane == 0
-        yield {"pk": {"S": node_key(ranking.key, node, lane)}, **shared, **(named if is_first else {}), **counted}
+        named = of_root if node == ROOT else {}
+        yield {"pk": {"S": node_key(ranking.key, node, lane)}, **shared, **named, **counted}
+
+
+def expiry_of(readable_until: int | None) -> dict[str, int]:
+    """Return the attribute with which TTL removes an item, in seconds; none if it stays: `{"e": 1795860900}`."""
+    return {} if readable_until is None else {"e": (readable_until + EXPIRY_MARGIN) // SECOND}
+
+
+def entry(ranking: Ranking, move: Move, readable_until: int | None) -> dict[str, Any]:
+    """Return the item of a member's entry as the projector writes it."""
+    item: dict[str, Any] = entry_action("Rankings", ranking, move, expiry_of(readable_until).get("e"))["Put"]["Item"]
+    return item
 
 
 def sample(rng: Random, names: Iterable[str], count: int) -> list[str]:

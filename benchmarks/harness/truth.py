@@ -3,7 +3,7 @@
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, overload
+from typing import Any
 
 from benchmarks.harness.population import member
 
@@ -16,8 +16,8 @@ class Truth:
 
     def __init__(self, scores: Mapping[str, int]) -> None:
         self.scores = scores
-        self.order = sorted(scores, key=lambda name: (-scores[name], name))
-        self._behind = [-scores[name] for name in self.order]
+        self.order: Sequence[str] = sorted(scores, key=lambda name: (-scores[name], name))
+        self._behind: Sequence[int] = [-scores[name] for name in self.order]
         self._distinct = sorted(set(self._behind))
 
     @property
@@ -33,8 +33,7 @@ class Truth:
     def position(self, member: str) -> int:
         """Return a member's position in the list; the first is 1."""
         score = self.scores[member]
-        group = self.order[self.ahead(score) : self.at_or_ahead(score)]
-        return self.ahead(score) + bisect_left(group, member) + 1
+        return bisect_left(self.order, member, self.ahead(score), self.at_or_ahead(score)) + 1
 
     def rank(self, member: str, method: str = "competition") -> int:
         if method == "ordinal":
@@ -57,7 +56,8 @@ class Truth:
         return self.order[self.ahead(-self._distinct[count])]
 
     def lines(self, first: int, count: int) -> list[Line]:
-        names = self.order[max(0, first - 1) : first - 1 + count]
+        places = range(max(0, first - 1), min(first - 1 + count, self.total))
+        names = (self.order[place] for place in places)
         return [(self.ahead(self.scores[name]) + 1, name, self.scores[name]) for name in names]
 
     def shows(self, page: Mapping[str, Any], first: int, count: int) -> bool:
@@ -85,45 +85,6 @@ def number_of(name: str) -> int:
     return int(name.removeprefix("member-"))
 
 
-class Names(Sequence[str]):
-    """The names of numbered members, made when they are read."""
-
-    def __init__(self, numbers: Sequence[int]) -> None:
-        self._numbers = numbers
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[str]: ...
-    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
-        if isinstance(index, slice):
-            return Names(self._numbers[index])
-        return member(self._numbers[index])
-
-
-class ByName(Mapping[str, int]):
-    """The scores of members by name."""
-
-    def __init__(self, scores: Sequence[int]) -> None:
-        self._scores = scores
-
-    def __getitem__(self, name: str) -> int:
-        return self._scores[number_of(name)]
-
-    def __iter__(self) -> Iterator[str]:
-        return map(member, range(len(self._scores)))
-
-    def __len__(self) -> int:
-        return len(self._scores)
-
-    def values(self) -> Any:
-        """Return the scores, without the names that a view of a mapping makes."""
-        return self._scores
-
-
 class MemberTruth(Truth):
     """The right answers (`Truth`) about the scores of members by number; those of 0 are not ranked."""
 
@@ -134,8 +95,8 @@ class MemberTruth(Truth):
         packed = sorted(number - score * count for number, score in enumerate(self.by_number) if score)
         self.scores = _Ranked(self.by_number)
         self._numbers = array("L", (one % count for one in packed))
-        self.order = Names(self._numbers)  # type: ignore[assignment]
-        self._behind = array("q", (one // count for one in packed))  # type: ignore[assignment]
+        self.order = _Names(self._numbers)
+        self._behind = array("q", (one // count for one in packed))
         self._distinct = []
 
     def numbers(self, first: int, last: int) -> Sequence[int]:
@@ -143,11 +104,27 @@ class MemberTruth(Truth):
         return self._numbers[max(0, first - 1) : max(0, last)]
 
 
-class _Ranked(ByName):
+class _Names(Sequence[str]):
+    """The names of numbered members, made when they are read."""
+
+    def __init__(self, numbers: Sequence[int]) -> None:
+        self._numbers = numbers
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, index: Any) -> Any:
+        return member(self._numbers[index])
+
+
+class _Ranked(Mapping[str, int]):
     """The scores of ranked members by name."""
 
+    def __init__(self, scores: Sequence[int]) -> None:
+        self._scores = scores
+
     def __getitem__(self, name: str) -> int:
-        if score := super().__getitem__(name):
+        if score := self._scores[number_of(name)]:
             return score
         raise KeyError(name)
 

@@ -5,6 +5,7 @@ compares every announced top with a sorted list.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from random import Random
 from typing import Any, Final
 
@@ -12,7 +13,7 @@ import orjson
 
 from benchmarks.harness import population
 from benchmarks.harness.benchmark import Benchmark
-from benchmarks.harness.pipeline import event
+from benchmarks.harness.pipeline import event, still_clock
 from benchmarks.harness.questions import Answer, Board
 from benchmarks.harness.results_file import Output
 from benchmarks.harness.truth import Truth
@@ -24,7 +25,6 @@ from standings.aws.eventbridge import EventBus
 from standings.aws.sqs import Look
 from standings.domain.boards_toml import parse_boards
 from standings.rankings.reading import TopReads
-from standings.runtime.clock import Clock
 from standings.stores import RankingName
 from tests.support.aws.fakes import Bus
 
@@ -35,72 +35,47 @@ NOTHING: Final = "nothing has changed"
 ANNOUNCED: Final = "a new leader is announced"
 
 
-class Measured:
-    """A board whose top of some length is announced, with its announcer. Its clock stands still unless it is moved."""
-
-    def __init__(self, length: int) -> None:
-        self._now = population.NOW
-        clock = Clock(lambda: self._now, lambda: 0.0, lambda _: None, lambda: 0.5)
-        boards = parse_boards(f"{population.BOARDS}\nannounce.all = {{ top = {length} }}")
-        self._length = length
-        self._board = Board(boards, clock=clock)
-        self._scores = population.finegrained(Random(length), MEMBERS)
-        population.place_members(self._board.client, self._board.ranking("all"), self._scores)
-        self._board.read_record()
-        self._bus = Bus()
-        meter: Any = self._board.pipeline.meter
-        bus: Any = self._bus
-        self._announcer = Announcer(
-            boards,
-            BoardRecords(meter, "Scores", clock),
-            AnnouncedTops(meter, "Rankings"),
-            TopReads(meter, "Rankings", clock),
-            EventBus(lambda: bus),
-            clock,
-            "standings",
-        )
-
-    def rows(self) -> Iterator[Answer]:
-        """Measure a look at a new leader's top, then one at the same top."""
-        self._lead("first")
-        self._look()
-        self._lead("second")
-        for what in (ANNOUNCED, NOTHING):
-            before, heard = self._board.pipeline.meter.snapshot().total, len(self._bus.events)
-            self._look()
-            cost = self._board.pipeline.meter.snapshot().total - before
-            events = self._bus.events[heard:]
-            if len(events) != (what == ANNOUNCED):
-                raise AssertionError(f"{what}: got {len(events)} events")
-            yield {
-                "top": self._length,
-                "look": what,
-                "read_units": cost.read,
-                "write_units": cost.write,
-                "requests": cost.round_trips,
-                "event_bytes": sum(len(orjson.dumps(one)) for one in events),
-            }
-
-    def _lead(self, member: str) -> None:
-        points = max(self._scores.values()) + 1
-        self._scores[member] = points
-        self._board.pipeline.write([event(member, self._board.name, member, {"points": points})])
-        self._board.pipeline.project(1)
-
-    def _look(self) -> None:
-        self._now += AT_MOST_EVERY_MS
-        heard = len(self._bus.events)
-        again = self._announcer.look(LOOK)
-        # An announcement is followed by one more look, which is measured as a look of its own.
-        if again != ((LOOK, 1) if len(self._bus.events) > heard else None):
-            raise AssertionError(f"expected a proven top, got another look: {again}")
-        announced = [line["member"] for line in self._bus.events[-1]["top"]]
-        if announced != Truth(self._scores).order[: self._length]:
-            raise AssertionError(f"announced {announced}")
+def rows(length: int) -> Iterator[Answer]:
+    """Measure a look at a new leader's top of this length, then one at the same top. The clock moves with each look."""
+    now = population.NOW
+    clock = replace(still_clock(), now=lambda: now)
+    boards = parse_boards(f"{population.BOARDS}\nannounce.all = {{ top = {length} }}")
+    board, heard = Board(boards, clock=clock), Bus()
+    scores = population.finegrained(Random(length), MEMBERS)
+    population.place_members(board.client, board.ranking("all"), scores)
+    board.read_record()
+    meter: Any = board.pipeline.meter
+    records, tops = BoardRecords(meter, "Scores", clock), AnnouncedTops(meter, "Rankings")
+    bus = EventBus(lambda: heard)
+    announcer = Announcer(boards, records, tops, TopReads(meter, "Rankings", clock), bus, clock, "standings")
+    for member, looks in (("first", [ANNOUNCED]), ("second", [ANNOUNCED, NOTHING])):
+        scores[member] = max(scores.values()) + 1
+        board.pipeline.write([event(member, board.name, member, {"points": scores[member]})])
+        board.pipeline.project(1)
+        for what in looks:
+            now += AT_MOST_EVERY_MS
+            before, count = meter.snapshot().total, len(heard.events)
+            again = announcer.look(LOOK)
+            cost, events = meter.snapshot().total - before, heard.events[count:]
+            # An announcement is followed by one more look, which is measured as a look of its own.
+            if (len(events), again) != ((1, (LOOK, 1)) if what == ANNOUNCED else (0, None)):
+                raise AssertionError(f"{what}: expected a proven top, got {len(events)} events and the look {again}")
+            announced = [line["member"] for line in heard.events[-1]["top"]]
+            if announced != Truth(scores).order[:length]:
+                raise AssertionError(f"announced {announced}")
+            if member == "second":
+                yield {
+                    "top": length,
+                    "look": what,
+                    "read_units": cost.read,
+                    "write_units": cost.write,
+                    "requests": cost.round_trips,
+                    "event_bytes": sum(len(orjson.dumps(one)) for one in events),
+                }
 
 
 def measure(_: Output) -> Answer:
-    return {"members": MEMBERS, "looks": [row for length in LENGTHS for row in Measured(length).rows()]}
+    return {"members": MEMBERS, "looks": [row for length in LENGTHS for row in rows(length)]}
 
 
 LOOKS: Final = Table(

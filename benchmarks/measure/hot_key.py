@@ -37,24 +37,21 @@ def ceiling(batch: int, shards: int, count: int, scores: Mapping[str, int]) -> d
     def post(kind: str, points: dict[str, int]) -> None:
         pipeline.write(event(f"{kind}-{name}", population.BOARD, name, {"points": n}) for name, n in points.items())
 
-    for start in range(0, count, batch):
-        post("before", {name: scores[name] for name in names[start : start + batch]})
-    pipeline.project(batch)
-    before = pipeline.meter.snapshot()
-    for start in range(0, count, batch):
-        post("counted", {name: rng.randint(*AMOUNTS) for name in names[start : start + batch]})
-    pipeline.project(batch)
+    amounts = {name: rng.randint(*AMOUNTS) for name in names}
+    for kind, points in (("before", scores), ("counted", amounts)):
+        before = pipeline.meter.snapshot()
+        for start in range(0, count, batch):
+            post(kind, {name: points[name] for name in names[start : start + batch]})
+        pipeline.project(batch)
     cost = pipeline.meter.snapshot() - before
     (table, key), units = max(cost.targets.items(), key=lambda one: one[1].write)
-    row = {
+    return {
         "batch": batch,
         "shards": shards,
         "events_per_second": round(LIMIT * count / units.write),
         "first": "index" if "places" in table else "tier" if "/" in key else table,
         "write_units": round(cost.total.write / count, 2),
     }
-    print(row, flush=True)
-    return row
 
 
 def measure(out: Output) -> dict[str, Any]:
@@ -65,17 +62,10 @@ def measure(out: Output) -> dict[str, Any]:
 
 
 def of_ceilings(result: Result) -> Iterator[str]:
-    return crossed(
-        "records in a batch",
-        (
-            (
-                str(row["batch"]),
-                f"{row['shards']} shard{'s' if row['shards'] > 1 else ''}",
-                f"{row['events_per_second']:,} ({row['first']})",
-            )
-            for row in result["ceilings"]
-        ),
-    )
+    rows = result["ceilings"]
+    shards = [f"{row['shards']} shard{'s' if row['shards'] > 1 else ''}" for row in rows]
+    cells = [f"{row['events_per_second']:,} ({row['first']})" for row in rows]
+    return crossed("records in a batch", zip((str(row["batch"]) for row in rows), shards, cells, strict=True))
 
 
 BENCHMARK: Final = Benchmark("hot_key", measure, {"docs/performance.md": {"ceilings": of_ceilings}})

@@ -1,12 +1,17 @@
 """Projectors side by side on one board, with lanes and without, and the cost of a rank on a board with lanes.
 
 `make lanes` writes `benchmarks/results/lanes.json` and the tables of `docs/lanes.md`. The projectors are the product's;
-they run in virtual time (`benchmarks/harness/virtual_time.py`).
+they run in virtual time, over a client whose transactions take time and conflict. Each projector is a greenlet: to wait
+it switches to the clock, which then runs the one that is next.
 """
 
 from collections.abc import Callable, Iterator
+from heapq import heappop, heappush
 from random import Random
 from typing import Any, Final
+
+from botocore.exceptions import ClientError
+from greenlet import getcurrent, greenlet  # type: ignore[import-untyped]
 
 from benchmarks.harness import population
 from benchmarks.harness.benchmark import Benchmark
@@ -14,7 +19,7 @@ from benchmarks.harness.pipeline import refuse_to_park
 from benchmarks.harness.questions import Board, Questions
 from benchmarks.harness.results_file import Output
 from benchmarks.harness.truth import Truth
-from benchmarks.harness.virtual_time import TRANSACTION, Meeting, VirtualClock
+from benchmarks.models import assumed
 from benchmarks.pages.tables import Result, Row, Table
 from standings.aws.dynamodb.scores import BoardRecords
 from standings.catalog import BoardCatalog
@@ -114,21 +119,80 @@ class Run:
         }
 
 
-def busy(seconds: float) -> Iterator[dict[str, Any]]:
-    for most in (1, MAX_LANES):
-        for count in PROJECTORS:
-            yield _shown({"projectors": count, "most_lanes": most, **Run(count, most, BATCH, 0.0, seconds).row()})
+class VirtualClock:
+    """A clock of virtual seconds that runs workers in the order of their time."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self._order = 0
+        self._waiting: list[tuple[float, int, greenlet]] = []
+
+    def start(self, job: Callable[[], None]) -> None:
+        self._at(self.now, greenlet(job))
+
+    def sleep(self, seconds: float) -> None:
+        worker = getcurrent()
+        self._at(self.now + seconds, worker)
+        worker.parent.switch()
+
+    def run(self) -> None:
+        while self._waiting:
+            self.now, _, worker = heappop(self._waiting)
+            worker.switch()
+
+    def _at(self, when: float, worker: greenlet) -> None:
+        self._order += 1
+        heappush(self._waiting, (when, self._order, worker))
 
 
-def quiet(seconds: float) -> Iterator[dict[str, Any]]:
-    """Measure boards that seldom get a batch, of ten members; `pause` is the mean of the seconds between batches."""
-    for count, pause in ((1, 0.0), (2, 2.0), (2, 1.0), (2, 0.2)):
-        yield _shown({"projectors": count, "pause": pause, **Run(count, MAX_LANES, 10, pause, seconds).row()})
+class Meeting:
+    """A client that cancels a transaction that begins while another one has an item of it."""
+
+    def __init__(self, client: Any, clock: VirtualClock) -> None:
+        self._client = client
+        self._clock = clock
+        self._taken: set[str] = set()
+        self.committed = 0
+        self.cancelled = 0
+
+    def transact_write_items(self, **request: Any) -> Any:
+        """Commit at the end of the transaction's time, unless an item is taken at its beginning."""
+        keys = [_key(action) for action in request["TransactItems"]]
+        taken = [key in self._taken for key in keys]
+        if any(taken):
+            self._clock.sleep(assumed.TRANSACTION)
+            self.cancelled += 1
+            raise conflict(taken)
+        self._taken.update(keys)
+        self._clock.sleep(assumed.TRANSACTION)
+        self._taken.difference_update(keys)
+        answer = self._client.transact_write_items(**request)
+        self.committed += 1
+        return answer
+
+    def batch_get_item(self, **request: Any) -> Any:
+        self._clock.sleep(assumed.READ)
+        return self._client.batch_get_item(**request)
 
 
-def reads() -> Iterator[dict[str, Any]]:
-    for lanes in (1, 2, 4):
-        yield _shown(_rank(lanes))
+def _key(entry: dict[str, Any]) -> str:
+    ((_, action),) = entry.items()
+    key: str = action.get("Item", action.get("Key"))["pk"]["S"]
+    return key
+
+
+def conflict(conflicting: list[bool]) -> ClientError:
+    """Return the error of a transaction that conflicts with another one at the items marked True."""
+    reasons = [{"Code": "TransactionConflict" if one else "None"} for one in conflicting]
+    response: Any = {
+        "Error": {"Code": "TransactionCanceledException", "Message": "conflict with another transaction"},
+        "CancellationReasons": reasons,
+    }
+    return ClientError(response, "TransactWriteItems")
+
+
+QUIET: Final = ((1, 0.0), (2, 2.0), (2, 1.0), (2, 0.2))
+"""Boards that seldom get a batch, of ten members: their projectors, and the mean of the seconds between batches."""
 
 
 def _rank(lanes: int) -> dict[str, Any]:
@@ -146,11 +210,6 @@ def _rank(lanes: int) -> dict[str, Any]:
         "round_trips_first": first_row["round_trips_most"],
         "round_trips_most": row["round_trips_most"],
     }
-
-
-def _shown(row: dict[str, Any]) -> dict[str, Any]:
-    print(row, flush=True)
-    return row
 
 
 def of_busy(result: Result) -> Iterator[Row]:
@@ -184,10 +243,17 @@ def measure(out: Output) -> dict[str, Any]:
     seconds = 0.5 if out.small else SECONDS
     return {
         "seconds": seconds,
-        "transaction": TRANSACTION,
-        "reads": list(reads()),
-        "quiet": list(quiet(SECONDS)),
-        "busy": list(busy(seconds)),
+        "transaction": assumed.TRANSACTION,
+        "reads": [_rank(lanes) for lanes in (1, 2, 4)],
+        "quiet": [
+            {"projectors": count, "pause": pause, **Run(count, MAX_LANES, 10, pause, SECONDS).row()}
+            for count, pause in QUIET
+        ],
+        "busy": [
+            {"projectors": count, "most_lanes": most, **Run(count, most, BATCH, 0.0, seconds).row()}
+            for most in (1, MAX_LANES)
+            for count in PROJECTORS
+        ],
     }
 
 

@@ -14,16 +14,14 @@ from itertools import product
 from random import Random
 from typing import Any, Final
 
-from benchmarks.harness import population
+from benchmarks.harness import population, rolling_board
 from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.pipeline import event, still_clock
 from benchmarks.harness.questions import SAMPLE, Answer, Board, Draw, Question, Questions, placed
 from benchmarks.harness.results_file import Output
+from benchmarks.harness.rolling_board import AROUND, ENDED, NOON, TWO_OF_SEVEN, RollingBoard
 from benchmarks.harness.truth import Truth
 from benchmarks.measure.units import MONTH, QUARTER, SHIPPED
-from benchmarks.members.histories import A_POINT_A_DAY, JUST_LEFT, ONE_DAY, TWO_OF_SEVEN
-from benchmarks.members.rolling_board import AROUND, ENDED, NOON, RollingBoard
-from benchmarks.members.rolling_board import SAMPLE as SINGLE
 from benchmarks.pages.tables import Lines, Result, Table, crossed, of_peers
 from standings.aws.dynamodb.profiles import Profiles
 from standings.aws.dynamodb.scores import Scores
@@ -55,45 +53,55 @@ MAX_FOUND: Final = CALLS["getProfile"].arguments["limit"].most
 # ---- one ranking
 
 
-def usual(board: Board, truth: Truth) -> Iterator[Answer]:
+def _dense(count: int, ask: Questions) -> Iterable[Question]:
+    member = ask.truth.with_distinct_ahead(count)
+    return [] if member is None else [ask.rank(member, "dense")]
+
+
+def _groups(method: str, ask: Questions) -> Iterable[Question]:
+    """Ask for the ranks of groups, if each may be asked for: ordinal ranks count the equals before a member."""
+    groups = [ask.sample(MAX_MEMBERS) for _ in range(GROUPS)]
+    few = method == "competition" or max(map(ask.truth.equals_ahead, groups)) <= PRIVATE_LIMITS.equals
+    return [ask.group(group, method) for group in groups] if few else []
+
+
+READS: Final[dict[str, Callable[[Questions], Iterable[Question]]]] = {
+    "top 100": lambda ask: [ask.page(1)],
+    "top 1,000": lambda ask: [ask.page(1, limit=1_000)],
+    "next page of 100": lambda ask: [ask.turned(first, back=False) for first in (1, 1_000, ask.middle)],
+    "page of 100 back": lambda ask: [ask.turned(first, back=True) for first in (101, 1_000, ask.middle)],
+    "100 at position 1,000": lambda ask: [ask.at(1_000)],
+    "100 at the middle": lambda ask: [ask.at(ask.middle)],
+    "the last 100": lambda ask: [ask.last()],
+    "100 from a score": lambda ask: map(ask.from_score, ask.truth.order[: ask.middle : ask.middle // SAMPLE]),
+    "around a member, 5 on each side": lambda ask: map(ask.around, ask.sample()),
+    "11 around a member": lambda ask: map(ask.eleven_around, (*ask.ends, *ask.sample())),
+    "rank of a member": lambda ask: map(ask.rank, ask.sample()),
+    "rank of a member, ordinal": lambda ask: (ask.rank(member, "ordinal") for member in ask.sample()),
+    "rank of a score": lambda ask: (ask.score(ask.truth.scores[member] + 1) for member in ask.sample()),
+    f"ranks of a group of {MAX_MEMBERS}": partial(_groups, "competition"),
+    f"ranks of a group of {MAX_MEMBERS}, ordinal": partial(_groups, "ordinal"),
+    "score at a percentile": lambda ask: map(ask.percentile, (1, 10, 50, 90, 99)),
+    "distribution, 50 buckets": lambda ask: [ask.distribution(50)],
+    **{f"rank of a member, dense, {count:,} different scores ahead": partial(_dense, count) for count in DENSE},
+}
+"""The reads of one ranking, by what a table calls them."""
+OF_SHARDS: Final = (
+    *("top 100", "top 1,000", "next page of 100", "100 at the middle"),
+    *("around a member, 5 on each side", "11 around a member", "rank of a member"),
+)
+"""Those of a board with shards."""
+
+
+def usual(board: Board, truth: Truth, names: Iterable[str] = READS) -> Iterator[Answer]:
     ask = Questions(board, truth, Random(1))
-    middle = truth.total // 2
-    yield board.row("top 100", [ask.page(1)])
-    yield board.row("top 1,000", [ask.page(1, limit=1_000)])
-    yield board.row("next page of 100", [ask.turned(first, back=False) for first in (1, 1_000, middle)])
-    yield board.row("page of 100 back", [ask.turned(first, back=True) for first in (101, 1_000, middle)])
-    yield board.row("100 at position 1,000", [ask.at(1_000)])
-    yield board.row("100 at the middle", [ask.at(middle)])
-    yield board.row("the last 100", [ask.last()])
-    yield board.row("100 from a score", map(ask.from_score, truth.order[: middle : middle // SAMPLE]))
-    yield board.row("around a member, 5 on each side", map(ask.around, ask.sample()))
-    yield board.row("11 around a member", map(ask.eleven_around, (truth.order[0], truth.order[-1], *ask.sample())))
-    yield board.row("rank of a member", map(ask.rank, ask.sample()))
-    yield board.row("rank of a member, ordinal", (ask.rank(member, "ordinal") for member in ask.sample()))
-    yield board.row("rank of a score", (ask.score(truth.scores[member] + 1) for member in ask.sample()))
-    for name, method in (("", "competition"), (", ordinal", "ordinal")):
-        groups = [ask.sample(MAX_MEMBERS) for _ in range(GROUPS)]
-        if method == "competition" or max(map(truth.equals_ahead, groups)) <= PRIVATE_LIMITS.equals:
-            asked = (ask.group(group, method) for group in groups)
-            yield board.row(f"ranks of a group of {MAX_MEMBERS}{name}", asked)
-    yield board.row("score at a percentile", map(ask.percentile, (1, 10, 50, 90, 99)))
-    yield board.row("distribution, 50 buckets", [ask.distribution(50)])
-    for count in DENSE:
-        member = truth.with_distinct_ahead(count)
-        if member is not None:
-            yield board.row(f"rank of a member, dense, {count:,} different scores ahead", [ask.rank(member, "dense")])
+    for name in names:
+        if questions := list(READS[name](ask)):
+            yield board.row(name, questions)
 
 
 def sharded(count: int) -> Iterator[Answer]:
-    board, truth = placed(count, POPULATIONS[MANY], SHARDS)
-    ask = Questions(board, truth, Random(1))
-    yield board.row("top 100", [ask.page(1)])
-    yield board.row("top 1,000", [ask.page(1, limit=1_000)])
-    yield board.row("next page of 100", [ask.turned(first, back=False) for first in (1, 1_000, truth.total // 2)])
-    yield board.row("100 at the middle", [ask.at(truth.total // 2)])
-    yield board.row("around a member, 5 on each side", map(ask.around, ask.sample()))
-    yield board.row("11 around a member", map(ask.eleven_around, (truth.order[0], truth.order[-1], *ask.sample())))
-    yield board.row("rank of a member", map(ask.rank, ask.sample()))
+    yield from usual(*placed(count, POPULATIONS[MANY], SHARDS), OF_SHARDS)
 
 
 def periods(count: int) -> Iterator[Answer]:
@@ -105,13 +113,7 @@ def periods(count: int) -> Iterator[Answer]:
     now, before = Truth(scores), Truth(earlier)
     members = rng.sample(now.order, SAMPLE)
     _load(board, members, scores, earlier)
-
-    def rank(member: str) -> Question:
-        expected = (now.rank(member), before.rank(member))
-        return (
-            lambda: member_ranks.rank(board.about("day"), member=member, previous=True),
-            lambda answer: (answer["rank"], answer["previous_rank"]) == expected,
-        )
+    ask = Questions(board, now, rng, "day")
 
     def card(member: str) -> Question:
         def is_right(answer: Answer) -> bool:
@@ -122,16 +124,12 @@ def periods(count: int) -> Iterator[Answer]:
 
     group = members[:MAX_MEMBERS]
     ranks = [(now.rank(member), before.rank(member)) for member in group]
-    yield board.row("rank of a member with the previous rank", map(rank, members))
-    yield board.row(
-        f"ranks of a group of {MAX_MEMBERS} with previous ranks",
-        [
-            (
-                lambda: member_ranks.group(board.about("day"), members=group, previous=True),
-                lambda answer: [(one["rank"], one["previous_rank"]) for one in answer["entries"]] == ranks,
-            )
-        ],
+    of_group: Question = (
+        lambda: member_ranks.group(board.about("day"), members=group, previous=True),
+        lambda answer: [(one["rank"], one["previous_rank"]) for one in answer["entries"]] == ranks,
     )
+    yield board.row("rank of a member with the previous rank", (ask.with_previous(name, before) for name in members))
+    yield board.row(f"ranks of a group of {MAX_MEMBERS} with previous ranks", [of_group])
     yield board.row("a member's scores", map(card, members))
 
 
@@ -156,16 +154,16 @@ def equals() -> Iterator[Answer]:
     ask = Questions(board, truth, rng)
     last = truth.ahead(500) + EQUALS
     half = last - EQUALS // 2
-    yield board.row("rank of a member", [ask.rank(truth.order[last - 1])])
-    yield board.row(
-        "rank of a member, ordinal, the last of 10,000 equals", [ask.rank(truth.order[last - 1], "ordinal")]
-    )
-    yield board.row(
-        "rank of a member, ordinal, in the middle of 10,000 equals", [ask.rank(truth.order[half - 1], "ordinal")]
-    )
-    yield board.row("100 at the last position of 10,000 equals", [ask.at(last)])
-    yield board.row("100 at the middle of 10,000 equals", [ask.at(half)])
-    yield board.row("next page of 100, from the middle of 10,000 equals", [ask.turned(half, back=False)])
+    at_end, in_middle = truth.order[last - 1], truth.order[half - 1]
+    for read, question in {
+        "rank of a member": ask.rank(at_end),
+        "rank of a member, ordinal, the last of 10,000 equals": ask.rank(at_end, "ordinal"),
+        "rank of a member, ordinal, in the middle of 10,000 equals": ask.rank(in_middle, "ordinal"),
+        "100 at the last position of 10,000 equals": ask.at(last),
+        "100 at the middle of 10,000 equals": ask.at(half),
+        "next page of 100, from the middle of 10,000 equals": ask.turned(half, back=False),
+    }.items():
+        yield board.row(read, [question])
 
 
 def directory() -> Iterator[Answer]:
@@ -180,17 +178,13 @@ def directory() -> Iterator[Answer]:
             lambda answer: answer["boards"] == expected,
         )
 
+    one: Question = (
+        lambda: board_list.definition(board.answers.session(), board.name),
+        lambda answer: answer["board"] == board.name,
+    )
     yield board.row("list of 100 boards", [boards(100)])
     yield board.row("list of 1,000 boards", [boards(1_000)])
-    yield board.row(
-        "a board",
-        [
-            (
-                lambda: board_list.definition(board.answers.session(), board.name),
-                lambda answer: answer["board"] == board.name,
-            )
-        ],
-    )
+    yield board.row("a board", [one])
 
 
 def statuses() -> Iterator[Answer]:
@@ -216,11 +210,11 @@ SMALLEST: Final = 1_000
 MIDNIGHT: Final = NOON + DAY // 2 + 500
 """In the first second of the next day. Nothing has been written since noon."""
 SCENES: Final = (
-    *((SHIPPED, life) for life in (ONE_DAY, TWO_OF_SEVEN, JUST_LEFT, A_POINT_A_DAY)),
+    *((SHIPPED, life) for life in rolling_board.LIVES),
     (MONTH, TWO_OF_SEVEN),
     (QUARTER, TWO_OF_SEVEN),
 )
-KINDS: Final = {f"`{windows.names[-1]}`, {life}": (windows, life) for windows, life in SCENES}
+KINDS: Final = {f"`{settings.windows[-1]}`, {life}": (settings, life) for settings, life in SCENES}
 """The boards, by what a table calls them."""
 LARGE: Final = list(KINDS)[1]
 """The board that is also measured with the most members."""
@@ -229,13 +223,13 @@ WHEN: Final = ("at noon", "in the first second", "ended period")
 
 def rolling(count: int, kind: str) -> Iterator[Answer]:
     """Measure reads of a rolling window on a board with so many members."""
-    windows, life = KINDS[kind]
-    of = RollingBoard(windows.definition, windows.names[-1], windows.days, life, count)
+    settings, life = KINDS[kind]
+    of = RollingBoard(settings.toml, settings.windows[-1], life, count)
     noon, first_second, ended = WHEN
     of.at(NOON)
     yield from _in_period(of, 0, noon)
-    if windows == SHIPPED:
-        cards = (_card(of, name) for name in of.members[:SINGLE])
+    if settings == SHIPPED:
+        cards = (_card(of, name) for name in of.members[: rolling_board.SAMPLE])
         yield of.board.row(f"a member's scores and ranks in 3 windows, {noon}", cards)
     if of.truths[ENDED].total:
         yield from _in_period(of, ENDED, ended)
@@ -245,31 +239,29 @@ def rolling(count: int, kind: str) -> Iterator[Answer]:
 
 def _in_period(of: RollingBoard, offset: int, when: str) -> Iterator[Answer]:
     """Measure reads of one period."""
-    ask, truth, row = of.ask(offset, named=offset == ENDED), of.truths[offset], of.board.row
-    single, group = ([name for name in names if name in truth.scores] for names in (of.members[:SINGLE], of.members))
-    yield row(f"top 100, {when}", [ask.page(1)])
-    yield row(f"the first alone, {when}", [ask.page(1, limit=1)])
-    middle = truth.total // 2
-    # A page at a position also reads the equals that it skips.
-    if truth.position(truth.order[middle - 1]) - truth.rank(truth.order[middle - 1]) < MAX_MEMBERS:
-        yield row(f"100 at the middle, {when}", [ask.at(middle)])
-    if single:
-        yield row(f"rank of a member, {when}", map(ask.rank, single))
-        yield row(f"around a member, 5 on each side, {when}", map(ask.around, single[:AROUND]))
-        yield row(f"11 around a member, {when}", map(ask.eleven_around, (truth.order[0], *single[:AROUND])))
-        yield row(f"top 100 with `me`, {when}", map(ask.page_with, single[:AROUND]))
-    if offset != ENDED:
-        yield row(f"ranks of a group of {MAX_MEMBERS}, {when}", [ask.group(group[-MAX_MEMBERS:])])
-        yield row(f"rank of a member with the previous rank, {when}", (_previous(of, offset, name) for name in single))
-
-
-def _previous(of: RollingBoard, offset: int, name: str) -> Question:
-    now, before = of.truths[offset], of.truths[offset - 1]
-    expected = (now.rank(name), before.rank(name) if name in before.scores else None)
-    return (
-        lambda: member_ranks.rank(of.board.about(of.window), member=name, previous=True),
-        lambda answer: (answer["rank"], answer["previous_rank"]) == expected,
+    ask, truth = of.ask(offset, named=offset == ENDED), of.truths[offset]
+    single, group = (
+        [name for name in names if name in truth.scores] for names in (of.members[: rolling_board.SAMPLE], of.members)
     )
+    around, middle = single[:AROUND], truth.order[ask.middle - 1]
+    # A page at a position also reads the equals that it skips.
+    few_skipped = truth.position(middle) - truth.rank(middle) < MAX_MEMBERS
+    asked: dict[str, Iterable[Question]] = {
+        "top 100": [ask.page(1)],
+        "the first alone": [ask.page(1, limit=1)],
+        "100 at the middle": [ask.at(ask.middle)] if few_skipped else [],
+        "rank of a member": map(ask.rank, single),
+        "around a member, 5 on each side": map(ask.around, around),
+        "11 around a member": map(ask.eleven_around, (truth.order[0], *around) if single else ()),
+        "top 100 with `me`": map(ask.page_with, around),
+    }
+    if offset != ENDED:
+        before = of.truths[offset - 1]
+        asked[f"ranks of a group of {MAX_MEMBERS}"] = [ask.group(group[-MAX_MEMBERS:])]
+        asked["rank of a member with the previous rank"] = (ask.with_previous(name, before) for name in single)
+    for read, questions in asked.items():
+        if listed := list(questions):
+            yield of.board.row(f"{read}, {when}", listed)
 
 
 def _card(of: RollingBoard, name: str) -> Question:
@@ -291,7 +283,7 @@ ROLLING_PERIODS: Final = 8
 """Periods of `last-7-days` that can be read as shipped: today's, and those that still take late events."""
 DAYS: Final = 'keep = "120 days"\nmetrics.points = { aggregate = "sum", windows = ["day"] }'
 CALENDAR: Final = "`day`"
-ROLLING: Final = f"`{SHIPPED.names[-1]}`"
+ROLLING: Final = f"`{SHIPPED.windows[-1]}`"
 WITH_ME: Final = {"`all`": 1, "`all`, 4 shards": 4}
 """Boards whose pages are read with `me`, and their shards."""
 
@@ -300,7 +292,7 @@ def history_of_days(count: int, most: int) -> Iterator[Answer]:
     """Measure histories over days; few members share a score."""
     board = Board(parse_boards(f'[boards."*"]\n{DAYS}'))
     scores = population.finegrained(Random(count), count)
-    members = Random(1).sample(sorted(scores), SINGLE)
+    members = Random(1).sample(sorted(scores), rolling_board.SAMPLE)
     truths = []
     for ago in range(most):
         values = list(scores.values())
@@ -321,26 +313,26 @@ def history_of_days(count: int, most: int) -> Iterator[Answer]:
 def history_of_a_window(count: int) -> Iterator[Answer]:
     """Measure histories over the periods of a rolling window, on a board as shipped."""
     offsets = range(1 - ROLLING_PERIODS, 2)
-    of = RollingBoard(SHIPPED.definition, SHIPPED.names[-1], SHIPPED.days, TWO_OF_SEVEN, count, offsets)
+    of = RollingBoard(SHIPPED.toml, SHIPPED.windows[-1], TWO_OF_SEVEN, count, offsets)
     of.at(NOON)
     for periods in (1, 2, ROLLING_PERIODS):
         truths = [of.truths[-ago] for ago in range(periods)]
-        some = [_history(of.board, of.window, member, truths) for member in of.members[:SINGLE]]
+        some = [_history(of.board, of.window, member, truths) for member in of.members[: rolling_board.SAMPLE]]
         yield of.board.row(f"history of {_count(periods)}", some)
-    ask = of.ask(0)
-    yield of.board.row("top 100", [ask.page(1)])
-    yield of.board.row("rank of a member", map(ask.rank, of.members[:SINGLE]))
-    yield of.board.row("top 100 with `me`", map(ask.page_with, of.members[:SINGLE]))
+    yield from _with_me(of.ask(0), of.members[: rolling_board.SAMPLE])
 
 
 def beside_pages(count: int, shards: int) -> Iterator[Answer]:
     """Measure a member's rank beside a page of a board that ranks `all` alone; few members share a score."""
     board, truth = placed(count, population.finegrained, shards)
     ask = Questions(board, truth, Random(1))
-    members = ask.sample(SINGLE)
-    yield board.row("top 100", [ask.page(1)])
-    yield board.row("rank of a member", map(ask.rank, members))
-    yield board.row("top 100 with `me`", map(ask.page_with, members))
+    yield from _with_me(ask, ask.sample(rolling_board.SAMPLE))
+
+
+def _with_me(ask: Questions, members: Sequence[str]) -> Iterator[Answer]:
+    yield ask.board.row("top 100", [ask.page(1)])
+    yield ask.board.row("rank of a member", map(ask.rank, members))
+    yield ask.board.row("top 100 with `me`", map(ask.page_with, members))
 
 
 def periods_of(row: Mapping[str, object]) -> int:
@@ -374,29 +366,21 @@ ANOTHER: Final = "nobody-played"
 """A board without members."""
 
 Kind = Callable[[int], dict[str, Any]]
-
-
-def usual_profile(number: int) -> dict[str, Any]:
-    """Return a profile with a name of some letters, a picture and a country."""
-    return {
+PROFILES: Final[Mapping[str, Kind]] = {
+    "usual profiles": lambda number: {
         "name": f"Ada {number:04}",
         "picture": f"https://pictures.example/{number:020}.png",
         "country": "DE",
         "data": None,
-    }
-
-
-def largest_profile(number: int) -> dict[str, Any]:
-    """Return a profile that is as large as it may be."""
-    return {
+    },
+    "largest profiles": lambda number: {
         "name": f"Ada {number:04}" + "\U0001f600" * 56,
         "picture": "https://pictures.example/" + f"{number:04}".rjust(487, "x"),
         "country": "DE",
         "data": {"text": "x" * (1024 - len('{"text":""}'))},
-    }
-
-
-PROFILES: Final[Mapping[str, Kind]] = {"usual profiles": usual_profile, "largest profiles": largest_profile}
+    },
+}
+"""The profile of a member by its number: with a name of some letters, and as large as it may be."""
 
 
 class WithProfiles:
@@ -422,20 +406,21 @@ class WithProfiles:
         self.board.tables.known_profiles = TtlCache(self._clock, PROFILE_TTL_S)
 
     def rows(self) -> Iterator[Answer]:
-        yield self.board.row("a profile", [self.profile(number) for number in range(MAX_MEMBERS)])
+        row = self.board.row
+        yield row("a profile", map(self.profile, range(MAX_MEMBERS)))
         for limit in (100, SHOWN):
             self.forget()
-            yield self.board.row(f"top {limit:,}, without profiles", [self.page(limit, shown=False)])
-            yield self.board.row(f"top {limit:,}, with profiles", [self.page(limit)])
-            yield self.board.row(f"top {limit:,}, with profiles, again within a minute", [self.page(limit)])
+            top = partial(pages.page, limit=limit, cursor=None)
+            yield row(f"top {limit:,}, without profiles", [self.read(top, shown=False)])
+            yield row(f"top {limit:,}, with profiles", [self.read(top)])
+            yield row(f"top {limit:,}, with profiles, again within a minute", [self.read(top)])
         self.forget()
-        yield self.board.row("rank of a member, without its profile", [self.rank(shown=False)])
-        yield self.board.row("rank of a member, with its profile", [self.rank()])
-        yield self.board.row("search in all, 20 found", [self.search(None, MAX_FOUND)])
-        yield self.board.row(
-            "search on a board, 20 found among the first 50", [self.search(self.board.name, MAX_FOUND)]
-        )
-        yield self.board.row(f"search on a board, none found among {MAX_LOOKED_AT}", [self.search(ANOTHER, 0)])
+        rank = partial(member_ranks.rank, member=self.order[0])
+        yield row("rank of a member, without its profile", [self.read(rank, shown=False)])
+        yield row("rank of a member, with its profile", [self.read(rank)])
+        yield row("search in all, 20 found", [self.search(None, MAX_FOUND)])
+        yield row("search on a board, 20 found among the first 50", [self.search(self.board.name, MAX_FOUND)])
+        yield row(f"search on a board, none found among {MAX_LOOKED_AT}", [self.search(ANOTHER, 0)])
         yield from self.changes()
 
     def profile(self, number: int) -> Question:
@@ -445,23 +430,15 @@ class WithProfiles:
             lambda answer: answer["name"] == expected["name"],
         )
 
-    def page(self, limit: int, *, shown: bool = True) -> Question:
-        """Read the first page, with the profiles that the process has or reads."""
+    def read(self, read: Callable[..., Answer], *, shown: bool = True) -> Question:
+        """Read a page or a rank, with the profiles that the process has or reads."""
 
         def ask() -> Answer:
             reader = self.board.about("all")
-            answer = pages.page(reader, limit=limit, cursor=None)
+            answer = read(reader)
             return profiles.show_profiles(reader.session, answer) if shown else answer
 
-        return ask, lambda answer: self.is_right(answer["entries"], shown=shown)
-
-    def rank(self, *, shown: bool = True) -> Question:
-        def ask() -> Answer:
-            reader = self.board.about("all")
-            answer = member_ranks.rank(reader, member=self.order[0])
-            return profiles.show_profiles(reader.session, answer) if shown else answer
-
-        return ask, lambda answer: self.is_right([answer], shown=shown)
+        return ask, lambda answer: self.is_right(answer.get("entries", [answer]), shown=shown)
 
     def is_right(self, entries: Sequence[Answer], *, shown: bool) -> bool:
         """Return whether the first members are there, with or without their profiles."""

@@ -27,7 +27,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from itertools import groupby
+from itertools import groupby, islice, takewhile, tee
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -37,6 +37,7 @@ from benchmarks.harness.pipeline import event, still_clock
 from benchmarks.harness.questions import Board
 from benchmarks.harness.results_file import Output
 from benchmarks.harness.truth import Truth
+from benchmarks.models.cost.counted import Settings
 from benchmarks.pages.tables import Table
 from standings.aws.dynamodb.tables import PLACES
 from standings.calls import CALLS
@@ -98,14 +99,10 @@ def together(stream: Sequence[Event]) -> Batches:
 
 def alone(stream: Sequence[Event]) -> Batches:
     """The same as far as nothing is counted; then each event in a batch of its own."""
-    left = ALONE
-    for is_counted, events in together(stream):
-        if not is_counted:
-            yield False, events
-            continue
-        for one in events[:left]:
-            yield True, [one]
-        left -= len(events[:left])
+    warm, counted = tee(together(stream))
+    yield from takewhile(lambda batch: not batch[0], warm)
+    single = ([one] for is_counted, events in counted if is_counted for one in events)
+    yield from ((True, one) for one in islice(single, ALONE))
 
 
 def part_of(code: str, table: str, key: str) -> str:
@@ -126,12 +123,11 @@ class Run:
 
     def __init__(self, window: str) -> None:
         self._now = 0
-        definition = f'[boards."*"]\nmetrics.points = {{ aggregate = "sum", windows = ["{window}"] }}'
         self._window = window
-        metric = population.family(definition).metrics["points"]
-        self._code = metric.ranking_code(metric.windows[0])
-        self._board = Board(parse_boards(definition), clock=replace(still_clock(), now=lambda: self._now))
-        self._size = metric.windows[0].size
+        settings = Settings((window,))
+        metric = settings.family.metrics["points"]
+        self._code, self._size = metric.ranking_code(metric.windows[0]), metric.windows[0].size
+        self._board = Board(parse_boards(settings.toml), clock=replace(still_clock(), now=lambda: self._now))
         self._sums: defaultdict[int, Counter[str]] = defaultdict(Counter)  # The points of each member by day
         self._events = self._compared = self._pages = self._items = self._applied = 0
 
@@ -211,12 +207,11 @@ class Run:
 
 
 def measure(stream: Sequence[Event]) -> dict[str, Any]:
-    rows = []
-    for window in WINDOWS:
-        for kind, cut in KINDS.items():
-            row = {"window": window, "kind": kind, **Run(window).apply(cut(stream))}
-            print(row, flush=True)
-            rows.append(row)
+    rows = [
+        {"window": window, "kind": kind, **Run(window).apply(cut(stream))}
+        for window in WINDOWS
+        for kind, cut in KINDS.items()
+    ]
     return {"events": len(stream), "members": len({one.member for one in stream}), "rows": rows}
 
 

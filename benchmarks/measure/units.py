@@ -6,14 +6,13 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from benchmarks.harness import population
 from benchmarks.harness.benchmark import Benchmark
-from benchmarks.harness.questions import Board, Questions
+from benchmarks.harness.questions import Questions, placed
 from benchmarks.harness.results_file import Output
-from benchmarks.harness.truth import Truth
-from benchmarks.members.histories import ONE_DAY, TWO_OF_SEVEN
+from benchmarks.harness.rolling_board import ONE_DAY, TWO_OF_SEVEN
 from benchmarks.models.cost.counted import Settings, Traffic, usage
 from benchmarks.pages.tables import Result
 
@@ -31,39 +30,17 @@ LIVES: Final[dict[str, float | None]] = {ONE_DAY: None, TWO_OF_SEVEN: 2 / 7}
 """The events of a member a day, by what a table calls it. None: all of its score is of today."""
 
 
-class Windows(NamedTuple):
-    """The windows of a board, and the days of the longest."""
-
-    names: tuple[str, ...]
-    days: int
-
-    @property
-    def text(self) -> str:
-        *most, last = (f"`{name}`" for name in self.names)
-        return f"{', '.join(most)} and {last}" if most else last
-
-    @property
-    def definition(self) -> str:
-        """A `boards.toml` of a board with these windows."""
-        names = ", ".join(f'"{name}"' for name in self.names)
-        return f'[boards."*"]\nmetrics.points = {{ aggregate = "sum", windows = [{names}] }}'
+ALL: Final = Settings(("all",))
+SHIPPED: Final = Settings()
+MONTH: Final = Settings(("all", "last-30-days"))
+QUARTER: Final = Settings(("all", "last-90-days"))
 
 
-ALL: Final = Windows(("all",), 7)
-SHIPPED: Final = Windows(("all", "day", "last-7-days"), 7)
-MONTH: Final = Windows(("all", "last-30-days"), 30)
-QUARTER: Final = Windows(("all", "last-90-days"), 90)
-WINDOWS: Final = (ALL, SHIPPED, MONTH, QUARTER)
-
-
-def reads(members: int, seed: int) -> dict[str, Any]:
+def reads(members: int) -> dict[str, Any]:
     """Measure a member's rank and the top 100 on a board with so many members."""
-    board = Board(population.boards())
-    scores = population.lognormal(Random(seed), members)
-    population.place_members(board.client, board.ranking("all"), scores)
-    board.read_record()
-    ask = Questions(board, Truth(scores), Random(seed))
-    rank = board.row("rank", map(ask.rank, population.sample(Random(seed), scores, SAMPLE)))
+    board, truth = placed(members, lambda _, count: population.lognormal(Random(1), count))
+    ask = Questions(board, truth, Random(1))
+    rank = board.row("rank", map(ask.rank, population.sample(Random(1), truth.scores, SAMPLE)))
     top = board.row("top 100", [ask.page(1)])
     return {
         "members": members,
@@ -74,19 +51,19 @@ def reads(members: int, seed: int) -> dict[str, Any]:
     }
 
 
-def writes(windows: Windows, *, small: bool) -> Iterator[dict[str, Any]]:
+def writes(settings: Settings, *, small: bool) -> Iterator[dict[str, Any]]:
     """Count the units of an event on a board with these windows, for each life of its members."""
     for life, daily in LIVES.items():
-        if windows == ALL and life != ONE_DAY:
+        if settings == ALL and life != ONE_DAY:
             continue
-        kinds = [("together", AMOUNTS), ("alone", AMOUNTS)] + [("together", WIDE)] * (windows == SHIPPED)
+        kinds = [("together", AMOUNTS), ("alone", AMOUNTS)] + [("together", WIDE)] * (settings == SHIPPED)
         for kind, amounts in kinds:
             traffic = Traffic(MEMBERS, amounts=amounts, batch=TOGETHER if kind == "together" else 1, daily=daily)
             if small:
                 traffic = replace(traffic, members=SMALL, batch=min(traffic.batch, 10), counted=10)
-            used = usage(Settings(windows.names), traffic)
+            used = usage(settings, traffic)
             row = {
-                "windows": windows.text,
+                "windows": settings.text,
                 "kind": kind,
                 "life": life,
                 "amounts": amounts,
@@ -121,8 +98,8 @@ def table(result: Result) -> Iterator[str]:
 
 def measure(out: Output) -> dict[str, Any]:
     return {
-        "reads": [reads(size, seed=1) for size in (SIZES[:2] if out.small else SIZES)],
-        "writes": [row for windows in WINDOWS for row in writes(windows, small=out.small)],
+        "reads": [reads(size) for size in (SIZES[:2] if out.small else SIZES)],
+        "writes": [row for settings in (ALL, SHIPPED, MONTH, QUARTER) for row in writes(settings, small=out.small)],
     }
 
 

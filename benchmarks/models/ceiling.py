@@ -7,6 +7,7 @@ rest is arithmetic with the times of `benchmarks/models/assumed.py`.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import product
 from math import ceil
 from statistics import mean
 from typing import Any, Final
@@ -169,26 +170,21 @@ def least(scene: Scene, tiers: Tiers) -> tuple[Deployment, Lag] | None:
     return None
 
 
-def tier_runs(*, small: bool) -> Iterator[dict[str, Any]]:
+def tier_run(batch: int, count: int, *, small: bool) -> dict[str, Any]:
     """Run the product's projectors that always have work on one board: moves a second, and the cancelled share."""
-    for batch in BATCHES:
-        for count in PROJECTORS[:3] if small else PROJECTORS:
-            seconds = 0.5 if small else SECONDS
-            runs = [
-                lanes.Run(count, MAX_LANES, batch, 0.0, seconds, seed) for seed in range(1, 2 if small else RUNS + 1)
-            ]
-            row = {
-                "projectors": count,
-                "batch": batch,
-                "moves_per_second": round(mean(run.in_time / seconds for run in runs)),
-                "cancelled_share": round(mean(run.row()["cancelled_share"] for run in runs), 3),
-            }
-            print(row, flush=True)
-            yield row
+    seconds, seeds = (0.5, range(1, 2)) if small else (SECONDS, range(1, RUNS + 1))
+    runs = [lanes.Run(count, MAX_LANES, batch, 0.0, seconds, seed) for seed in seeds]
+    return {
+        "projectors": count,
+        "batch": batch,
+        "moves_per_second": round(mean(run.in_time / seconds for run in runs)),
+        "cancelled_share": round(mean(run.row()["cancelled_share"] for run in runs), 3),
+    }
 
 
 def measure(out: Output) -> dict[str, Any]:
-    runs = list(tier_runs(small=out.small))
+    counts = PROJECTORS[:3] if out.small else PROJECTORS
+    runs = [tier_run(batch, count, small=out.small) for batch in BATCHES for count in counts]
     tiers = {(row["projectors"], row["batch"]): row["moves_per_second"] for row in runs}
     return {"runs": runs, "limits": limits(tiers), "scenes": list(scenes(tiers, small=out.small))}
 
@@ -209,26 +205,20 @@ def limits(tiers: Tiers) -> dict[str, float]:
 
 def scenes(tiers: Tiers, *, small: bool) -> Iterator[dict[str, Any]]:
     """Yield each load with the lag of the shipped parameters, the smallest that keep up, and the write units."""
-    for rate in RATES[:1] if small else RATES:
-        for boards in BOARDS:
-            for windows, settings in WINDOWS.items():
-                batch = max(1, round(min(500, rate / 4 / FIRST_SHARDS) / boards))
-                used = usage(settings, Traffic(members=20_000, batch=batch))
-                scene = Scene(rate, boards, windows, used.single_writes)
-                shipped, found = lag_of(scene, Deployment(), tiers), least(scene, tiers)
-                yield {
-                    "events_per_second": rate,
-                    "boards": boards,
-                    "windows": windows,
-                    "shipped": shipped and _seconds(shipped),
-                    "set": found and _parameters(rate, *found),
-                    "units": {
-                        "Scores": round(used.scores * rate),
-                        "Receipts": round(used.receipts * rate),
-                        "Rankings": round(used.rankings * rate),
-                        "places": round(used.places * rate),
-                    },
-                }
+    for rate, boards, (windows, settings) in product(RATES[:1] if small else RATES, BOARDS, WINDOWS.items()):
+        batch = max(1, round(min(500, rate / 4 / FIRST_SHARDS) / boards))
+        used = usage(settings, Traffic(members=20_000, batch=batch))
+        scene = Scene(rate, boards, windows, used.single_writes)
+        shipped, found = lag_of(scene, Deployment(), tiers), least(scene, tiers)
+        units = {"Scores": used.scores, "Receipts": used.receipts, "Rankings": used.rankings, "places": used.places}
+        yield {
+            "events_per_second": rate,
+            "boards": boards,
+            "windows": windows,
+            "shipped": shipped and _seconds(shipped),
+            "set": found and _parameters(rate, *found),
+            "units": {name: round(each * rate) for name, each in units.items()},
+        }
 
 
 def _seconds(lag: Lag) -> dict[str, float]:

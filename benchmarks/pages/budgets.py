@@ -8,10 +8,11 @@ from typing import Any, Final, NamedTuple
 
 from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.results_file import Output
+from benchmarks.harness.rolling_board import ONE_DAY, TWO_OF_SEVEN
 from benchmarks.measure import hot_key, reads
 from benchmarks.measure.speed import speed
-from benchmarks.measure.units import ALL, AMOUNTS, MONTH, QUARTER, SHIPPED, TOGETHER, WIDE, Windows
-from benchmarks.members.histories import ONE_DAY, TWO_OF_SEVEN
+from benchmarks.measure.units import ALL, AMOUNTS, MONTH, QUARTER, SHIPPED, TOGETHER, WIDE
+from benchmarks.models.cost.counted import Settings
 from benchmarks.pages.tables import Result, Table
 
 ENOUGH: Final = 1.75
@@ -38,7 +39,7 @@ LISTS: Final = {"last-7-days": 5, "last-30-days": 9, "last-90-days": 9}
 class Kind(NamedTuple):
     """Events of one kind: the windows of the board, whether they come together, the members' life and the points."""
 
-    windows: Windows
+    windows: Settings
     kind: str
     life: str = ONE_DAY
     amounts: tuple[int, int] = AMOUNTS
@@ -77,6 +78,10 @@ def at_most(subject: str, unit: str, most: float, figure: float, trips: tuple[in
     return Budget(subject, budget, f"{figure:g}, {trips[1]}", figure <= most and trips[1] <= trips[0])
 
 
+def at_least(subject: str, budget: str, least: float, figure: float, form: str = "{:,}") -> Budget:
+    return Budget(subject, budget, form.format(figure), figure >= least)
+
+
 def of_rankings(result: Result) -> Iterator[Budget]:
     """Yield the budgets of a ranking of `all`: whatever its size, and however many members share a score."""
     rows = {(row["board"], row["members"], row["read"]): row for row in reads.of_boards(result, reads.POPULATIONS)}
@@ -108,11 +113,10 @@ def of_rankings(result: Result) -> Iterator[Budget]:
 def of_hot_key(result: Result) -> Iterator[Budget]:
     four = min(row["events_per_second"] for row in result["ceilings"] if row["shards"] == 4)
     subject = "a hot board of 4 shards, events of different members, until a key takes 1,000 write units per second"
-    yield Budget(subject, "≥ 1,000 events/s", f"{four:,}", four >= 1_000)
+    yield at_least(subject, "≥ 1,000 events/s", 1_000, four)
     together = {row["shards"]: row["events_per_second"] for row in result["ceilings"] if row["batch"] > 1}
     growth = min(together[2 * shards] / together[shards] for shards in hot_key.SHARDS[:-1])
-    subject = "the same with twice the shards, batches of 100"
-    yield Budget(subject, f"≥ {ENOUGH:g} ×", f"{growth:.2f} ×", growth >= ENOUGH)
+    yield at_least("the same with twice the shards, batches of 100", f"≥ {ENOUGH:g} ×", ENOUGH, growth, "{:.2f} ×")
 
 
 def of_compared(result: Result) -> Iterator[Budget]:
@@ -120,7 +124,7 @@ def of_compared(result: Result) -> Iterator[Budget]:
     costs = {row["method"]: row["read_units"] for row in result["ranks"] if row["members"] == most}
     share = costs["count everyone above"] / costs["Standings"]
     subject = f"the median of {most:,} members: counting everyone above ÷ a rank, in read units"
-    yield Budget(subject, "≥ 1,000", f"{share:,.0f}", share >= 1_000)
+    yield at_least(subject, "≥ 1,000", 1_000, share, "{:,.0f}")
 
 
 def of_reads(result: Result) -> Iterator[Budget]:
@@ -194,7 +198,7 @@ def of_speed(result: Result) -> Iterator[Budget]:
     for row in result["paces"]:
         least, pace = speed.BUDGETS[row["level"]], row["records_per_second"]
         subject = f"{row['function']}, one core, {speed.STUBBED[row['level']]} stubbed"
-        yield Budget(subject, f"≥ {least:,} {speed.RECORDS[row['function']]} a second", f"{pace:,}", pace >= least)
+        yield at_least(subject, f"≥ {least:,} {speed.RECORDS[row['function']]} a second", least, pace)
     for row in result["starts"]:
         if most := speed.STARTS.get(row["program"]):
             subject = f"a start of the {row['program']} function ÷ of a module that only makes a boto3 client, CPU time"

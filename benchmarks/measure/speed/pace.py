@@ -6,23 +6,60 @@ succeeds at no cost. Level `botocore` stubs the network: requests are built and 
 `memory writer all` prints how much memory a batch takes.
 """
 
+import importlib.util
 import os
 import sys
 import time
 import tracemalloc
-from collections.abc import Iterable
-from contextlib import redirect_stdout
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, redirect_stdout
+from io import BytesIO
 from pathlib import Path
+from random import Random
 from types import ModuleType
 from typing import Any, Final
+from unittest import mock
 
 import orjson
+from botocore.awsrequest import AWSResponse
 
 from benchmarks.harness import population
-from benchmarks.measure.speed.handlers import BATCH, ENVIRONMENT, LARGEST, Transport, batches, load, run
+from benchmarks.harness.pipeline import event
+from benchmarks.harness.results_file import REPOSITORY
+from standings.aws.dynamodb import scores
+from standings.aws.dynamodb.scores import encode_image
+from standings.domain.boards_toml import parse_boards
+from standings.domain.members import EventPart, Image, additions
+from standings.rankings import storing
+from standings.rankings.calendar import pruning
+from standings.rankings.calendar.storing import CalendarStorage
+from standings.runtime import clock
 from standings.runtime.environment import BOARDS_FILE
+from standings.wiring import building_blocks
+from tests.support.awslambda.context import Context
+from tests.support.awslambda.pollers import Message, record_of
+from tests.support.dynamodb.engine import Engine
+from tests.support.dynamodb.tables import create_tables
 
+BATCH: Final = 500
+LARGEST: Final = 1_000  # The largest batch that `template.yaml` allows, of messages and of records
 _MEGABYTE: Final = 1_000_000
+ENVIRONMENT: Final = {
+    "AWS_DEFAULT_REGION": "eu-central-1",
+    "AWS_ACCESS_KEY_ID": "AKIAIOSFODNN7EXAMPLE",
+    "AWS_SECRET_ACCESS_KEY": "none",
+    "POWERTOOLS_METRICS_NAMESPACE": "Standings",
+    "POWERTOOLS_SERVICE_NAME": "speed",
+    "SCORES_TABLE": "Scores",
+    "RECEIPTS_TABLE": "Receipts",
+    "RANKINGS_TABLE": "Rankings",
+    "PROFILES_TABLE": "Profiles",
+    "ACTIVITY_QUEUE_URL": "https://sqs.eu-central-1.amazonaws.com/000000000000/activity",
+    "DEAD_LETTER_QUEUE_URL": "https://sqs.eu-central-1.amazonaws.com/000000000000/dead",
+    "FAILURE_BUCKET": "failures",
+}
+"""The environment variables of all functions."""
 
 
 def pace(function: str, level: str, members: int, count: int, repeats: int) -> dict[str, Any]:
@@ -59,6 +96,127 @@ def memory(function: str, boards: str) -> dict[str, Any]:
         "event_megabytes": round(len(second) / _MEGABYTE, 2),
         "peak_megabytes": round(peak / _MEGABYTE, 1),
     }
+
+
+class Accepting:
+    """Takes the place of the stores of both functions: accepts each write at once and holds nothing."""
+
+    def __init__(self, *_: Any) -> None:
+        """Take what any of the stores takes."""
+
+    def apply(self, *_: Any) -> list[Any]:
+        return []
+
+    def bytes_of(self, *_: Any) -> int:
+        return 0
+
+    def lanes(self, *_: Any) -> dict[Any, Any]:
+        return {}
+
+    def remove(self, *_: Any) -> list[Any]:
+        return []
+
+    def records(self, _: Any) -> dict[str, Any]:
+        return {}
+
+    def put(self, *_: Any) -> bool:
+        return True
+
+
+class AcceptingRankings(CalendarStorage):
+    """Commits moves at once, and holds nothing."""
+
+    def move(self, *_: Any) -> list[Any]:
+        return []
+
+
+_STORES: Final = (
+    (building_blocks, "BoardRecords", Accepting),
+    (scores, "Scores", Accepting),
+    (pruning, "Trees", Accepting),
+    (storing, "CalendarStorage", AcceptingRankings),
+)
+
+
+class _Raw(BytesIO):
+    """A response body with the interface of urllib3's."""
+
+    def stream(self, **_: Any) -> Iterator[bytes]:
+        yield self.read()
+
+
+class Transport:
+    """Takes the place of botocore's HTTP session: answers every request as DynamoDB does from empty tables."""
+
+    def send(self, request: Any) -> AWSResponse:
+        target = request.headers["X-Amz-Target"].decode()
+        body = b'{"Responses":{}}' if target.endswith(".BatchGetItem") else b"{}"
+        headers: Any = {"x-amz-crc32": str(zlib.crc32(body)), "content-type": "application/x-amz-json-1.0"}
+        return AWSResponse(request.url, 200, headers, _Raw(body))
+
+
+def load(function: str, boards: str, transport: Transport | None) -> ModuleType:
+    """Import a function's `app.py` with a `boards.toml` of this text.
+
+    Requests go to `transport`; with None the stores are stubbed.
+    """
+    spec = importlib.util.spec_from_file_location(function, REPOSITORY / "functions" / function / "app.py")
+    if spec is None or spec.loader is None:
+        raise LookupError(f"expected a function in functions/, got {function!r}")
+    app = importlib.util.module_from_spec(spec)
+    with ExitStack() as stubs:
+        stubs.enter_context(mock.patch.object(building_blocks, "boards", return_value=parse_boards(boards)))
+        if transport is None:
+            for module, name, store in _STORES:
+                stubs.enter_context(mock.patch.object(module, name, store))
+        else:
+            client = building_blocks.client("dynamodb")
+            client._endpoint.http_session = transport  # noqa: SLF001 - botocore takes no session of ours
+            stubs.enter_context(mock.patch.object(building_blocks, "client", return_value=client))
+        spec.loader.exec_module(app)
+    return app
+
+
+def run(app: ModuleType, batches: Iterable[dict[str, Any]]) -> None:
+    """Pass batches to the handler; AssertionError if it reports a failed record."""
+    for batch in batches:
+        answer = app.handler(batch, Context(seconds=600))
+        if answer["batchItemFailures"]:
+            raise AssertionError(f"expected no failed records, got {answer}")
+
+
+def batches(function: str, boards: str, members: int, size: int, count: int) -> list[dict[str, Any]]:
+    """Make `count` batches as Lambda passes them; the members of a batch are all different, their scores log-normal."""
+    rng = Random(1)
+    totals = population.lognormal(rng, members)
+    names = list(totals)
+    now = clock.now()
+    family = population.family(boards)
+    engine = Engine()
+    create_tables(engine)
+
+    def item(name: str, version: int, score: int) -> dict[str, Any]:
+        values = additions(family, [EventPart("", now, {"points": score})], now)
+        return encode_image(Image(population.BOARD, name, now + version, now, score, hidden=False, values=values))
+
+    records: list[dict[str, Any]] = []
+    for batch in range(count):
+        chosen = rng.sample(names, size)
+        points = {name: rng.randint(1, 100) for name in chosen}
+        if function == "writer":
+            for number, name in enumerate(chosen, batch * size):
+                body = event(f"0197f2c4-{number:012}", population.BOARD, name, {"points": points[name]}, now)
+                message = Message(orjson.dumps(body).decode(), {}, now, f"059f36b4-87a3-44ab-83d2-{number:012}", 1, now)
+                record = record_of(message, "arn:aws:sqs:eu-central-1:000000000000:activity")
+                records.append({**record, "receiptHandle": "A" * 300})  # as long as those of AWS
+        else:
+            engine.load("Scores", (item(name, 1, totals[name]) for name in chosen))
+            (shard,) = engine.stream("Scores")
+            before = len(shard)
+            for name in chosen:
+                engine.put_item(TableName="Scores", Item=item(name, 2, totals[name] + points[name]))
+            records += orjson.loads(orjson.dumps(shard[before:]))
+    return [{"Records": records[start : start + size]} for start in range(0, len(records), size)]
 
 
 def main(arguments: list[str]) -> int:

@@ -15,7 +15,7 @@ import orjson
 from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.results_file import Output
 from benchmarks.measure.speed import starts
-from benchmarks.measure.speed.handlers import BATCH
+from benchmarks.measure.speed.pace import BATCH
 from benchmarks.pages.tables import Table
 
 FUNCTIONS: Final = ("writer", "projector")

@@ -16,7 +16,7 @@ from statistics import median
 from typing import Any, Final, NamedTuple
 
 from benchmarks.harness.results_file import REPOSITORY
-from benchmarks.measure.speed.handlers import ENVIRONMENT
+from benchmarks.measure.speed.pace import ENVIRONMENT
 
 FUNCTIONS: Final = ("writer", "projector", "query", "command", "maintenance")
 BUILDER: Final = REPOSITORY / ".local" / "tools" / "bootstrap" / "bin" / "python"

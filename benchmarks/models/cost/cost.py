@@ -13,64 +13,56 @@ from typing import Any, Final
 
 from benchmarks.harness.results_file import Output
 from benchmarks.models.assumed import ALARMS
-from benchmarks.models.cost import provisioned
+from benchmarks.models.cost import provisioned, spending
 from benchmarks.models.cost.counted import Settings, Traffic
 from benchmarks.models.cost.prices import MILLION, SHIPPED, Bill, Prices, read_prices
 from benchmarks.models.cost.services import SERVICES
-from benchmarks.models.cost.spending import (
-    DAY,
-    READS,
-    WAYS,
-    Counted,
-    Load,
-    counted_reads,
-    gathered,
-    of_event,
-    of_month,
-    of_own_key,
-    of_read,
-    of_table_keys,
-    of_tracing,
-    units_of_reads,
-)
+from benchmarks.models.cost.spending import DAY, READS, WAYS, Counted, Load, gathered, of_event, of_month, of_read
 
 WAY_NAMES: Final = dict(zip(("api", "no-access-log", "invocation", "client"), WAYS, strict=True))
 
 
+OPTIONS: Final[Mapping[str, Mapping[str, Mapping[str, Any]]]] = {
+    "settings in boards.toml": {
+        "windows": {"default": "all,day,last-7-days", "help": "separated by commas (%(default)s)"},
+        "aggregate": {"default": "sum", "choices": ["sum", "max", "min", "last"]},
+        "ties": {"default": "member", "choices": ["member", "first"]},
+        "metrics": {"default": 1, "help": "number of metrics, all with these windows (%(default)s)"},
+        "shards": {"default": 1},
+    },
+    "load": {
+        "events-per-second": {"default": 10.0, "help": "of all boards together (%(default)g)"},
+        "reads-per-second": {"default": 100.0, "help": "(%(default)g)"},
+        "events-a-day": {"type": float, "help": "of each member of each board, in place of those a second"},
+        "reads-a-day": {"type": float, "help": "the same of reads"},
+        "read": {"default": "rank", "choices": READS, "help": "kind of read (%(default)s)"},
+        "way": {"default": "api", "choices": WAY_NAMES, "help": "how reads come (%(default)s)"},
+        "members": {"default": 100_000, "help": "of each board (%(default)s)"},
+        "boards": {"default": 1, "help": "(%(default)s)"},
+        "active": {"type": int, "help": "members from whom the events of a board come now (all different)"},
+        "median": {"default": 400.0, "help": "median score (%(default)g)"},
+        "amounts": {"default": "1-100", "help": "least and largest change of a score by an event (%(default)s)"},
+        "improving": {"default": 0.5, "help": "share of events that improve a max or min (%(default)s)"},
+        "batch": {"type": int, "help": "events in a writer's batch (a poller's share of a batching window)"},
+        "batching-window": {"default": 1.0, "help": "WriterBatchingWindow, seconds (%(default)g)"},
+        "sent-together": {"default": 1, "help": "events in a producer's request (%(default)s)"},
+    },
+    "capacity of the tables": {
+        "provisioned": {"action": "store_true", "help": "compare on-demand tables with provisioned ones"},
+        "target": {"default": 70, "help": "TargetUtilization, percent (%(default)s)"},
+        "minimum-units": {"default": provisioned.MINIMUM, "help": "ProvisionedMinimumUnits (%(default)s)"},
+    },
+}
+"""The options in their groups; the value of one has the type of its default."""
+
+
 def parser() -> argparse.ArgumentParser:
     parsed = argparse.ArgumentParser(prog="make cost COST_ARGS=", description=__doc__)
-    board = parsed.add_argument_group("settings in boards.toml")
-    board.add_argument("--windows", default="all,day,last-7-days", help="separated by commas (%(default)s)")
-    board.add_argument("--aggregate", default="sum", choices=["sum", "max", "min", "last"])
-    board.add_argument("--ties", default="member", choices=["member", "first"])
-    board.add_argument("--metrics", type=int, default=1, help="number of metrics, all with these windows (%(default)s)")
-    board.add_argument("--shards", type=int, default=1)
-    load = parsed.add_argument_group("load")
-    load.add_argument("--events-per-second", type=float, default=10, help="of all boards together (%(default)s)")
-    load.add_argument("--reads-per-second", type=float, default=100, help="(%(default)s)")
-    load.add_argument("--events-a-day", type=float, help="of each member of each board, in place of those a second")
-    load.add_argument("--reads-a-day", type=float, help="the same of reads")
-    load.add_argument("--read", default="rank", choices=READS, help="kind of read (%(default)s)")
-    load.add_argument("--way", default="api", choices=WAY_NAMES, help="how reads come (%(default)s)")
-    load.add_argument("--members", type=int, default=100_000, help="of each board (%(default)s)")
-    load.add_argument("--boards", type=int, default=1, help="(%(default)s)")
-    load.add_argument("--active", type=int, help="members from whom the events of a board come now (all different)")
-    load.add_argument("--median", type=float, default=400, help="median score (%(default)s)")
-    load.add_argument(
-        "--amounts", default="1-100", help="least and largest change of a score by an event (%(default)s)"
-    )
-    load.add_argument(
-        "--improving", type=float, default=0.5, help="share of events that improve a max or min (%(default)s)"
-    )
-    load.add_argument("--batch", type=int, help="events in a writer's batch (a poller's share of a batching window)")
-    load.add_argument("--batching-window", type=float, default=1, help="WriterBatchingWindow, seconds (%(default)s)")
-    load.add_argument("--sent-together", type=int, default=1, help="events in a producer's request (%(default)s)")
-    capacity = parsed.add_argument_group("capacity of the tables")
-    capacity.add_argument("--provisioned", action="store_true", help="compare on-demand tables with provisioned ones")
-    capacity.add_argument("--target", type=int, default=70, help="TargetUtilization, percent (%(default)s)")
-    capacity.add_argument(
-        "--minimum-units", type=int, default=provisioned.MINIMUM, help="ProvisionedMinimumUnits (%(default)s)"
-    )
+    for title, options in OPTIONS.items():
+        group = parsed.add_argument_group(title)
+        for name, option in options.items():
+            of_default: dict[str, Any] = {"type": type(option["default"])} if "default" in option else {}
+            group.add_argument(f"--{name}", **of_default, **option)
     parsed.add_argument("--price-file", type=Path, default=SHIPPED)
     parsed.add_argument("--json", action="store_true")
     return parsed
@@ -99,7 +91,7 @@ def load_of(options: argparse.Namespace) -> Load:
 
 def main(arguments: list[str]) -> int:
     options = parser().parse_args(arguments)
-    load, prices, reads = load_of(options), read_prices(options.price_file), counted_reads(Output())
+    load, prices, reads = load_of(options), read_prices(options.price_file), spending.counted_reads(Output())
     costs = estimate(load, prices, reads)
     if options.provisioned:
         costs["tables"] = provisioned.compared(prices, load, reads, options.target / 100, options.minimum_units)
@@ -110,7 +102,7 @@ def main(arguments: list[str]) -> int:
 def estimate(load: Load, prices: Prices, reads: Counted) -> dict[str, Any]:
     """Return the dollars of a million events, of a million reads, and of a month in its parts."""
     event, month = of_event(load), of_month(load, reads)
-    read = of_read(units_of_reads(load, reads), load.way)
+    read = of_read(spending.units_of_reads(load, reads), load.way)
     return {
         "prices": {"region": prices.region, "read_on": prices.read_on},
         "batch": load.traffic.batch,
@@ -127,9 +119,9 @@ def estimate(load: Load, prices: Prices, reads: Counted) -> dict[str, Any]:
 
 def _options(prices: Prices, load: Load) -> dict[str, float]:
     """Return what alarms and parameters of the template add to a month."""
-    own_key = prices.total(of_own_key()) - prices.total(of_table_keys())
+    own_key = prices.total(spending.of_own_key()) - prices.total(spending.of_table_keys())
     alarms = prices.total(Bill(alarms=ALARMS))
-    return {"its alarms": alarms, "Tracing=Active": prices.total(of_tracing(load)), "KmsKeyArn": own_key}
+    return {"its alarms": alarms, "Tracing=Active": prices.total(spending.of_tracing(load)), "KmsKeyArn": own_key}
 
 
 def _parts(prices: Prices, bill: Bill) -> dict[str, float]:

@@ -1,38 +1,18 @@
 """The tables of `docs/cost.md`, and those of costs on other pages: `python -m benchmarks cost`."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from itertools import product
+from itertools import chain, product
 from typing import Any, Final
 
 from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.results_file import Output
-from benchmarks.models.assumed import ACCESS_LOGGED, ALARMS, FEW_POLLERS, METRICS_LOGGED, SYSTEM_LOGGED
-from benchmarks.models.cost import league, provisioned, settlements
+from benchmarks.models import assumed
+from benchmarks.models.cost import counted, league, provisioned, settlements, spending
 from benchmarks.models.cost.counted import Settings, Traffic
 from benchmarks.models.cost.prices import MILLION, Bill, Prices, read_prices
 from benchmarks.models.cost.services import CHEAP, KEEPING, SERVICES
-from benchmarks.models.cost.spending import (
-    API,
-    CLIENT,
-    GIGABYTE,
-    READS,
-    WAYS,
-    Counted,
-    Load,
-    at_rest,
-    counted_reads,
-    in_all,
-    loads,
-    of_event,
-    of_month,
-    of_own_key,
-    of_read,
-    of_table_keys,
-    read_units,
-    used_by,
-    waiting,
-)
+from benchmarks.models.cost.spending import API, CLIENT, READS, WAYS, Counted, Load, used_by, waiting
 from benchmarks.pages.plots import plot
 from benchmarks.pages.tables import Lines, Result, Row, Table, crossed
 from standings.domain.windows import parse_window
@@ -65,21 +45,20 @@ LESS: Final[dict[str, dict[str, Any]]] = {
     "by default": {},
     "512 MB": {"memory": 0.512},
     "256 MB": {"memory": 0.256},
-    "two pollers": {"pollers": FEW_POLLERS},
-    "two pollers, 512 MB": {"pollers": FEW_POLLERS, "memory": 0.512},
+    "two pollers": {"pollers": assumed.FEW_POLLERS},
+    "two pollers, 512 MB": {"pollers": assumed.FEW_POLLERS, "memory": 0.512},
 }
 """Less of what Lambda is paid for: `FunctionMemory`, and pollers of the queue."""
 LOGS: Final = {
-    "a batch of the writer: metrics": METRICS_LOGGED["writer"],
-    "a batch of the projector: metrics": METRICS_LOGGED["projector"],
-    "a request of the API, with `AccessLog`": ACCESS_LOGGED,
-    "a run of a function, with `SystemLogLevel=INFO`": SYSTEM_LOGGED,
+    "a batch of the writer: metrics": assumed.METRICS_LOGGED["writer"],
+    "a batch of the projector: metrics": assumed.METRICS_LOGGED["projector"],
+    "a request of the API, with `AccessLog`": assumed.ACCESS_LOGGED,
+    "a run of a function, with `SystemLogLevel=INFO`": assumed.SYSTEM_LOGGED,
 }
 ASKED: Final = tuple(round(0.01 * 1.02**step, 4) for step in range(466))
 """Events a second that are tried for the break-even, up to 100."""
 WINDOWS: Final = ("day", "last-7-days")
 """Those of the table of reads. A read of `all` costs as much as one of a calendar window."""
-Service = Callable[[Load], Any]
 Rates = tuple[float, float, int]
 MONTHS: Final[tuple[Rates, ...]] = (
     (1.0, 10.0, 10_000),
@@ -110,27 +89,46 @@ DRAWN: Final = (*CHEAP, "durable Valkey", "a Durable Object")
 
 def measure(out: Output) -> dict[str, Any]:
     """Return the costs of loads at the shipped prices; small: of fewer loads."""
-    prices, reads = read_prices(), counted_reads(Output())
+    prices, reads = read_prices(), spending.counted_reads(Output())
     few = slice(0, 1 if out.small else None)
-    months, served, batches = MONTHS[few], MONTHS[few] if out.small else SERVED, BATCHES[few]
-    boards = dict(list(BOARDS.items())[few])
+    months, served = MONTHS[few], MONTHS[few] if out.small else SERVED
+    events = {
+        (board, amounts): [Load(settings, replace(traffic, batch=batch)) for batch in BATCHES[few]]
+        for board, settings in list(BOARDS.items())[few]
+        for amounts, traffic in AMOUNTS.items()
+        if traffic in (POINTS, LIVED) or settings in (ALL, SHIPPED)
+        if traffic is not LIVED or settings is SHIPPED
+    }
+    served_loads = [
+        ({"board": board, **rates}, load)
+        for board, settings in SERVED_BOARDS.items()
+        for rates, load in spending.loads(settings, served)
+    ]
+    in_cases = (one for _, load in served_loads for case in cases(load).values() for one in case.values())
+    counted.count(map(spending.on_one_board, (*chain(*events.values()), *in_cases, league.load())))
     return {
         **computed(prices, reads),
         "events": [
-            _events(prices, name, settings, amounts, [replace(traffic, batch=batch) for batch in batches])
-            for name, settings in boards.items()
-            for amounts, traffic in AMOUNTS.items()
-            if traffic in (POINTS, LIVED) or settings in (ALL, SHIPPED)
-            if traffic is not LIVED or settings is SHIPPED
+            {"board": board, "amounts": amounts, "batches": {str(one.traffic.batch): _event(prices, one) for one in of}}
+            for (board, amounts), of in events.items()
         ],
-        "loads": [
-            {"board": board, **rates, "batch": load.traffic.batch, **_month(prices, load, reads)}
-            for board, settings in SERVED_BOARDS.items()
-            for rates, load in loads(settings, served)
-        ],
-        "break_even": [{"rival": rival, **_break_even(prices, SERVICES[rival], reads)} for rival in KEEPING],
+        "loads": [{**row, "batch": load.traffic.batch, **_month(prices, load, reads)} for row, load in served_loads],
+        "break_even": _break_even(prices, reads),
         "provisioned": _provisioned(prices, reads, months),
         "league": list(league.rows(prices, reads)),
+    }
+
+
+def cases(load: Load) -> dict[str, dict[str, Load]]:
+    """Return a load in the cases of some tables, by the name of the table; most are those of usual loads."""
+    ways = {way: replace(load, way=way) for way in WAYS}
+    if load.events_per_second not in SHORT:
+        return {"ways": ways}
+    return {
+        "ways": ways,
+        "habits": {habit: replace(load, traffic=replace(load.traffic, comes=comes)) for habit, comes in HABITS.items()},
+        "windows": {f"{seconds} s": waiting(load, seconds) for seconds in BATCHING},
+        "less": {name: waiting(replace(load, **less), 1) for name, less in LESS.items()},
     }
 
 
@@ -144,12 +142,19 @@ def computed(prices: Prices, reads: Counted) -> dict[str, Any]:
         },
         "reads": [_million_reads(prices, *read, reads) for read in product(READS, WINDOWS, (10_000, 1_000_000))],
         "logs": [
-            {"line": line, "bytes": count, "dollars": prices.total(Bill(logged_gigabytes=MILLION * count / GIGABYTE))}
+            {
+                "line": line,
+                "bytes": count,
+                "dollars": prices.total(Bill(logged_gigabytes=MILLION * count / spending.GIGABYTE)),
+            }
             for line, count in LOGS.items()
         ],
         "keys": [
             {"key": name, "requests": round(bill.key_requests), "dollars": round(prices.total(bill), 2)}
-            for name, bill in (("AWS's (default)", of_table_keys()), ("yours (`KmsKeyArn`)", of_own_key()))
+            for name, bill in (
+                ("AWS's (default)", spending.of_table_keys()),
+                ("yours (`KmsKeyArn`)", spending.of_own_key()),
+            )
         ],
         "settlements": list(settlements.rows(prices)),
         "idle": _idle(prices),
@@ -157,78 +162,69 @@ def computed(prices: Prices, reads: Counted) -> dict[str, Any]:
 
 
 def _idle(prices: Prices) -> list[dict[str, Any]]:
-    bill = at_rest() + Bill(alarms=ALARMS)
+    bill = spending.at_rest() + Bill(alarms=assumed.ALARMS)
     found = [{"part": IDLE[name], "dollars": round(dollars, 2)} for name, dollars in prices.dollars(bill).items()]
     return [*found, {"part": "in all", "dollars": round(prices.total(bill), 2)}]
 
 
-def _events(prices: Prices, name: str, settings: Settings, amounts: str, kinds: Sequence[Traffic]) -> dict[str, Any]:
-    by_batch = {
-        str(traffic.batch): {
-            "write_units": round(used_by(load := Load(settings, traffic)).write_units, 2),
-            "dollars": round(prices.total(of_event(load).times(MILLION)), 2),
-        }
-        for traffic in kinds
-    }
-    row = {"board": name, "amounts": amounts, "batches": by_batch}
-    print(row, flush=True)
-    return row
+def _event(prices: Prices, load: Load) -> dict[str, float]:
+    dollars = prices.total(spending.of_event(load).times(MILLION))
+    return {"write_units": round(used_by(load).write_units, 2), "dollars": round(dollars, 2)}
 
 
 def _million_reads(prices: Prices, read: str, window: str, members: int, reads: Counted) -> dict[str, Any]:
-    units = read_units(reads, read, parse_window(window), members)
-    dollars = {way: round(prices.total(of_read(units, way).times(MILLION)), 2) for way in WAYS}
+    units = spending.read_units(reads, read, parse_window(window), members)
+    dollars = {way: round(prices.total(spending.of_read(units, way).times(MILLION)), 2) for way in WAYS}
     return {"read": read, "window": window, "members": members, "read_units": units, "dollars": dollars}
 
 
 def _month(prices: Prices, load: Load, reads: Counted) -> dict[str, Any]:
     """Return the dollars of a month: in parts, by ways to read, on other services; of usual loads in other cases."""
 
-    def whole(one: Load) -> float:
-        return total(in_all(one, reads))
-
     def total(bill: Bill) -> float:
         return round(prices.total(bill), 2)
 
-    tables, month = provisioned.compared(prices, load, reads), whole(load)
+    costs = {
+        part: {name: total(spending.in_all(one, reads)) for name, one in ones.items()}
+        for part, ones in cases(load).items()
+    }
+    tables, month = provisioned.compared(prices, load, reads), total(spending.in_all(load, reads))
     theirs = {name: ask(load) for name, ask in SERVICES.items()}
-    parts = {
-        "month": {name: total(bill) for name, bill in of_month(load, reads).items()},
-        "ways": {way: whole(replace(load, way=way)) for way in WAYS},
+    row = {
+        "month": {name: total(bill) for name, bill in spending.of_month(load, reads).items()},
+        "ways": costs.pop("ways"),
         "services": {
             OURS: month,
             f"{OURS}, provisioned": round(month - tables["on demand"] + tables["daily wave"], 2),
             **{name: None if bill is None else total(bill) for name, bill in theirs.items()},
         },
     }
-    if load.events_per_second not in SHORT:
-        return parts
-    lived = {habit: replace(load, traffic=replace(load.traffic, comes=comes)) for habit, comes in HABITS.items()}
-    return parts | {
-        "habits": {habit: whole(one) for habit, one in lived.items()},
-        "units": {habit: round(used_by(one).write_units, 2) for habit, one in lived.items()},
-        "windows": {f"{seconds} s": whole(waiting(load, seconds)) for seconds in BATCHING},
-        "less": {name: whole(waiting(replace(load, **less), 1)) for name, less in LESS.items()},
-        "committed": {name: total(bill) for name, bill in provisioned.committed(prices, load, reads).items()},
-    }
+    if costs:
+        units = {habit: round(used_by(one).write_units, 2) for habit, one in cases(load)["habits"].items()}
+        committed = {name: total(bill) for name, bill in provisioned.committed(prices, load, reads).items()}
+        row |= {"habits": costs.pop("habits"), "units": units, **costs, "committed": committed}
+    return row
 
 
-def _break_even(prices: Prices, ask: Service, reads: Counted) -> dict[str, float]:
-    """Return by board and way the events a second up to which ours costs less, 0 for never; ten reads to an event.
+def _break_even(prices: Prices, reads: Counted) -> list[dict[str, Any]]:
+    """Return by rival the events a second up to which ours costs less, 0 for never; ten reads to an event.
 
     There are 10,000 members, and batches of one.
     """
-    found = {}
+    rows: list[dict[str, Any]] = [{"rival": rival} for rival in KEEPING]
     for (board, settings), way in product(SERVED_BOARDS.items(), (API, CLIENT)):
-        ((_, load),) = loads(settings, MONTHS[:1])
-        by_rate = {rate: replace(load, events_per_second=rate, reads_per_second=10 * rate, way=way) for rate in ASKED}
-        less = (rate for rate, at in by_rate.items() if prices.total(in_all(at, reads)) < prices.total(ask(at)))
-        found[f"{board}, {way}"] = max(less, default=0.0)
-    return found
+        ((_, load),) = spending.loads(settings, MONTHS[:1])
+        asked = [replace(load, events_per_second=rate, reads_per_second=10 * rate, way=way) for rate in ASKED]
+        ours = [prices.total(spending.in_all(at, reads)) for at in asked]
+        for row in rows:
+            theirs = (SERVICES[row["rival"]](at) or Bill() for at in asked)
+            less = (rate for rate, our, bill in zip(ASKED, ours, theirs, strict=True) if our < prices.total(bill))
+            row[f"{board}, {way}"] = max(less, default=0.0)
+    return rows
 
 
 def _provisioned(prices: Prices, reads: Counted, months: Sequence[Rates]) -> dict[str, Any]:
-    shipped = list(loads(SHIPPED, months))
+    shipped = list(spending.loads(SHIPPED, months))
     busy = shipped[min(2, len(shipped) - 1)][1]
     return {
         "target": provisioned.TARGET,

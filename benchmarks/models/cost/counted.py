@@ -6,19 +6,19 @@ several days of a slab of the longest rolling window, because an event writes mo
 in the slab.
 """
 
-from collections.abc import Iterator, Sequence
+import gc
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import cycle
 from math import ceil, exp, log
 from random import Random
 from statistics import mean
-from typing import Final
+from typing import Any, Final
 
 from benchmarks.harness import population
-from benchmarks.harness.capacity_units import Units
 from benchmarks.harness.pipeline import Pipeline, event
-from benchmarks.harness.truth import ByName
 from benchmarks.models.assumed import PER_ITEM
 from standings.aws.dynamodb.scores import RECEIPT_LIFETIME
 from standings.aws.dynamodb.tables import log_key
@@ -27,7 +27,7 @@ from standings.domain.boards_toml import parse_boards
 from standings.domain.windows import DAY, HOUR
 from standings.rankings.rolling.steps import RollingRankings
 from standings.runtime.clock import Clock
-from tests.support.dynamodb.items import item_size
+from tests.support.dynamodb.table import Stored
 
 SIGMA: Final = 1.2
 """The standard deviation of the logarithms of scores."""
@@ -58,9 +58,20 @@ class Settings:
         return "\n".join(['[boards."*"]', f"shards = {self.shards}", *lines])
 
     @property
+    def text(self) -> str:
+        """The windows as a sentence names them: `` `all` and `last-30-days` ``."""
+        *most, last = (f"`{name}`" for name in self.windows)
+        return f"{', '.join(most)} and {last}" if most else last
+
+    @property
     def family(self) -> Family:
-        (family,) = parse_boards(self.toml).families
-        return family
+        return _family(self)
+
+
+@cache
+def _family(settings: Settings) -> Family:
+    (family,) = parse_boards(settings.toml).families
+    return family
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,53 +129,85 @@ class Usage:
         return self.receipts + self.scores + self.rankings + self.places
 
 
-@lru_cache(maxsize=256)
-def usage(settings: Settings, traffic: Traffic, seed: int = 1) -> Usage:
-    """Return the average usage of one event."""
-    run = _Run(settings, traffic, seed)
+_known: dict[tuple[Settings, Traffic], Usage] = {}
+
+
+def usage(settings: Settings, traffic: Traffic) -> Usage:
+    """Return the average usage of one event. It is counted once in a process."""
+    if (settings, traffic) not in _known:
+        _known[settings, traffic] = _counted((settings, traffic))
+    return _known[settings, traffic]
+
+
+def count(wanted: Iterable[tuple[Settings, Traffic]]) -> None:
+    """Count many usages side by side, one on each processor; `usage` then knows them."""
+    missing = [one for one in dict.fromkeys(wanted) if one not in _known]
+    # The collector would search a run's items for cycles again and again.
+    with ProcessPoolExecutor(initializer=gc.disable) as pool:
+        _known.update(zip(missing, pool.map(_counted, missing), strict=True))
+
+
+def _counted(wanted: tuple[Settings, Traffic]) -> Usage:
+    run = _Run(*wanted)
     before = run.counted.meter.snapshot()
     run.count()
-    spent, count = run.counted.meter.snapshot() - before, run.events
-    write = {table: units.write / count for table, units in spent.tables.items()}
-    requests = {name: units.round_trips / count for name, units in spent.operations.items()}
-    return Usage(
+    spent, events = run.counted.meter.snapshot() - before, run.events
+    write = {table: units.write / events for table, units in spent.tables.items()}
+    requests = {name: units.round_trips / events for name, units in spent.operations.items()}
+    used = Usage(
         receipts=write["Receipts"],
         scores=write["Scores"],
         rankings=write.get("Rankings", 0.0),
         places=write.get("Rankings/places", 0.0),
-        read_units=spent.total.read / count,
-        records=run.records / count,
-        moves=run.moves / count,
-        writer_transactions=requests["TransactWriteItems"] - run.projector_transactions / count,
-        projector_transactions=run.projector_transactions / count,
+        read_units=spent.total.read / events,
+        records=run.records / events,
+        moves=run.moves / events,
+        writer_transactions=requests["TransactWriteItems"] - run.projector_transactions / events,
+        projector_transactions=run.projector_transactions / events,
         single_writes=sum(requests.get(name, 0.0) for name in ("PutItem", "UpdateItem", "DeleteItem")),
-        member_bytes=run.mean_bytes("Scores"),
+        member_bytes=mean(map(_stored_bytes, run.stored("Scores", "sk", "member-"))),
         entries_bytes=run.entries_bytes(),
-        receipt_byte_days=RECEIPT_LIFETIME / DAY * run.mean_bytes("Receipts"),
+        receipt_byte_days=RECEIPT_LIFETIME / DAY * mean(map(_stored_bytes, run.stored("Receipts", "pk", ""))),
     )
+    del run
+    gc.collect()
+    return used
+
+
+def _stored_bytes(stored: Stored) -> int:
+    """Return the bytes of an item, with those that DynamoDB adds."""
+    return stored.size + PER_ITEM
+
+
+@lru_cache(maxsize=4)
+def _population(members: int, median: float) -> tuple[list[int], population.Tree, Any]:
+    """Return the scores of all members, the highest first, their tree, and the state of the generator after them."""
+    rng = Random(1)
+    traffic = Traffic(members, median)
+    scores = sorted((traffic.score(rng) for _ in range(members)), reverse=True)
+    return scores, population.tree_of(scores), rng.getstate()
 
 
 class _Run:
     """One board: a pipeline in which members live uncounted, and one over the same tables that counts."""
 
-    def __init__(self, settings: Settings, traffic: Traffic, seed: int) -> None:
+    def __init__(self, settings: Settings, traffic: Traffic) -> None:
         self._settings = settings
         self._traffic = traffic
-        self._rng = Random(seed)
+        self._rng = Random()
         self._now = population.NOW
-        clock = Clock(lambda: self._now, lambda: 0.0, lambda _: None, Random(seed).random)
+        clock = Clock(lambda: self._now, lambda: 0.0, lambda _: None, Random(1).random)
         boards = parse_boards(settings.toml)
         self._lived = Pipeline(boards, clock, prune=True, counted=False)
         self.counted = Pipeline(boards, clock, prune=True, engine=self._lived.client)
         self._metrics = settings.family.metrics
         self._windows = self._metrics["points"].windows
         self._batch = min(traffic.batch, MOST_BATCH, traffic.members)
-        everyone = sorted((traffic.score(self._rng) for _ in range(min(traffic.members, MOST_MEMBERS))), reverse=True)
+        self._everyone, tree, state = _population(min(traffic.members, MOST_MEMBERS), traffic.median)
+        self._rng.setstate(state)
         for metric in self._metrics.values():
             for window in filter(lambda one: one.unit is None, metric.windows):
-                ranking = Ranking(population.BOARD, metric, window, 0)
-                population.place_members(self.counted.client, ranking, ByName(everyone), entries=())
-        self._everyone = everyone
+                population.place_tree(self.counted.client, Ranking(population.BOARD, metric, window, 0), tree)
         self._scores: dict[str, int] = {}
         self._members = [] if traffic.daily is None else self._draw()
         self._turns: Iterator[str] = iter(())
@@ -250,10 +293,10 @@ class _Run:
             names = self._rng.choices(self._members, k=self._batch)
         records = len(self.counted.stream)
         self._write(self.counted, [(name, self._amount(name)) for name in names])
-        before = self._transactions()
+        before = self.counted.meter.requests("TransactWriteItems")
         self.records += len(self.counted.stream) - records
         self.moves += self.counted.project(self._batch)
-        self.projector_transactions += self._transactions() - before
+        self.projector_transactions += self.counted.meter.requests("TransactWriteItems") - before
         self.events += self._batch
 
     def _amount(self, name: str) -> int:
@@ -277,9 +320,6 @@ class _Run:
         )
         self._posted += len(came)
 
-    def _transactions(self) -> int:
-        return self.counted.meter.snapshot().operations.get("TransactWriteItems", Units()).round_trips
-
     def _fold(self) -> None:
         """Fold what the members' life has left in the logs of rolling windows."""
         projector = self._lived.projector
@@ -298,14 +338,11 @@ class _Run:
                 if window.rolling:
                     yield RollingRankings(population.BOARD, metric, window)
 
-    def mean_bytes(self, table: str) -> float:
-        """Return the mean bytes of a table's items that belong to members or events, with what DynamoDB adds."""
-        items = self.counted.client.scan(TableName=table)["Items"]
-        return mean(item_size(item) + PER_ITEM for item in items if table != "Scores" or "member-" in str(item["sk"]))
+    def stored(self, table: str, key: str, beginning: str) -> Iterator[Stored]:
+        """Return the items of a table that belong to members or events, which the run has left."""
+        return (stored for stored in self.counted.client.table(table).rows.values() if beginning in stored.item[key])
 
     def entries_bytes(self) -> float:
-        """Return the bytes of a member's rows and entries that the run has left, twice for those in the index."""
-        items = [
-            item for item in self.counted.client.scan(TableName="Rankings")["Items"] if "member-" in str(item["pk"])
-        ]
-        return sum((2 if "s" in item else 1) * (item_size(item) + PER_ITEM) for item in items) / len(self._scores)
+        """Return the bytes of a member's rows and entries, twice for those in the index."""
+        items = self.stored("Rankings", "pk", "member-")
+        return sum((2 if "s" in one.item else 1) * _stored_bytes(one) for one in items) / len(self._scores)

@@ -16,6 +16,7 @@ from standings.domain.windows import parse_window
 
 PLAYERS: Final = 10_000
 GROUP: Final = 30
+GROUPS: Final = ceil(PLAYERS / GROUP)
 WEEKS: Final = assumed.MONTH / (7 * DAY)
 """Weeks of a month."""
 EVENTS: Final = 3
@@ -44,19 +45,21 @@ LOOK: Final = 2
 """Read units of a board in a run of the schedule: the next name, and its record."""
 
 
+def load() -> Load:
+    """Return the load of all groups: a board for each, of which players read the top."""
+    settings, traffic = Settings(windows=("week",)), Traffic(GROUP, batch=1, daily=EVENTS)
+    return Load(settings, traffic, GROUPS, PLAYERS * EVENTS / DAY, PLAYERS * LISTS / DAY, read="top-100")
+
+
 def parts(reads: Counted) -> dict[str, Bill]:
     """Return the amounts of a month by what they are for; the time of settlements in Lambda comes on top."""
     week = parse_window("week")
-    groups = ceil(PLAYERS / GROUP)
-    daily = PLAYERS * EVENTS
-    traffic = Traffic(GROUP, batch=1, daily=EVENTS)
-    load = Load(Settings(windows=("week",)), traffic, groups, daily / DAY, PLAYERS * LISTS / DAY, read="top-100")
-    month = of_month(load, reads)
+    month = of_month(load(), reads)
     board = read_units(reads, "top-100", week, GROUP) + read_units(reads, "rank", week, GROUP)
     enrolled = of_read(SEAT_READS + STATE_READS + board) + Bill(write_units=SEAT_WRITES)
     asked = of_read(STATE_READS + board).times(ASKED * 7)
-    boards = groups * KEPT
-    settled = settlements.of_settlement(GROUP, 0).times(groups) + settlements.of_settlement(0, 0).times(boards - groups)
+    boards = GROUPS * KEPT
+    settled = settlements.of_settlement(GROUP, 0).times(GROUPS) + settlements.of_settlement(0, 0).times(boards - GROUPS)
     run = Bill(bucket_writes=1, read_units=LOOK)  # A list of the bucket costs as much as a write.
     closed = Bill(
         write_units=CLOSED_WRITES,
@@ -66,7 +69,7 @@ def parts(reads: Counted) -> dict[str, Bill]:
         bucket_writes=1,
         bucket_reads=1,
     )
-    moved = Bill(write_units=MOVED).times(PLAYERS) + closed.times(groups)
+    moved = Bill(write_units=MOVED).times(PLAYERS) + closed.times(GROUPS)
     return {
         "points: events": month["events"] + month["storage"],
         "lists: reads over the API": month["reads"],

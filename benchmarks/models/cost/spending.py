@@ -80,9 +80,14 @@ def loads(settings: Settings, rates: Sequence[tuple[float, float, int]]) -> Iter
         yield named, Load(settings, traffic, 1, events, read)
 
 
+def on_one_board(load: Load) -> tuple[Settings, Traffic]:
+    """Return the settings and the traffic of one of the load's boards, which has its share of a batch."""
+    return load.settings, replace(load.traffic, batch=max(1, round(load.traffic.batch / load.boards)))
+
+
 def used_by(load: Load) -> Usage:
-    """Return what an event of the load uses, counted on one of its boards, which has its share of a batch."""
-    return usage(load.settings, replace(load.traffic, batch=max(1, round(load.traffic.batch / load.boards))))
+    """Return what an event of the load uses, counted on one of its boards."""
+    return usage(*on_one_board(load))
 
 
 def of_event(load: Load) -> Bill:

@@ -10,8 +10,7 @@ from unittest import mock
 import orjson
 import pytest
 
-from benchmarks.harness.capacity_units import Units
-from benchmarks.harness.meter import Meter
+from benchmarks.harness.meter import Meter, Units
 from standings.announce import ENOUGH, MAX_DETAIL, MAX_EQUALS, PATIENCE
 from standings.aws.dynamodb.versioned_items import AnnouncedTop, AnnouncedTops, Standing
 from standings.domain.boards import Ranking

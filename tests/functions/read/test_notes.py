@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.harness.capacity_units import Units
-from benchmarks.harness.meter import Meter
+from benchmarks.harness.meter import Meter, Units
 from tests.support.aws.stack import Stack, count, project
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import rows

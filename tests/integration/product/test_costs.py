@@ -9,11 +9,11 @@ import pytest
 
 from benchmarks.harness import population
 from benchmarks.harness.questions import Board, Questions, placed
+from benchmarks.harness.rolling_board import ONE_DAY
 from benchmarks.harness.truth import Truth
 from benchmarks.measure import reads, rolling, units
 from benchmarks.measure.units import AMOUNTS
-from benchmarks.members.histories import ONE_DAY
-from benchmarks.models.cost.counted import Settings, Traffic, usage
+from benchmarks.models.cost.counted import Traffic, usage
 from benchmarks.pages.budgets import EVENTS, TRANSACTIONS, Kind
 from standings.domain.windows import DAY
 from tests.support.thoroughness import TIMES
@@ -27,7 +27,7 @@ Placed = tuple[Board, Truth]
 
 @pytest.mark.parametrize("members", [300, 3_000, pytest.param(20_000, marks=pytest.mark.thorough)])
 def test_a_rank_costs_three_read_units_and_two_round_trips_at_most(members: int) -> None:
-    read = units.reads(members, seed=1)
+    read = units.reads(members)
 
     assert read["rank_read_units_most"] <= 3
     assert read["rank_round_trips_most"] == 2
@@ -99,7 +99,7 @@ def test_reads_of_rolling_windows_are_right_and_a_rank_costs_seven_units(kind: s
 def test_an_event_in_a_rolling_window_costs_what_it_may(kind: Kind) -> None:
     """With fewer members than `make units` has."""
     batch = units.TOGETHER if kind.kind == "together" else 1
-    used = usage(Settings(kind.windows.names), Traffic(20_000, batch=batch, daily=units.LIVES[kind.life], counted=200))
+    used = usage(kind.windows, Traffic(20_000, batch=batch, daily=units.LIVES[kind.life], counted=200))
 
     assert used.write_units <= EVENTS[kind]
     assert used.projector_transactions <= TRANSACTIONS

@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 from samtranslator.yaml_helper import yaml_parse  # type: ignore[import-untyped]
 
-from benchmarks.measure.speed.handlers import ENVIRONMENT
+from benchmarks.measure.speed.pace import ENVIRONMENT
 from demo import serve
 from demo.embedded import emulator
 from demo.embedded.stack import PROJECT
