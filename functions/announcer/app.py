@@ -33,7 +33,7 @@ _looks = LookQueue(lambda: building_blocks.client("sqs"), required("LOOKS_QUEUE_
 @metrics.log_metrics
 def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str]]]:
     """Look once at each ranking of an SQS batch. Returns the ids of the messages that SQS must deliver again."""
-    # After the last look, the queue is told of the next ones.
+    # This leaves time to put the next looks on the queue.
     deadline = (
         _clock.after(context.get_remaining_time_in_millis() / 1000 - building_blocks.REPORTING_RESERVE)
         - building_blocks.MAX_CALL_S

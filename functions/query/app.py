@@ -14,7 +14,7 @@ from standings.runtime.environment import required
 from standings.wiring import building_blocks
 
 _OPEN_READS: Final = os.environ.get("OPEN_READS") == "true"
-# A cache that anyone may ask must not keep what only some may read.
+# A shared cache must not keep answers that only some callers may read.
 _api = http.Api(rankings_max_age=int(os.environ.get("READS_MAX_AGE", "0")) if _OPEN_READS else 0)
 _tables = Tables(
     building_blocks.client("dynamodb"),

@@ -94,6 +94,10 @@ class Connection:
 
     @cached_property
     def api_url(self) -> str:
+        """The address of the stack's API: as given, of a local AWS, or by the stack's outputs.
+
+        Raises StackError if the stack has none, or if the address holds a password.
+        """
         url = self._options.api_url or self._served.get("api_url")
         if url is None and self._endpoint_url is not None:
             from standings.client.api import local_address  # noqa: PLC0415 - at first use

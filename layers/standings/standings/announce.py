@@ -57,10 +57,10 @@ class Announcer:
     stack: str
 
     def look(self, look: Look) -> tuple[Look, int] | None:
-        """Announce what has changed. Returns the next look and the seconds until it is due; None: all is announced.
+        """Announce what has changed. Returns the next look and the seconds until it is due: `(Look(…), 1)`.
 
-        Raises StoreUnavailableError if a table or EventBridge does not answer, or at the clock's deadline. What is not
-        done by then, a later look does.
+        None: all is announced. Raises StoreUnavailableError if a table or EventBridge does not answer, or at the
+        clock's deadline. What is not done by then, a later look does.
         """
         found = self._ranking(look.name)
         if found is None:

@@ -131,7 +131,7 @@ class Arguments(dict[str, str]):
                 self.required(name, argument.missing)
 
     def required(self, name: str, hint: str) -> str:
-        """An argument that must be present. If not, the error gives a `hint`, such as "say which member"."""
+        """An argument that must be present. If not, InvalidArgumentError gives a `hint`, such as "say which member"."""
         if name not in self:
             raise bad_argument(name, f"is missing: {hint}")
         return self[name]
@@ -146,7 +146,7 @@ class Arguments(dict[str, str]):
 
 
 def short(text: str) -> str:
-    """A client's text, short enough for a message and with lone surrogates replaced, which JSON cannot hold."""
+    """The first characters of a client's text, for a message. Lone surrogates become `?`: JSON cannot hold them."""
     return text[:MAX_SHOWN_LENGTH].encode(errors="replace").decode()
 
 

@@ -27,7 +27,10 @@ class BoardCatalog:
         self._cache: TtlCache[str, BoardRecord] = TtlCache(clock, BOARD_TTL_S)
 
     def written(self, names: Iterable[str]) -> dict[str, BoardRecord]:
-        """The records of boards, which say what must be written of their rankings. Without one: generation 0."""
+        """The records of boards by name: `{"berlin-2026": BoardRecord(…)}`. They say which rankings must be written.
+
+        A board without a record is left out: nothing of it has been built, so its rankings are of generation 0.
+        """
         return self._within_definition(set(names), register=False)
 
     def current(self, name: str) -> BoardRecord | None:

@@ -29,7 +29,7 @@ class Api:
     """The calls that one Lambda function answers: `api = Api(60)`, then `api.answer_from(answers)`, then `api.handle`.
 
     Browsers and a CDN may reuse the answer to a read of a ranking for `rankings_max_age` seconds; with 0 they send each
-    request. `arguments` are those of the request that is being answered.
+    request. `arguments` has the arguments of the request that is being answered.
     """
 
     arguments: calls.Arguments
@@ -47,8 +47,8 @@ class Api:
         """Make the decorated function answer a call of `CALLS`: `@api.route("postEvents")`.
 
         It is called with the names in the path, such as `board="berlin-2026"`, once the arguments of the query string
-        are checked. An internal error is raised without its text: Powertools and Lambda log it, and it may quote what a
-        client sent.
+        are checked. Any other error becomes an InternalError without its text: Powertools and Lambda log it, and the
+        text may quote what a client sent.
         """
         call = calls.CALLS[name]
         is_kept = call.method == "GET" and call.path.startswith(calls.RANKING) and self._rankings_max_age > 0
@@ -94,7 +94,7 @@ class Api:
         self._page = function
 
     def _page_asked_for(self) -> Response[str] | None:
-        """The page, where there is one. A request with the page's query string is told that there is none."""
+        """The page, unless a program asks. Raises NotFoundError for the page's query string where there is no page."""
         accepted = (self.event.get("headers") or {}).get("accept", "")
         if "application/json" in accepted and "text/html" not in accepted:
             return None
@@ -141,7 +141,7 @@ class Api:
 
     @property
     def event(self) -> dict[str, Any]:
-        """The request that is being answered, in API Gateway's payload format 2.0."""
+        """The request that is being answered, in API Gateway's payload format 2.0: `{"rawPath": "/boards", …}`."""
         return self._app.current_event.raw_event
 
     def body(self) -> bytes:

@@ -75,9 +75,9 @@ class Posting:
         return results
 
     def dry_run(self, body: bytes, scores: "Scores", own: str | None = None) -> list[dict[str, Any]]:
-        """Check a body's events as `post` does, and queue none. Their status is `new`, `known` or `refused`.
+        """Check a body's events as `post` does, and queue none: `{"id": "0197f2c4", "status": "new", "detail": None}`.
 
-        A known event has counted, and would not count again if it were posted now.
+        The status is `new`, `refused`, or `known`: the event has counted, and would not count again if posted now.
         """
         results, events = self._checked(body, own, "known")
         now, backoff = self.clock.now(), self.clock.backoff_for(RETRIED_FOR_S)
@@ -125,9 +125,9 @@ class Posting:
 
 
 def posted(text: str, value: Any, now: int, most_bytes: int) -> Posted:
-    """Prepare a text with its parsed value for the queue: `at` defaults to `now` (ms). RefusedEvent if it is too large.
+    """Prepare a text with its parsed value for the queue: `at` defaults to `now` (ms).
 
-    The message names the event's first board, if the value has one.
+    The message names the event's first board, if the value has one. Raises RefusedEvent if it is too large.
     """
     filled_in = isinstance(value, dict) and bool(value) and "at" not in value
     if filled_in:
@@ -149,9 +149,10 @@ _WHITESPACE: Final = " \t\r\n"
 
 
 def parse_documents(body: bytes) -> list[tuple[str, Any]]:
-    """Each event of a body: its text and the parsed value (None if no parser can hold it).
+    """Each event of a body, its text and its value: `[('{"id": "e1"}', {"id": "e1"})]`.
 
-    Raises InvalidBodyError for anything but events.
+    The value is None if no parser can hold it, as with half a surrogate pair. Raises InvalidBodyError for a body that
+    is no JSON, and for a list of none or too many.
     """
     try:
         return [(text, _parse(text)) for text in _split(body.decode().strip(_WHITESPACE))]

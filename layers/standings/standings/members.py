@@ -30,7 +30,8 @@ class MemberAdmin:
     def put(self, board: str, member: str, hidden: bool | None) -> dict[str, Any]:  # noqa: FBT001 - as the body has it
         """Register a member if it is new, and hide or show it; `hidden` None leaves that as it is.
 
-        Returns `{"board": "berlin-2026", "member": "u7", "hidden": False}`.
+        Returns `{"board": "berlin-2026", "member": "u7", "hidden": False}`. Raises NotFoundError if the board is being
+        deleted.
         """
         family = family_of(self._catalog.boards, board)
         check_member("id", member)
@@ -49,7 +50,10 @@ class MemberAdmin:
         return {"board": board, "member": member, "hidden": self._change(board, member, put, backoff).hidden}
 
     def remove(self, board: str, member: str) -> None:
-        """Remove a member and its scores. Its item keeps a version; if the member comes back, it starts above that."""
+        """Remove a member and its scores. Raises NotFoundError if the board has no such member.
+
+        Its item keeps a version; if the member comes back, it starts above that.
+        """
         family_of(self._catalog.boards, board)
         check_member("id", member)
 
@@ -91,7 +95,10 @@ class ProfileAdmin:
         self._clock = clock
 
     def put(self, member: str, document: Any) -> dict[str, Any]:
-        """Set the fields that a document has, remove those that are null there, and return the profile."""
+        """Set the fields that a document has, remove those that are null there, and return the profile.
+
+        For example `{"name": "Ada", "picture": None, "country": "DE", "data": None}`.
+        """
         check_member("id", member)
         return self._clock.retry(self._profiles.change, member, changes_of(document)).fields()
 

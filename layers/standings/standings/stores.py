@@ -1,4 +1,4 @@
-"""What stores take and give, and the errors that they raise. `aws` has the stores."""
+"""What stores take and give: their errors, and rankings as the projector writes them and readers see them."""
 
 from collections.abc import Mapping
 from enum import Enum, auto
@@ -30,9 +30,6 @@ class CancelReason(Enum):
 REPLAYABLE_DAYS = 29  # Days for which an event or a record may be replayed. Receipts and removed items last longer.
 SLOTS = 64  # Slots over which the members of a board are spread
 MemberKey = tuple[str, str]  # A board and a member of it
-
-
-# Rankings, as the projector writes them and readers see them.
 
 MAX_ACTIONS = 100  # Actions of one DynamoDB transaction
 MAX_TRANSACTION_BYTES = 4_000_000  # Bytes of its actions. DynamoDB takes 4 MB: 4,194,304.

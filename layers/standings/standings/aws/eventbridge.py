@@ -27,7 +27,10 @@ class EventBus:
 
     @_ERRORS
     def put(self, events: Sequence[BusEvent]) -> dict[str, str]:
-        """Put at most `MAX_EVENTS` events: why some of them failed, by id. Raises StoreUnavailableError."""
+        """Put at most `MAX_EVENTS` events. Returns the error of each that failed: `{"5f0c": "InternalFailure: …"}`.
+
+        Raises StoreUnavailableError if the whole call failed.
+        """
         entries: Any = [{"Source": SOURCE, "DetailType": event.type, "Detail": event.detail} for event in events]
         answer = self._events().put_events(Entries=entries)
         results = zip(events, answer["Entries"], strict=True)

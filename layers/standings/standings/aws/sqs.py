@@ -76,7 +76,7 @@ class Taken(NamedTuple):
 
     @property
     def failed(self) -> dict[int, str]:
-        """The reasons of all messages that are not on the queue, by position."""
+        """The reasons of all messages that are not on the queue, by position: `{3: "ServiceUnavailable: "}`."""
         return {**self.refused, **self.untaken}
 
 
@@ -88,7 +88,7 @@ class Sender:
         self._queue_url = queue_url
 
     def send(self, messages: Sequence[OutgoingMessage], is_late: Callable[[], bool] = lambda: False) -> dict[int, str]:
-        """Send messages in their order. Returns the reasons of those that were not sent, by position.
+        """Send messages in their order. Returns why some were not sent, by position: `{3: "ServiceUnavailable: "}`.
 
         If SQS does not answer for one batch, the later batches are not tried: each would wait as long. No call begins
         once it `is_late`.
@@ -251,7 +251,8 @@ class DeadLetters:
     ) -> dict[str, str]:
         """Send records, each with the reason why it is refused. No call begins once it `is_late`.
 
-        Returns an error by message id for each record that was not sent. Lambda has to deliver these again.
+        Returns the error of each record that was not sent, by message id: `{"19dd0b57": "ServiceUnavailable: "}`. It
+        is the text of the StoreUnavailableError, which is not raised: Lambda has to deliver these records again.
         """
         failed: dict[str, str] = {}
         messages: dict[str, OutgoingMessage] = {}
@@ -298,7 +299,7 @@ def _cut(text: str, size: int) -> str:
 
 
 class DeadLetter(NamedTuple):
-    """A message of the dead-letter queue, as it was sent. Its `size` is that of the body, in bytes.
+    """A message of the dead-letter queue, as it was sent. `size` is the size of its body in bytes.
 
     `reason` is None if SQS itself moved the message. `kept_in` names the object that holds its body. `problem` says why
     it cannot be replayed. `handle`, `attributes` and `group` belong to the queue.
@@ -346,7 +347,7 @@ class DeadLetterQueue:
         return [self._letter(message) for message in answer.get("Messages", [])]
 
     def replay(self, letters: Sequence[DeadLetter]) -> dict[str, str]:
-        """Send messages to the activity queue, then delete them here. Returns the error by id of each failure."""
+        """Send messages to the activity queue, then delete them here. Returns the errors of failures, by message id."""
         failed: dict[str, str] = {}
         ready: list[tuple[DeadLetter, OutgoingMessage]] = []
         for letter in letters:
@@ -449,7 +450,10 @@ def message_of(body: str, filled_in: bool | str, board: str | None) -> OutgoingM
 
 
 def at_filled_in(record: Mapping[str, Any]) -> bool | str:
-    """Whether the event was posted without `at`, or the `at` that was given to it and others: as for `parse_event`."""
+    """Whether the event was posted without `at`; or the text of the `at` that all events of its batch got.
+
+    That text is an instant such as `2026-11-21T10:15:00.000Z`. `parse_event` takes either.
+    """
     value = _attribute(record, AT_FILLED_IN) or ""
     return value if value[:1].isdigit() else value == "true"
 

@@ -6,8 +6,8 @@
     standings.post("berlin-2026", "u123", points=3)
     standings.board("berlin-2026").rank("u123", window="last-7-days")  # {"rank": 211, "score": 50, …}
 
-`connect` says what it needs; nothing is requested before the first call. Answers are those of the API, as the types in
-`standings.client.answer_types` say. Numbers with decimals are floats; they print as in the API.
+`connect` says what it needs; nothing is requested before the first call. Answers are as the API's, and their types are
+in `standings.client.answer_types`. Numbers with decimals are floats; they print as in the API.
 
 A failed call raises an `ApiError`: `NotFound`, `BadArgument`, `NotAllowed` or `Unavailable`, with `kind` and `detail`.
 """

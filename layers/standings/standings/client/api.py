@@ -49,7 +49,10 @@ class Api:
     attempts: int = 5
 
     def read(self, *path: str, **arguments: str | int | None) -> dict[str, Any]:
-        """Return the answer at a path. Arguments that are None are left out. Raises ApiError and NoAnswerError."""
+        """Return the answer at a path: `read("boards", limit=2)` gives `{"boards": [{"board": "berlin-2026"}, …], …}`.
+
+        Arguments that are None are left out. Raises ApiError and NoAnswerError.
+        """
         return self.answer("GET", path, arguments)
 
     def put(self, *path: str, body: Mapping[str, Any] | None = None, **arguments: str) -> dict[str, Any]:
@@ -181,7 +184,7 @@ class Signature:
     region: str
 
     def headers(self, method: str, url: str, headers: Mapping[str, str], data: bytes) -> dict[str, str]:
-        """Return the headers with those of AWS Signature Version 4."""
+        """Return the headers with those of AWS Signature Version 4, such as `{"X-Amz-Date": "20261121T101500Z", …}`."""
         from botocore.auth import SigV4Auth  # noqa: PLC0415 - it takes longer to import than all the rest
         from botocore.awsrequest import AWSRequest  # noqa: PLC0415 - the same
 
@@ -199,5 +202,8 @@ def signature(credentials: "Credentials | None", url: str, region: str | None) -
 
 
 def local_address(endpoint: str, api_id: str) -> str:
-    """The address of an API of a local AWS. It serves all APIs at its own: few clients resolve their host names."""
+    """The address of an API of a local AWS: `http://localhost:4566/_aws/execute-api/abc123`.
+
+    A local AWS serves all APIs at its own address, since few clients resolve the host names of APIs.
+    """
     return f"{endpoint}/_aws/execute-api/{api_id}"

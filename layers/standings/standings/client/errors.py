@@ -23,7 +23,7 @@ class ApiError(Exception):
 
     @property
     def detail(self) -> str:
-        """What is wrong, and what to do, for people."""
+        """What is wrong, and what to do, for people: `'u7' is hidden`."""
         return str(self)
 
     @property

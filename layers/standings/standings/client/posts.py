@@ -109,7 +109,7 @@ class Poster(ABC):
     ) -> str:
         """Post one event, and return its id, such as `"5f0c…"`: `post("berlin-2026", "u123", points=3)`.
 
-        The fields are those of docs/reference/events.md; `metrics` is for a metric that is called like one of them. An
+        docs/reference/events.md has the fields; `metrics` is for a metric that is called like one of them. An
         event without `id` gets a new one, and without `at` the current time. Posted twice with one id, it counts once.
 
         Raises BadArgument if a field is wrong or the definitions do not allow it, and PostError if the queue did not

@@ -89,9 +89,9 @@ _BY_DEFINITION: Final = frozenset({"no-such-board", "no-such-metric", "no-such-w
 
 
 def arguments_of(name: str, given: Mapping[str, Any]) -> Arguments:
-    """The arguments of a call as the API takes them: `true`, `0.5`, `2026-11-21`. BadArgument names a wrong one.
+    """The arguments of a call as the API takes them: `true`, `0.5`, `2026-11-21`.
 
-    None and False are as if they were left out.
+    None and False are as if they were left out. Raises BadArgument, which names the wrong one.
     """
     known = CALLS[name].arguments
     texts = {each: _text_of(each, value, known) for each, value in given.items() if value is not None}
@@ -118,9 +118,10 @@ def _text_of(name: str, value: Any, known: Mapping[str, Argument]) -> str | None
 
 
 def checked(path: Mapping[str, str]) -> Mapping[str, str]:
-    """The names in a path; NotFound for one that no board, metric or window can have.
+    """The names in a path, such as `{"board": "berlin-2026"}`, as they are.
 
-    Some of these do not fit into an address, so the check comes first.
+    Raises NotFound for a name that no board, metric or window can have. Some of these do not fit into an address, so
+    the check comes before the request.
     """
     for kind, name in path.items():
         if kind == "board" and not is_board_name(name):
@@ -133,7 +134,8 @@ def checked(path: Mapping[str, str]) -> Mapping[str, str]:
 def ranked(definition: Mapping[str, Any], metric: str | None, window: str | None) -> tuple[str, str]:
     """The metric and the window that are read: by default the board's first metric, and the metric's first window.
 
-    `definition` is the answer to `getBoard`. Raises NotFound for a board without a ranked metric.
+    For example `("points", "day")`. `definition` is the answer to `getBoard`. Raises NotFound for a board without a
+    ranked metric.
     """
     windows = {one["metric"]: one["windows"] for one in definition["metrics"] if one["windows"]}
     if metric is None and not windows:

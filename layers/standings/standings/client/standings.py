@@ -68,6 +68,7 @@ def connect(
     - `session`: of botocore or of boto3, by default a new one, with the environment's credentials and region.
 
     Threads may share a client. It caches what the query function caches, and as long: a board's record for a minute.
+    Raises BadArgument for another value of `reads` or `new_id`.
     """
     if reads is not None and values.text("reads", reads) not in ("tables", "api"):
         raise values.refused("reads", "tables or api", reads)
@@ -84,7 +85,7 @@ def connect(
 def time_zone(name: str) -> tzinfo:
     """The time zone with an IANA name, such as `Europe/Berlin`, by the rules by which the stack's days begin.
 
-    They are those of the package tzdata, whatever zone files the machine has. BadArgument for an unknown name.
+    The rules come from the package tzdata, not from the machine's zone files. Raises BadArgument for an unknown name.
     """
     try:
         return zones.time_zone(values.text("name", name))
@@ -135,7 +136,7 @@ class Standings(Poster):
     def about(self) -> "answer_types.About":
         """The version of the time zones by which days begin: `{"time_zones": "2026f"}`.
 
-        Over the API it is that of the stack, else that of this program, which finds periods by it.
+        Over the API it is the stack's version, else this program's own, by which it finds periods.
         """
         return self._answer("getAbout", {}, {})
 

@@ -52,7 +52,10 @@ def as_api_error(error: RequestError) -> ApiError:
 
 
 def text(field: str, value: Any) -> str:
-    """A text. Of a subclass of `str`, such as a member of an Enum, it is the characters. A UUID is the text of it."""
+    """A text as a plain `str`: of a member of a text Enum its characters, of a UUID its text, such as `0197f2c4-…`.
+
+    Raises BadArgument for anything else.
+    """
     if isinstance(value, UUID):
         return str(value)
     if not isinstance(value, str):
@@ -61,7 +64,7 @@ def text(field: str, value: Any) -> str:
 
 
 def member(field: str, value: Any) -> str:
-    """The id of a member: text of 1 to 256 bytes."""
+    """The id of a member: text of 1 to 256 bytes, such as `u123`. Raises BadArgument for anything else."""
     return _checked(check_member, field, text(field, value))
 
 
@@ -74,7 +77,7 @@ def _checked(check: Callable[[str, str], object], field: str, found: str) -> str
 
 
 def event_id(field: str, value: Any) -> str:
-    """The id of an event: text of 1 to 128 characters."""
+    """The id of an event: text of 1 to 128 characters, such as `run-0197f2c4`. Raises BadArgument for anything else."""
     found = text(field, value)
     if not is_event_id(found):
         raise refused(field, f"1 to {MAX_ID_LENGTH} characters (it has {len(found)})", found)
@@ -82,7 +85,10 @@ def event_id(field: str, value: Any) -> str:
 
 
 def number(field: str, value: Any) -> int | float | Decimal:
-    """A number as it prints: 0.1 is a tenth, as a float, and as numpy's float of any size."""
+    """A number as it prints: 0.1 is a tenth, as a float, and as numpy's float of any size.
+
+    Raises BadArgument for text, NaN, the infinities, and fractions such as `Fraction(1, 3)`.
+    """
     found: int | float | Decimal | None = None
     if (count := _index(value)) is not None:
         found = Decimal(count) if count.bit_length() > _MAX_BITS_OF_ORJSON else count
@@ -118,7 +124,7 @@ def _index(value: Any) -> int | None:
 
 
 def whole(field: str, value: Any) -> int:
-    """A whole number, such as a limit."""
+    """A whole number of any class, such as a limit. Raises BadArgument for anything else, also for 2.0 and True."""
     found = _index(value)
     if found is None or found.bit_length() > _MAX_BITS:
         raise refused(field, "a whole number", value)
@@ -132,14 +138,17 @@ def is_flag(value: Any) -> bool:
 
 
 def flag(field: str, value: Any) -> bool:
-    """True or False."""
+    """True or False, also numpy's. Raises BadArgument for anything else, also for 1 and 0."""
     if is_flag(value):
         return bool(value)
     raise refused(field, "True or False", value)
 
 
 def period(field: str, value: Any) -> str:
-    """A period's name, such as `winter-2026`, or a day: `date(2026, 11, 20)` is `2026-11-20`."""
+    """A period's name, such as `winter-2026`, or a day: `date(2026, 11, 20)` is `2026-11-20`.
+
+    Raises BadArgument for anything else, as for a datetime.
+    """
     if isinstance(value, str):
         return text(field, value)
     # A datetime is a date too, but which day and hour it is depends on the board's time zone.
@@ -149,7 +158,10 @@ def period(field: str, value: Any) -> str:
 
 
 def instant(field: str, value: Any) -> str:
-    """An instant, from a datetime with an offset or from text."""
+    """An instant as text, from text or from a datetime with an offset: `2026-11-21T10:15:00+00:00`.
+
+    The text itself is checked where the event is. Raises BadArgument for a datetime without an offset.
+    """
     if isinstance(value, str):
         return text(field, value)
     if isinstance(value, datetime):
@@ -164,7 +176,10 @@ def instant(field: str, value: Any) -> str:
 
 
 def listed(field: str, value: Any, expected: str = "a list") -> list[Any]:
-    """The elements of a list or of another iterable; neither text nor a mapping is meant by one."""
+    """The elements of a list or of another iterable, but the first `MOST_LISTED` at most.
+
+    Raises BadArgument for text, bytes and mappings, and for what is no iterable.
+    """
     try:
         elements = None if isinstance(value, str | bytes | bytearray | Mapping) else iter(value)
     except TypeError:
@@ -175,7 +190,7 @@ def listed(field: str, value: Any, expected: str = "a list") -> list[Any]:
 
 
 def mapping(field: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """The names and values of a mapping, whose names are texts."""
+    """The names and values of a mapping: `("points", 3)`. Raises BadArgument if it is none, or a name is not text."""
     if not isinstance(value, Mapping):
         raise refused(field, "an object with names", value)
     for name, one in value.items():
@@ -183,7 +198,10 @@ def mapping(field: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def plain(field: str, value: Any, levels: int = _MAX_LEVELS) -> Any:
-    """What JSON can hold, such as a note, as Python's own types and decimals."""
+    """What JSON can hold, such as a note, as Python's own types and decimals.
+
+    Raises BadArgument for anything else, and for more than `levels` levels of lists and objects.
+    """
     if value is None or is_flag(value):
         return None if value is None else bool(value)
     if isinstance(value, str | UUID):

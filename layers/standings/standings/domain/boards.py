@@ -150,7 +150,10 @@ class Metric:
 
     @cached_property
     def ranking_codes(self) -> Mapping[str, str]:
-        """The codes of rankings by window name. Rolling windows have other codes, since they are stored differently."""
+        """The codes of rankings by window name: `{"all": "G0P", "day": "q8Q", "last-7-days": "i4q"}`.
+
+        A rolling window's code is made in another way, since its rankings are stored differently.
+        """
         kinds = {window.name: ("blocks" if window.rolling else "ranking", window.unit) for window in self.windows}
         return {name: self._code_of(kind, unit, self.order, self.ties) for name, (kind, unit) in kinds.items()}
 

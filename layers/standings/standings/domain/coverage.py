@@ -172,7 +172,7 @@ def coverage_of(family: Family, now: int) -> Coverage:
 
 
 def _season_coverage(family: Family, now: int) -> BucketCoverage:
-    """The seasons of a definition in use: it has all that begin later as far as events do not count in them yet."""
+    """The seasons that a definition in use completes: those that it names, and all in which no event can count yet."""
     timetable = family.timetable
     first = first_index(timetable.index("d", now + AHEAD) + 1)
     return BucketCoverage(frozenset({frozenset({"s"})}), first, frozenset(timetable.seasons.indexes))
@@ -189,7 +189,10 @@ def _expires(timetable: Timetable, codes: frozenset[str], bucket: int) -> int:
 
 
 def written_codes(family: Family) -> frozenset[str]:
-    """The codes of all that is ranked on a board: one for each window, and instead of `season` one for each season."""
+    """The codes of all that is ranked on a board: `frozenset({"G0Pa", "q8Qd", "i4q7d"})`.
+
+    Each window has one; `season` has one for each season.
+    """
     windows = {metric.ranking_code(window): window for metric in family.metrics.values() for window in metric.windows}
     seasons = {code for code, window in windows.items() if window.unit == "s"}
     return frozenset(windows.keys() - seasons) | {
@@ -212,10 +215,10 @@ PROPAGATION_WAIT: Final = (BOARD_TTL_S + MAX_ATTEMPT_S + CLOCK_SKEW_S) * SECOND
 class BoardRecord:
     """What is stored about a board. A process caches records: whoever changes one waits `PROPAGATION_WAIT`.
 
-    `version` grows by one with every write. `begun` is when the board began, in milliseconds. `codes` are those of all
-    rankings that any definition has written, such as `q8Qd`. Readers use `generation`, which has `coverage`; projectors
-    write all in `written`. `latest` is the newest generation, created at `renewed` (milliseconds). `stale` ones await
-    removal. A `deleted` board is not listed.
+    `version` grows by one with every write. `begun` is when the board began, in milliseconds. `codes` has the codes of
+    all rankings that any definition has written, such as `q8Qd`. Readers use `generation`, which has `coverage`;
+    projectors write all in `written`. `latest` is the newest generation, created at `renewed` (milliseconds). `stale`
+    ones await removal. A `deleted` board is not listed.
     """
 
     board: str

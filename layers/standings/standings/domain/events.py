@@ -49,7 +49,7 @@ def parse_event(body: str, boards: Boards, now: int, *, at_filled_in: bool | str
 
 
 def check_event(body: str, now: int) -> None:
-    """Check the rules that hold whatever `boards.toml` says. RefusedEvent if the event in a body breaks one.
+    """Check the rules that hold whatever `boards.toml` says. Raises RefusedEvent if the event in a body breaks one.
 
     `now` is in milliseconds.
     """
@@ -80,7 +80,7 @@ class Event:
 
     @property
     def items(self) -> list[tuple[str, str]]:
-        """Board and member of each item that the event changes."""
+        """Board and member of each item that the event changes: `[("berlin-2026", "u123")]`."""
         return [(update.board, update.member) for update in self.updates]
 
 
@@ -190,7 +190,7 @@ _INSTANT: Final = re.compile(
 
 
 def read_at(text: str, now: int) -> int:
-    """The `at` of an event in milliseconds; RefusedEvent if it is not an instant, or too far ahead of `now` (ms)."""
+    """The `at` of an event in milliseconds. Raises RefusedEvent for no instant, and one too far ahead of `now` (ms)."""
     try:
         if not (match := _INSTANT.fullmatch(text)):
             raise ValueError(text)
@@ -402,7 +402,7 @@ def refuse(rule: Rule, field: str, expected: str, value: Any) -> NoReturn:
 
 
 def shown(value: Any) -> str:
-    """A value for a message: short, and without characters that could break a line of a log."""
+    """A value for a message, in one short line: `'e1'`, `1.50`, or `a list of 2`. Text is shown in ASCII."""
     if isinstance(value, list):
         return f"a list of {len(value)}"
     if isinstance(value, dict):

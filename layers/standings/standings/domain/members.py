@@ -301,12 +301,15 @@ class EventPart(NamedTuple):
 
 
 def set_key(part: EventPart) -> str:
-    """The key of a total that an event sets, which sorts by `at`, then by id. The total with the greatest one stays."""
+    """The key of a total that an event sets: its `at` as sortable text, then its id, as in `VP6xaXHVrun-0197f2c4`.
+
+    Of several totals, the one with the greatest key stays.
+    """
     return encode_sortable(part.at) + part.event_id
 
 
 def apply_event(family: Family, image: Image, event: EventPart, now: int) -> tuple[Image, list[str]]:
-    """Count one event at `now` (ms): the new image, and the names of the accumulators that changed."""
+    """Count one event at `now` (ms): the new image, and the accumulators that changed: `["h9e", "b1bd20778"]`."""
     changed = []
     for metric, name in _accumulators(family, event, now):
         note = event.notes.get(metric.name, NO_NOTE)
@@ -373,7 +376,7 @@ def late_merged(family: Family, image: Image, now: int, most: int | None = None)
 
 
 def beyond_bounds(family: Family, image: Image, changed: Iterable[str]) -> str | None:
-    """A window in which a changed attribute takes a score beyond ±(2^53 - 1) units; None if there is none."""
+    """Where a changed attribute takes a score beyond ±(2^53 - 1) units: `points in last-7-days`, or None."""
     for attribute in changed:
         accumulator = family.accumulator(attribute)
         if accumulator is None:

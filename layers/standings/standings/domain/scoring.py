@@ -59,7 +59,7 @@ _UNCHANGED: Final = "="  # Ends the tie key of a sum of nothing but amounts of 0
 
 def _tie_key_of_sum(one: Aggregate, other: Aggregate) -> str:
     """The latest tie key of those that an amount changed; the earliest of both if none did."""
-    # Version 0.3 knows no tie keys of unchanged sums, so it may have left one beside another sum than 0.
+    # Version 0.3 has no tie keys of unchanged sums: it may have added an amount and kept such a tie key.
     changed = [
         each.tie_key.removesuffix(_UNCHANGED)
         for each in (one, other)
@@ -122,7 +122,10 @@ def sort_key(place: Place, member: str) -> str:
 
 
 def decode_sort_key(text: str, *, ties_by_instant: bool) -> tuple[Place, str]:
-    """The place and the member of a sort key. `ties_by_instant` says that the key contains a `since`."""
+    """The place and the member of a sort key: `(Place(-300), "u123")` of `MvIu123`.
+
+    `ties_by_instant` says that the key contains a `since`.
+    """
     number, rest = decode_sortable(text)
     if not ties_by_instant:
         return Place(number), rest
@@ -144,7 +147,7 @@ def encode_sortable(number: int) -> str:
 
 
 def decode_sortable(text: str) -> tuple[int, str]:
-    """The integer that a text begins with, and the rest of the text: the inverse of `encode_sortable`."""
+    """The integer that a text begins with, and the rest of the text: `(-300, "u123")` of `MvIu123`."""
     length = ord(text[0]) - _ZERO_HEAD
     end = 1 + abs(length)
     return number_of([_VALUE[digit] for digit in text[1:end]], len(_DIGITS), negative=length < 0), text[end:]

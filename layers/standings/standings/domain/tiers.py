@@ -76,7 +76,7 @@ def prefixes(full_path: Path) -> Iterator[Path]:
 
 
 def span(tier: Path) -> tuple[int, int]:
-    """The first and the last sort value of a tier: of all paths that begin with this one (not the root's)."""
+    """The first and the last sort value of a tier that is not the root: `(-383, -256)` of the leaf `(62, 125)`."""
     digits = depth(tier[0])
     missing = 1 + digits - len(tier)
     low = sort_value_at(tier + (0,) * missing)
@@ -121,7 +121,7 @@ def undivided(number: int, nodes: Nodes) -> dict[Path, int]:
 
 
 def distinct_ahead(numbers: Iterable[int], nodes: Nodes) -> dict[int, int]:
-    """How many distinct sort values are ahead of each of these; never more than members are.
+    """How many distinct sort values are ahead of each of these: `{-300: 0, -295: 1}`. Never more than members are.
 
     Read nodes until nothing is `undivided` ahead of the last one: a tier that was not read counts as one sort value.
     """
@@ -221,7 +221,10 @@ def _first(counters: Counters, room: int, held: Counters) -> dict[int, int]:
 
 
 def deltas(moves: Iterable[tuple[int | None, int | None]]) -> dict[Path, dict[int, int]]:
-    """The net change of every counter when members move from one sort value to another (None: not in the list)."""
+    """The net change of every counter when members move from one sort value to another (None: not in the list).
+
+    A move from -300 to -301 changes one leaf: `{(62, 125): {83: -1, 82: 1}}`.
+    """
     net: dict[Path, dict[int, int]] = {}
     for old, new in moves:
         for number, change in ((old, -1), (new, 1)):
@@ -236,7 +239,7 @@ def deltas(moves: Iterable[tuple[int | None, int | None]]) -> dict[Path, dict[in
 
 
 def summed(lanes: Iterable[Counters]) -> dict[int, int]:
-    """The counters of a node, added up over its lanes."""
+    """The counters of a node, added up over its lanes: `{83: 1}` of `[{83: 2}, {83: -1}]`."""
     total: dict[int, int] = {}
     for counters in lanes:
         for digit, count in counters.items():
@@ -340,14 +343,14 @@ def _edge(nodes: Nodes, *, end: Callable[[list[int]], int]) -> Path:
 
 
 def _index(score: int, bits: int) -> int:
-    """The index of a score's bin, below 0 for negative scores. Shifted right, it is that of a wider bin."""
+    """The index of a score's bin, below 0 for negative scores. Shifted right, it is the index of a wider bin."""
     return score >> bits if score >= 0 else ~(-score >> bits)
 
 
 def _wider(low: int, high: int, bits: int, most: int) -> int:
     """By how many bits bins that are 2^`bits` wide must be wider, so that few enough reach from `low` to `high`.
 
-    Both are indexes. At a width of one unit, bin -1 is empty and left out. The two bins beside 0 are only joined later.
+    Both are indexes. At a width of one unit, bin -1 is empty and left out. The two bins at 0 are only joined later.
     """
     both_sides = low < 0 <= high
     wider = 0

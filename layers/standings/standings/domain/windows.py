@@ -103,7 +103,7 @@ which may be added at any time."""
 class Timetable:
     """The calendar of a board, with its rules of late events and of reading time.
 
-    Hours, days, weeks, months, years and seasons are those of one time zone. Weeks begin on `week_start` (Monday is 0).
+    Hours, days, weeks, months, years and seasons begin by one time zone. Weeks begin on `week_start` (Monday is 0).
     Every hour has 3,600 seconds and begins where the zone's clocks showed a full hour in January 2025. So a day of 25
     hours has 25 of them, and hours of a half-hour zone begin at half past in UTC.
 
@@ -193,7 +193,10 @@ class Timetable:
         return 0 if window.unit is None else self.index(window.unit, now)
 
     def bounds(self, window: Window, period: int) -> tuple[int, int] | None:
-        """The start and the end of a period; None for `all` and before the first season."""
+        """The start and the end of a period in milliseconds, such as `(1795219200000, 1795305600000)`.
+
+        None for `all` and before the first season.
+        """
         if window.unit is None or (window.unit == "s" and period == NO_SEASON):
             return None
         return self.start(window.unit, window.buckets(period)[0]), self.end(window.unit, period)
@@ -230,7 +233,7 @@ class Timetable:
         if unit != "h":
             return day_text(self._first_day(unit, index))
         # The clocks need not show a full hour at its start: after a change by half an hour they show half past. The
-        # offset is that of its last moment: a full hour before a change may have another, or be one that they skip.
+        # offset holds at its last moment: a full hour before a change may have another, or be one that they skip.
         last = self.local(self.end("h", index) - 1)
         shown, offset = last.replace(minute=0, second=0, microsecond=0), last.isoformat()[-6:]
         text = shown.isoformat()[:13]
@@ -379,7 +382,7 @@ WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "satu
 
 
 class Span(NamedTuple):
-    """A period as clients are told it: its name in `?period=`, when it starts and ends; None for `all`.
+    """A period as clients see it: its name in `?period=`, when it starts and ends; None for `all`.
 
     For example `("2026-11-21", "2026-11-21T00:00:00+01:00", "2026-11-22T00:00:00+01:00")`.
     """
@@ -437,7 +440,10 @@ def state_of(timetable: Timetable, window: Window, period: int, now: int) -> Sta
 
 
 def label_of(timetable: Timetable, window: Window, period: int) -> str:
-    """What a period is called in file names: its first day, such as `2026-11-16`, or the name of a season."""
+    """What a period is called in file names: its first day, such as `2026-11-16`, or the name of a season.
+
+    Raises ValueError for `all`, which has no periods.
+    """
     name = timetable.span(window, period).name
     if name is None:
         raise ValueError(f"the window {window.name!r} has no periods")

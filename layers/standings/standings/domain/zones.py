@@ -1,7 +1,7 @@
 """Time zones: all come from the package tzdata that the layer brings, whatever zone files the system has.
 
 `zoneinfo.ZoneInfo(name)` reads the system's files first. They may be older or newer than the layer's, so the same
-instant would be on one day in a function and on another in a program beside it.
+instant would be on one day in a function and on another in a program that uses the client.
 """
 
 from datetime import tzinfo
@@ -16,8 +16,25 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 
+def time_zone(name: str) -> tzinfo:
+    """The time zone with an IANA name, such as `Europe/Berlin`; the same object for the same name.
+
+    Raises ValueError for any other name: unknown, in other letters, or a path. It neither uses nor changes the cache of
+    `zoneinfo.ZoneInfo`, nor where that looks for files.
+    """
+    if not isinstance(name, str) or name not in names():
+        raise ValueError(f'expected an IANA time zone such as "Europe/Berlin", got {name!r:.80}')
+    return _read(name)
+
+
+@cache
+def names() -> frozenset[str]:
+    """The names of all zones, such as `Europe/Berlin`. No other text becomes part of a file's path."""
+    return frozenset(_file("zones").decode().split())
+
+
 def _package() -> ModuleType:
-    """The tzdata beside this package, as in the layer. Another may come first on the path: a function's own."""
+    """The tzdata next to this package, as in the layer. Another may come first on the path: a function's own."""
     spec = PathFinder.find_spec("tzdata", [str(Path(__file__).parents[2])])
     if spec is None or spec.loader is None:
         return import_module("tzdata")
@@ -36,23 +53,6 @@ class _Zone(ZoneInfo):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return time_zone, (self.key,)
-
-
-def time_zone(name: str) -> tzinfo:
-    """The time zone with an IANA name, such as `Europe/Berlin`; the same object for the same name.
-
-    ValueError for any other name: unknown, in other letters, or a path. It neither uses nor changes what
-    `zoneinfo.ZoneInfo` has in its cache or where it looks for files.
-    """
-    if not isinstance(name, str) or name not in names():
-        raise ValueError(f'expected an IANA time zone such as "Europe/Berlin", got {name!r:.80}')
-    return _read(name)
-
-
-@cache
-def names() -> frozenset[str]:
-    """The names of all zones, such as `Europe/Berlin`. No other text becomes part of a file's path."""
-    return frozenset(_file("zones").decode().split())
 
 
 @cache

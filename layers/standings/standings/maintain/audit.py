@@ -38,9 +38,11 @@ class Audits:
         cursor: Mapping[str, Any] | None = None,
         grace_seconds: int = GRACE // SECOND,
     ) -> dict[str, Any]:
-        """Audit one board, or all, from a cursor on, until a deadline of the monotonic clock.
+        """Audit one board, or all, from a cursor on, until a deadline in seconds of the monotonic clock.
 
-        `grace_seconds` says how late the stream may be. ValueError if no family matches the board.
+        Returns `{"done": False, "cursor": {"board": "b", "at": {…}}, "drift": 0, "boards": [{…}]}`, where `boards` has
+        the reports and `drift` the sum of theirs. `grace_seconds` says how late the stream may be. Raises ValueError if
+        no family matches the board.
         """
         only, at = board, (cursor or {}).get("at")
         board = only or (cursor or {}).get("board") or self.catalog.next_board(None)
@@ -58,10 +60,10 @@ class Audits:
         return answer
 
     def audit_board(self, findings: Findings, cursor: Mapping[str, Any] | None) -> dict[str, Any] | None:
-        """One call of an audit of one board; None if there is no such board any more.
+        """Audit one board from a cursor on, and report it as `Findings.report` does; None if there is no such board.
 
         A rebuild may purge the generation that a call reads. So before differences are reported, the board's record
-        must still name that generation.
+        must still name that generation. Raises ValueError if no family matches the board.
         """
         record = self.clock.backoff(findings.deadline).retry(self.catalog.current, findings.board)
         if record is None or record.deleted or (record.job is not None and record.job.task == DELETE):
@@ -156,16 +158,17 @@ class ScheduledAudits:
     lease: Lease[AuditPosition]
 
     def show(self) -> dict[str, Any]:
-        """The record, as JSON."""
+        """Where the turn is, as JSON: `{"done": True, "version": 7, "board": "b", "at": {…}, "tries": 0, …}`."""
         return {"done": True, **asdict(self.lease.read())}
 
     def continue_turn(
         self, deadline: float, read_units: int, found: Callable[[dict[str, Any]], None]
     ) -> dict[str, Any]:
-        """Do one run. `found` gets the report of each board, or of a part of it.
+        """Do one run: `{"done": False, "running": False, "board": "b", "read_units": 412}`.
 
-        The run ends with the step that reaches `read_units`. `done` in the answer says that the turn has ended,
-        `running` that another run is at work: then this one has done nothing.
+        `found` gets the report of each board, or of a part of it. The run ends with the step that reaches `read_units`,
+        or at the deadline (in seconds of the monotonic clock). `done` says that the turn has ended, `running` that
+        another run is at work: then this one has done nothing. Raises ValueError for `read_units` below 1.
         """
         if read_units < 1:
             raise ValueError(f"next: read_units: expected at least 1, got {read_units}")

@@ -47,6 +47,8 @@ class Erase:
     def erase(self, deadline: float, *, member: str, cursor: str | None = None) -> dict[str, Any]:
         """Go on after `cursor` until a deadline in seconds of the monotonic clock; to be called again until `done`.
 
+        Returns `{"done": True, "cursor": "b", "looked_at": 3, "boards": ["b"], "profile": True, …}`.
+
         `boards` are those that the member was removed from in this call, `profile` says whether there was one, and
         `problems` names boards that somebody has to look at. `files` are settled files that hold the member.
         InvalidArgumentError: no member's id. StoreUnavailableError: nothing could be done, try again later.

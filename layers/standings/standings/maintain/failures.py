@@ -81,9 +81,10 @@ class ParkedRecords:
     request_looks: Callable[[Sequence[RankingName]], None] = lambda _: None
 
     def list(self, deadline: float, *, chosen: Selection = ALL, limit: int = 100, cursor: str = "") -> dict[str, Any]:
-        """The parked objects, with reason, members and age. `cursor` is that of the previous answer.
+        """The parked objects: `{"done": True, "cursor": "…", "why": None, "objects": [{"key": "…", "reason": …}, …]}`.
 
-        `why` is the store's error that ended the call, if one did.
+        Each has its reason, its members and its age. Pass the previous answer's `cursor` to go on. `why` is the store's
+        error that ended the call, if one did.
         """
         shown: list[dict[str, Any]] = []
         answer: dict[str, Any] = {"done": True, "cursor": cursor, "why": None, "objects": shown}
@@ -104,9 +105,10 @@ class ParkedRecords:
     ) -> dict[str, Any]:
         """Place each record's member as its item is now, and delete the objects that are done.
 
-        Records that are too old, or can never be replayed, stay and are reported. `cursor` is that of the previous
-        answer: it skips the objects before it, and continues a large one. `why` is the store's error that ended the
-        call, if one did.
+        Returns `{"done": True, "cursor": {…}, "why": None, "placed": 12, "removed": 3, "left": 0, "problems": []}`:
+        members placed, objects deleted, objects left. Records that are too old, or can never be replayed, stay and are
+        reported. Pass the previous answer's `cursor` to go on, even within a large object. `why` is the store's error
+        that ended the call, if one did.
         """
         return _Replay(self, deadline, chosen, _Position(**cursor or {})).run()
 
@@ -131,7 +133,10 @@ class ParkedRecords:
         return parked if chosen.accepts([stored.key], parked.reason, boards) else None
 
     def place(self, members: Iterable[ParkedMember], deadline: float) -> tuple[dict[MemberKey, str], str | None]:
-        """Place some members. Returns the errors of members that can never be placed, and the passing error if any."""
+        """Place some members. Returns why members can never be placed, and the passing error if there was one.
+
+        For example `({("b", "u7"): "no family …"}, "throttled")`.
+        """
         until = min(deadline, self.clock.after(ATTEMPT))
         backoff = self.clock.backoff(until)
         never: dict[MemberKey, str] = {}
@@ -215,7 +220,10 @@ class DeadLetterTasks:
     clock: Clock
 
     def list(self, deadline: float, *, chosen: Selection = ALL, limit: int = 100) -> dict[str, Any]:
-        """Up to `limit` messages with their reasons, and the number of messages for each reason."""
+        """Up to `limit` messages with their reasons, and the number of messages for each reason.
+
+        Returns `{…, "chosen": 3, "reasons": [{"reason": "…", "messages": 3}], "messages": [{"id": …}, …]}`.
+        """
         shown: list[dict[str, Any]] = []
         reasons: Counter[str] = Counter()
 
@@ -237,8 +245,8 @@ class DeadLetterTasks:
     def replay(self, deadline: float, *, chosen: Selection = ALL, cursor: int | None = None) -> dict[str, Any]:
         """Send messages to the activity queue again, bodies unchanged. Messages that are too old stay, and are named.
 
-        `cursor` is that of the previous answer, in milliseconds since 1970: messages that came to the queue since the
-        first call stay.
+        Pass the previous answer's `cursor`, the time of the first call in milliseconds: messages that came to the queue
+        since then stay.
         """
         began = self.clock.now() if cursor is None else cursor
         tally = dict.fromkeys(("replayed", "refused", "failed", "not_chosen", "newer"), 0)
@@ -264,7 +272,10 @@ class DeadLetterTasks:
         return {**self._for_each_message(send, deadline), "cursor": began, **tally, "problems": problems[:MAX_SHOWN]}
 
     def delete(self, deadline: float, *, ids: Collection[str]) -> dict[str, Any]:
-        """Delete messages for good, by their ids or those of their events. `missing` are ids that name none."""
+        """Delete messages for good, by their ids or those of their events.
+
+        Returns `{…, "deleted": 2, "missing": ["e9"], "problems": []}`. `missing` are the ids that name no message.
+        """
         chosen = frozenset(ids)
         deleted: list[str] = []
         named: set[str] = set()

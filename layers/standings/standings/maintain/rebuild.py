@@ -96,10 +96,11 @@ class Rebuild:
     def continue_all(self, pattern: str, cursor: int | None, deadline: float) -> dict[str, Any]:
         """Continue the rebuilds of all boards that match a glob: in parallel, for most of a rebuild is waiting.
 
-        `deadline` is in seconds of the monotonic clock. `cursor` is that of the previous answer, in milliseconds since
-        1970: boards whose rebuild began later are not rebuilt again. A board whose items cannot be read or written now
-        is undone, and is named in `problems`. The answer: `{"done": False, "cursor": 1795256100000, "boards": 9,
-        "boards_done": 7, "problems": [], "wait": 170.2}`, with the seconds until the next step of any board.
+        `deadline` is in seconds of the monotonic clock. Pass the previous answer's `cursor`, the time of the first call
+        in milliseconds: boards whose rebuild began later are not rebuilt again. A board whose items cannot be read or
+        written now is undone, and is named in `problems`. The answer: `{"done": False, "cursor": 1795256100000,
+        "boards": 9, "boards_done": 7, "problems": [], "wait": 170.2}`, with the seconds until the next step of any
+        board.
         StoreUnavailableError: the boards cannot be listed now.
         """
         since = self.clock.now() if cursor is None else cursor
@@ -230,7 +231,8 @@ class _Run:
         """Call `do` with all members of the board, a part at a time; the record says how far it is.
 
         `do` returns the members that were too busy. They are tried again, one by one, when all the others are done, or
-        once they are as many as a part. Until then the record stays before them: an interrupted job meets them again.
+        once they are as many as a part. Until then the record names a member before them, so that an interrupted job
+        tries them again.
         """
         reached, busy = self._job, list[Image]()
         while reached.slot < SLOTS or busy:
@@ -396,7 +398,7 @@ def _begun(record: BoardRecord, name: str, family: Family, now: int) -> BoardRec
         record = replace(record, latest=record.latest + 1, renewed=now)
     elif name == PLACING:
         # Functions with another definition have reduced the job's coverage to what they keep.
-        # A deleted board has nothing that could lack anything.
+        # A deleted board has no events that a ranking could lack.
         complete = planned if job.task == DELETE else record.coverage.after_rebuild(family, now)
         job = job._replace(coverage=complete.intersect(job.coverage))
     elif name == SWITCHED:

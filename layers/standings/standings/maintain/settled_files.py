@@ -41,7 +41,7 @@ _SENT: Final = "sent-"
 class Files:
     """The files of one ranking's period. Each request is retried for up to `RETRIED_FOR_S`.
 
-    `start` and `end` are those of the period, such as `2026-11-16T00:00:00+01:00`. Methods may raise
+    The period lasts from `start` to `end`, such as `2026-11-16T00:00:00+01:00`. Methods may raise
     StoreUnavailableError.
     """
 
@@ -146,9 +146,10 @@ class Files:
 
 
 def mentions(results: ResultsBucket, clock: Clock, board: str, member: str, after: str) -> Iterator[tuple[str, bool]]:
-    """Each file of JSON lines of a board whose key sorts after `after`, and whether it holds the member.
+    """Each file of JSON lines of a board, and whether it holds the member: `("results/berlin-2026/…", False)`.
 
-    Lines are in the order of ranks, so every file has to be read. May raise StoreUnavailableError.
+    Only files whose keys sort after `after` are read: all of them, since lines are in the order of ranks. May raise
+    StoreUnavailableError.
     """
     prefix = board_prefix(board)
     line = b'"member":' + orjson.dumps(member) + b","
@@ -176,7 +177,7 @@ class Line(NamedTuple):
 
     @property
     def content(self) -> bytes:
-        """The line, with its end."""
+        """The line, `{"rank":1,"member":"u1","score":300}`, with its line feed."""
         return b'{"rank":%d,%s\n' % (self.rank, self.rest)
 
     @property
@@ -186,7 +187,7 @@ class Line(NamedTuple):
 
     @property
     def score(self) -> bytes:
-        """The score as JSON, with all its decimals."""
+        """The score as JSON, with all its decimals: `b"300"`."""
         return self.rest[self.rest.rindex(b":") + 1 : -1]
 
 

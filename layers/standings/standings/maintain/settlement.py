@@ -190,7 +190,7 @@ class Settlement:
         return digest.hexdigest()
 
     def _send(self, at: _Cursor) -> _Cursor | None:
-        """Put the events that were not put yet: the same cursor if the time was too short.
+        """Put the events that were not put yet. Returns the same cursor if the time was too short; None: all are put.
 
         StoreUnavailableError: some could not be put for `PUT_TIMEOUT_S`. The ids of those that were put are stored.
         """

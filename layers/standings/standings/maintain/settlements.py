@@ -98,14 +98,18 @@ class Settlements:
         return {"done": done, "running": False, "board": run.position.board, "rankings": run.told}
 
     def show(self, _: float) -> dict[str, Any]:
-        """The patterns of the families that settle, and whether this stack does."""
+        """The patterns of the families that settle, and whether this stack does.
+
+        For example `{"done": True, "families": ["league-*"], "settles": True}`.
+        """
         families = [family.pattern for family in self.catalog.boards.families if family.endings.settle]
         return {"done": True, "families": families, "settles": self.destination is not None}
 
     def results(self, _: float, *, board: str, cursor: str | None = None) -> dict[str, Any]:
-        """The summaries of what was settled of a board, by metric, window and period, after a cursor.
+        """The summaries of what was settled of a board, in order of metric, window and period, after a cursor.
 
-        ValueError if there are none because the board has had no event.
+        Returns `{"done": True, "cursor": None, "bucket": "…", "results": [{"prefix": "results/berlin-2026/…", …}]}`.
+        Raises ValueError if there are none because the board has had no event.
         """
         results = self._open_destination().results
         found: list[Any] = []

@@ -16,9 +16,9 @@ Tasks = Mapping[str, Union[Task, "Tasks"]]  # Tasks by name, or groups of tasks
 
 
 def task_of(event: Any, tasks: Tasks, group: str = "") -> tuple[Task, dict[str, Any]]:
-    """The one task that an event names, and its arguments. Null arguments are left out.
+    """The one task that an event names, and its arguments: `{"audit": {"board": "b"}}` names `audit`, for one board.
 
-    ValueError says what is wrong with the event.
+    Arguments that are null are left out. Raises ValueError, which says what is wrong with the event.
     """
     names = ", ".join(tasks)
     if not (isinstance(event, dict) and len(event) == 1):

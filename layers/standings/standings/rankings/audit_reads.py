@@ -117,7 +117,7 @@ class Tree(ABC):
 
     @abstractmethod
     def nodes(self, paths: Sequence[Path]) -> dict[Path, Counters]:
-        """Read the counters of nodes cheaply. A node that does not exist is left out."""
+        """Read the counters of nodes cheaply: `{(): {62: 1}}`. A node that does not exist is left out."""
 
     @abstractmethod
     def at_once(self, *paths: Path) -> "list[Snapshot]":
@@ -132,7 +132,7 @@ class Tree(ABC):
         return merge(*self._entries(self.shards, beyond), key=lambda entry: entry.key)
 
     def within(self, leaf: Path, shards: int) -> Iterator[tuple[str, int]]:
-        """The members of the entries of a leaf, each with its digit."""
+        """The members of the entries of a leaf, each with its last digit: `("u123", 83)` in the leaf `(62, 125)`."""
         first, last = span(leaf)
         for entries in self._entries(shards, encode_sortable(first), encode_sortable(last + 1)):
             for entry in entries:

@@ -10,7 +10,7 @@ Three things must agree, and each edge is a check:
 
 1. Each member's item is compared with its row in each ranking; in a rolling window also with its items in the lists.
 2. The tree and the rows' entries in the sorted index are walked side by side (`TreeCheck`): a leaf's counter is the
-   number of entries with its score, another node's counter is the sum of its child's.
+   number of entries with its score, another node's counter is the sum of the child's.
 3. Each entry that this walk passes must lead back to a member whose item is part of the ranking.
 
 Each check reads cheaply, at different moments, and reads what differs again at one moment, in a read transaction
@@ -88,7 +88,7 @@ class RankingChecks:
     def tree(self, ranking: Ranking, after: str | None) -> str | None:
         """Compare a ranking's tree with its entries, and these with Scores, from behind the leaf `after` on.
 
-        Returns the last leaf that was compared if the call was over, None when all are.
+        Returns the last leaf that was compared, such as `3e7d`, if the call was over; None when all are.
         """
         self.findings.looked_at["rankings"] += after is None
         try:
@@ -130,11 +130,11 @@ class TreeCheck:
 
     - A leaf's counter is compared with the entries that have its score. The index lags behind its table, so a leaf
       that differs is read again until it rests (`_recheck_doubts`).
-    - Another node's counter is compared with the sum of its child's counters.
+    - Another node's counter is compared with the sum of the child's counters.
 
     The walk visits every counter, also those that are 0, and the leaf of every entry, also where no counter leads to
-    it. Where entries are written before the counters, `moving` says where rows have the members that changed lately;
-    None if the time was over.
+    it. Where entries are written before the counters, `moving` returns the places in rows of the members that changed
+    lately; None if the time was over.
     """
 
     findings: Findings
@@ -212,7 +212,7 @@ class TreeCheck:
             yield Kind.COUNTER, {**where, "counted": counted, "there": there}
 
     def _leaf(self, leaf: Path, counters: Counters) -> None:
-        """Pass the entries of a leaf, and doubt it if their number is not what its counters say."""
+        """Pass the entries of a leaf. The leaf is in doubt if they are not as many as its counters say."""
         entries: Counter[int] = Counter()
         while self._next is not None and self._next[:-1] <= leaf:
             entries[self._next[-1]] += 1

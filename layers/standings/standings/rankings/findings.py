@@ -129,7 +129,10 @@ class Findings:
         self.examples.clear()
 
     def report(self, cursor: dict[str, Any] | None, units: float) -> dict[str, Any]:
-        """The report as JSON. `cursor` is None once the board is done; `units` are read units, approximately."""
+        """The report as JSON: `{"done": True, "cursor": None, "board": "b", "drift": 2, "found": {…}, …}`.
+
+        `cursor` is None once the board is done; `units` are read units, approximately.
+        """
         return {
             "done": cursor is None,
             "cursor": cursor,

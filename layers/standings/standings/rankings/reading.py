@@ -68,7 +68,7 @@ class RankingReads:
         return RollingReads(self._read, self._log_counts, {} if self._logs is None else self._logs)
 
     def entries(self, wanted: Sequence[tuple[Ranking, str]]) -> dict[tuple[Ranking, str], Entry]:
-        """Read entries of members. A member without a place is left out."""
+        """Read entries: `{(Ranking(…), "u123"): Entry(…)}`. A member without a place is left out."""
         return self._of_both_kinds(wanted, attrgetter("entries"))
 
     def nodes(self, wanted: Sequence[tuple[Ranking, Path]]) -> dict[tuple[Ranking, Path], Node]:
@@ -122,7 +122,10 @@ class RankingReads:
         return [entry_of(item, ranking) for item in items]
 
     def counts(self, parts: Sequence[Part], most: int) -> list[tuple[int, str | None]]:
-        """Count up to `most` entries of each part, and say where its rest begins; None: all of it is counted."""
+        """Count up to `most` entries of each part: `[(300, None), (500, "MvIu7…")]`.
+
+        With each count comes the key at which the rest of the part begins; None: all of it is counted.
+        """
 
         def count(part: Part) -> tuple[int, str | None]:
             (partition, first, last), condition = part, " AND s BETWEEN :first AND :last"
@@ -218,12 +221,12 @@ class TopReads:
         return max(ranking.metric.shards, *shards_ever(root or {}))
 
     def indexed(self, ranking: Ranking, shard: int, beyond: str, before: str | None, limit: int) -> list[str]:
-        """Up to `limit` sort keys of a shard of the sorted index, between two sort keys, in order."""
+        """Up to `limit` sort keys of a shard of the sorted index, between two sort keys: `["MvIu123", "MvIu7"]`."""
         items = placed_items(self._client, self._rankings, index_key(ranking.key, shard), beyond, before, limit)
         return [item["s"]["S"] for item in items]
 
     def keys(self, ranking: Ranking, members: Collection[str]) -> dict[str, str | None]:
-        """The sort key of each member's row; None for a member without a place."""
+        """The sort key of each member's row: `{"u123": "MvIu123", "u7": None}`. None: the member has no place."""
         entries = self._consistent.entries((ranking, member) for member in members)
         keys = {member: entry.key for (_, member), entry in entries.items()}
         return {member: keys.get(member) for member in members}

@@ -13,7 +13,11 @@ _SPANS: Final = (("day", DAY), ("hour", HOUR), ("minute", MINUTE))
 
 
 def boards(session: ReadSession, *, prefix: str, limit: int, cursor: str | None) -> dict[str, Any]:
-    """The boards whose names begin with a prefix, in order of their names."""
+    """The boards whose names begin with a prefix, by name: `{"boards": [{"board": "berlin-2026"}, …], "next": None}`.
+
+    `next` is the cursor of the next page. Raises InvalidArgumentError for a prefix that no name has, and for a cursor
+    that does not fit.
+    """
     if prefix and not BOARD_NAME.fullmatch(prefix):
         raise bad_argument("prefix", f"no name of a board begins with {prefix[:80]!r}")
     after = None if cursor is None else read_name(cursor, prefix)
@@ -23,7 +27,7 @@ def boards(session: ReadSession, *, prefix: str, limit: int, cursor: str | None)
 
 
 def definition(session: ReadSession, board: str) -> dict[str, Any]:
-    """A board's definition in `boards.toml`, with the current period of each window."""
+    """A board's definition, with each window's current period. Raises NotFoundError if the board is being deleted."""
     family = session.family(board)
     record = session.record(board)
     if record is not None and record.is_being_deleted:

@@ -36,7 +36,8 @@ _PAGE_SIZE: Final = 10_000
 def rank(reader: RankingReader, *, member: str, previous: bool = False) -> dict[str, Any]:
     """A member's rank, score and percentile; with `previous` also its rank in the period before.
 
-    Raises NotFoundError for a member without a rank, InvalidArgumentError for a text that is no member, TooFarError.
+    It is `{"board": "b", …, "total": 40, "member": "u7", "rank": 3, "score": 50, "percentile": 95}`. Raises
+    NotFoundError for a member without a rank, InvalidArgumentError for a text that is no member, TooFarError.
     """
     check_member("member", member)
     found = read_ranks(reader.session, _periods(reader, 1 + previous), [member], reader.method)
@@ -48,7 +49,8 @@ def rank(reader: RankingReader, *, member: str, previous: bool = False) -> dict[
 def group(reader: RankingReader, *, members: Sequence[str], previous: bool = False) -> dict[str, Any]:
     """The ranks of a group in the ranking and among themselves, in the order of `members`. May raise TooFarError.
 
-    A member that is named twice is answered twice, and counts once in the group.
+    Its `entries` are `[{"member": "u7", "rank": 3, "score": 50, "percentile": 95, "group_rank": 1}]`. A member
+    that is named twice is answered twice, and counts once in the group.
     """
     found = read_ranks(reader.session, _periods(reader, 1 + previous), list(dict.fromkeys(members)), reader.method)
     in_group = _group_ranks(found[0].entries, reader.method)
@@ -64,8 +66,9 @@ def group(reader: RankingReader, *, members: Sequence[str], previous: bool = Fal
 def history(reader: RankingReader, *, member: str, periods: int) -> dict[str, Any]:
     """The member's rank and score in up to `periods` periods, newest first; None where it was not ranked.
 
-    The newest is the reader's period. `all` has one. Raises NotFoundError if the board has no such member,
-    InvalidArgumentError for a text that is no member, TooFarError.
+    Its `periods` are `[{"period": {"name": "2026-11-21", …}, "rank": 3, "score": 50, "total": 40}]`. The newest is the
+    reader's own period; `all` has one. Raises NotFoundError if the board has no such member, InvalidArgumentError for a
+    text that is no member, TooFarError.
     """
     check_member("member", member)
     rankings = _periods(reader, periods)
@@ -147,7 +150,7 @@ class Ranks(NamedTuple):
     total: int
 
     def line(self, member: str) -> dict[str, Any]:
-        """The line of a member, without rank, score and percentile if it is not ranked."""
+        """The line of a member; one that is not ranked has `{"member": "u7", "rank": None, "score": None, …}`."""
         return self.lines.get(member) or {"member": member, "rank": None, "score": None, "percentile": None}
 
     def head(self, reader: RankingReader) -> dict[str, Any]:
@@ -242,7 +245,7 @@ def _ranked(ranks: Ranks | None, member: str) -> dict[str, Any]:
 
 
 def entry_ranks(reader: RankingReader, entries: Sequence[Entry], counters: tiers.Nodes) -> dict[str, int]:
-    """The ranks of any entries by member; `counters` are those of all their paths, and count these entries."""
+    """The ranks of entries by member: `{"u7": 3}`. `counters` has the nodes of all their paths, and counts them."""
     if reader.method == "dense":
         distinct = distinct_ahead(reader, {entry.place.sort_value for entry in entries}, counters)
         return {entry.member: distinct[entry.place.sort_value] + 1 for entry in entries}
@@ -261,7 +264,10 @@ def counters_of(nodes: Mapping[Path, Node], members: Iterable[int] = ()) -> dict
 
 
 def equals_ahead(reader: RankingReader, entries: Sequence[Entry], counters: tiers.Nodes) -> dict[str, int]:
-    """How many members of equal score are ahead of each entry, by key. Reads them, up to `Limits.equals` in all."""
+    """How many members of equal score are ahead of each entry, by key: `{"MvIu123": 2}`.
+
+    Counts them in the sorted index. Raises TooFarError if there are more than `Limits.equals` in all.
+    """
     ahead = {entry.key: 0 for entry in entries}
     tied = [entry for entry in entries if tiers.equals(entry.place.sort_value, counters) > 1]
     if not tied:
@@ -293,9 +299,10 @@ def equals_ahead(reader: RankingReader, entries: Sequence[Entry], counters: tier
 
 
 def distinct_ahead(reader: RankingReader, numbers: Iterable[int], counters: tiers.Nodes) -> dict[int, int]:
-    """How many different scores are ahead of each sort value.
+    """How many different scores are ahead of each sort value: `{-300: 0, -295: 1}`.
 
     Reads tiers until each has one score or is a leaf. Where the tiers hold few members, it reads the entries instead.
+    Raises TooFarError if there are too many to read.
     """
     sort_values, counters = set(numbers), dict(counters)
     if not sort_values:

@@ -23,9 +23,10 @@ from standings.stores import Entry, Node, Partition, Span
 
 
 def page(reader: RankingReader, *, limit: int, cursor: str | None, me: str | None = None) -> dict[str, Any]:
-    """The first page, or the page that a cursor leads to. InvalidArgumentError for a cursor that does not fit.
+    """The first page, or the page that a cursor leads to. Raises InvalidArgumentError for a cursor that does not fit.
 
-    All kinds of pages may raise TooFarError.
+    A page is `{"board": "b", …, "total": 40, "entries": [{"rank": 1, "member": "u7", "score": 50}, …], …}`. All kinds
+    of pages may raise TooFarError.
     """
     at = Cursor(reader.ranking.period, forward=True, key=ENDS, method=reader.method)
     if cursor is not None:
@@ -273,7 +274,7 @@ class _Page:
     def _rank_me(self, me: Entry, known: "_Known", ranks: "_Ranks") -> tuple[int, int, tuple[Entry, int] | None]:
         """The rank of `me`, how many have a better score, and the entry just before it with its rank.
 
-        They are as what was found of the list has them or allows them.
+        They never contradict what was found of the list.
         """
         method = self.reader.method
         place = next((place for place, entry in enumerate(known.entries) if entry is me), 0)
@@ -310,8 +311,8 @@ def _last_key(entries: Sequence[Entry], limit: int) -> str | None:
 class _Known(NamedTuple):
     """What was found of the list: the entries of the page with those `behind` it, and those `ahead` of it.
 
-    If `me` is not on the page where its entry was, it is among the entries all the same. `before` is the entry just
-    before `me`, and `leads` says that there is none, although the page begins with `me`.
+    If the entry of `me` belongs on the page and was not read with it, it is among the entries all the same. `before` is
+    the entry just before `me`, and `leads` says that there is none, although the page begins with `me`.
     """
 
     entries: Sequence[Entry]
@@ -364,7 +365,10 @@ def _ranks(reader: RankingReader, known: _Known, base: _Base, counters: tiers.No
 
 
 def _bounded(rank: int, entry: Entry, known: _Known, numbers: Sequence[int], method: Method) -> int:
-    """The rank of an entry that is not on the page. One behind it is the last that has a number."""
+    """The rank of an entry that is not on the page, within the bounds of the ranks that are known.
+
+    If the entry is behind the page, its own number is the last of `numbers`.
+    """
     if known.behind:
         last = known.entries[-1 - len(known.behind)]
         return max(rank, numbers[-1]) if _apart(last, entry, method) else numbers[-1]
@@ -430,7 +434,7 @@ def read_stretches(
     """Read stretches until each is complete, and add nodes to `nodes`. May raise TooFarError.
 
     Each round reads all its spans in parallel, and the nodes that `paths` names by then and that were not read yet.
-    Name the root, unless it was just read: it may name more shards than `boards.toml`.
+    `paths` names the root, unless it was just read: the root may name more shards than `boards.toml`.
     """
     asked = set(nodes)
     while True:

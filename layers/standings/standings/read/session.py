@@ -127,7 +127,10 @@ class ReadSession:
         return self.readable(ranking._replace(period=period))
 
     def period(self, ranking: Ranking) -> dict[str, str | None]:
-        """A ranking's period, with the names of the periods before and after it that a client can read now."""
+        """A ranking's period, with the names of those before and after it that a client can read now.
+
+        It is `{"name": "2026-11-21", "starts": …, "ends": …, "previous": "2026-11-20", "next": None}`.
+        """
         before, after = (self.beside(ranking, step) for step in (-1, 1))
         named = {"previous": before, "next": after}
         return period_of(ranking) | {side: one and period_of(one)["name"] for side, one in named.items()}
@@ -334,7 +337,7 @@ class Limits(NamedTuple):
     queries: int = 100_000
 
     def shared(self, rankings: int) -> "Limits":
-        """The limits of each ranking if one request numbers so many. The queries are those of the request."""
+        """The limits of each of so many rankings of a request: equal shares of the request's, but all its queries."""
         return Limits(*(limit // rankings for limit in self))._replace(queries=self.queries)
 
 

@@ -62,7 +62,7 @@ def real_clock(now: Callable[[], int] = now) -> Clock:
     return Clock(now, time.monotonic, time.sleep, random.random)
 
 
-FIRST_WAIT: Final = 0.02
+FIRST_WAIT: Final = 0.02  # Seconds
 MAX_WAIT_S: Final = 2.0
 OUT_OF_TIME: Final = "the function ran out of time"
 

@@ -50,15 +50,15 @@ _SET: Final = len(",#00=:00")  # Bytes of an attribute that a patch sets
 _REMOVED: Final = len(",#00")  # Bytes of one that it removes
 _MOST_ATTRIBUTES: Final = 4  # Of an accumulator: its number, its tie key, its note and its set key
 MOST_WHOLE_BYTES: Final = MAX_TRANSACTION_BYTES
-"""Up to here, items are written whole: that takes the writer less time."""
+"""The most bytes of a transaction whose items are written whole. A larger one has patches, which take more time."""
 Images = Mapping[MemberKey, Image | None]
 
 
 class QueueMessage(NamedTuple):
     """A message from the queue. `at_filled_in` says that the producer sent no `at` (as for `parse_event`).
 
-    In milliseconds since 1970: `sent` is when the queue got it, `refused_since` when the writer got it before refusing
-    it.
+    In milliseconds since 1970: `sent` is when it came to the queue. `refused_since` is when it first came to the
+    writer, if it was refused then and is replayed now.
     """
 
     id: str
@@ -508,7 +508,7 @@ def _room(before: Image, after: Image, changed: Iterable[str]) -> int:
 
 
 def _with_differences(family: Family, item: MemberKey, image: Image, part: EventPart) -> tuple[Image, EventPart]:
-    """The part with the amounts that take the member's totals to those that it sets, and the image with its key.
+    """Turn the totals that an event sets into amounts to add: the image with the event's set key, and the changed part.
 
     A total that is older than the one that was set last is left out: it changes nothing.
     """

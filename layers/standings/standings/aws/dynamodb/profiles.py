@@ -81,7 +81,7 @@ class Profiles:
         return None if item is None else _profile(item)
 
     def profiles(self, members: Sequence[str]) -> dict[str, Profile]:
-        """Read profiles, eventually consistently. A member without one is left out."""
+        """Read profiles by member: `{"u7": Profile(…)}`, eventually consistently. A member without one is left out."""
         with self._silent_errors():
             items = items_by_key(self._client, self._table, members, self._clock)
         return {member: _profile(item) for member, item in items.items()}

@@ -67,8 +67,8 @@ class Addition(NamedTuple):
     """Adds to a member's item without reading it. An item that was removed starts again.
 
     The store applies it if the item was not written after `written_at_ms` and its total has room for `abs_total`. With
-    `known` the item must exist. `removes` are accumulators. `tie_keys_removed` are those that lose their tie keys,
-    `notes_removed` those that lose their notes, and `set_keys_removed` those that lose their set keys.
+    `known` the item must exist. `removes` are accumulators to remove. The accumulators in `tie_keys_removed`,
+    `notes_removed` and `set_keys_removed` lose their tie key, their note or their set key.
     """
 
     board: str
@@ -127,7 +127,7 @@ class Receipt(NamedTuple):
 
 
 class NewReceipt(NamedTuple):
-    """A receipt to write. `stamp` is that of the items in its transaction, in milliseconds.
+    """A receipt to write. Its `stamp` (ms) is the stamp of all items in its transaction.
 
     `is_superseded`: a total that the event sets was older than one that had counted. `replaces` is the receipt of the
     same event from before its members were removed.
@@ -191,9 +191,10 @@ class Scores:
     def images(
         self, keys: Iterable[MemberKey], *, consistent: bool = False, damaged: list[DamagedItem] | None = None
     ) -> dict[MemberKey, Image]:
-        """Read items, eventually consistently by default. A member without an item is left out.
+        """Read items, eventually consistently by default: `{("berlin-2026", "u123"): Image(…)}`.
 
-        With `damaged`, members whose items cannot be read are appended to it, and left out.
+        A member without an item is left out. An item that cannot be read raises DamagedItem; with `damaged`, the error
+        is appended to that list instead, and the member left out.
         """
         wanted = [member_item_key(*key) for key in keys]
         images: dict[MemberKey, Image] = {}
@@ -213,7 +214,10 @@ class Scores:
         return decode_stored(item) if item is not None else None
 
     def members(self, board: str, slot: int, after: str | None, limit: int) -> list[Image | DamagedItem]:
-        """Read items of a slot, strongly consistently, by member after `after`. Fewer than `limit`: the last ones."""
+        """Read up to `limit` items of a slot, strongly consistently, in the order of members that follow `after`.
+
+        Fewer than `limit` are the last: none follows.
+        """
         values = {":p": {"S": slot_key(board, slot)}}
         condition = "pk = :p"
         if after is not None:
@@ -223,7 +227,7 @@ class Scores:
         return [decode_or_damage(item) for item in items]
 
     def receipts(self, event_ids: Iterable[str]) -> dict[str, Receipt]:
-        """Read the receipts of events, strongly consistently. An event that was not applied is left out."""
+        """Read receipts by event id, strongly consistently. An event that was not applied is left out."""
         items = items_by_key(self._client, self._receipts, event_ids, self._clock, consistent=True)
         return {event_id: receipt for event_id, item in items.items() if (receipt := _receipt_of(item)) is not None}
 
@@ -253,7 +257,7 @@ class Scores:
     ) -> list[Conflict]:
         """Write the receipts of events and the changes of items, all or nothing. Return the conflicts, if any.
 
-        With a fence, one change fewer fits. Raises FencedError if the fence is not that of its board's record.
+        With a fence, one change fewer fits. Raises FencedError if the board's record has another token.
         """
         actions = self._actions(receipts, changes, now)
         if fence is not None:
@@ -272,7 +276,7 @@ class Scores:
         return conflicts
 
     def bytes_of(self, receipts: Collection[NewReceipt], changes: Collection[ItemChange]) -> int:
-        """The bytes of a transaction, or more; if that is near its limit, only some more."""
+        """An upper bound of the bytes of a transaction: a rough one if that is within the limit, else a close one."""
         most = len(receipts) * _MOST_OF_RECEIPT + sum(map(_most_of_change, changes))
         return most if most <= MAX_TRANSACTION_BYTES else transaction_bytes(self._actions(receipts, changes, 0))
 
@@ -380,7 +384,7 @@ def _seen(before: Image | None) -> tuple[str, dict[str, Any] | None]:
 
 
 def _most_of_change(change: ItemChange) -> int:
-    """The bytes of a change, or more."""
+    """An upper bound of the bytes of a change."""
     if isinstance(change, Addition):
         return _MOST_OF_ADDITION
     image = change.image
@@ -459,7 +463,10 @@ def _check_bounds(number: int, bound: int) -> int:
 
 
 def encode_image(image: Image) -> dict[str, Any]:
-    """The item of an image: the inverse of `decode_image`. The item of a removed member expires."""
+    """The item of an image, as in `{"pk": {"S": "berlin-2026#50"}, "sk": {"S": "u123"}, "h9e": {"N": "300"}, …}`.
+
+    It is the inverse of `decode_image`. The item of a removed member expires.
+    """
     item: dict[str, Any] = {
         **member_item_key(image.board, image.member),
         "v": {"N": str(image.version)},
@@ -573,7 +580,10 @@ class BoardRecords:
         return found
 
     def names(self, after: str | None, limit: int, prefix: str = "") -> list[str]:
-        """Names of boards with a prefix that sort after a name, in order. Deleted boards are left out."""
+        """Up to `limit` names of boards with a prefix that sort after a name, such as `["berlin-2025", "berlin-2026"]`.
+
+        Deleted boards are left out.
+        """
         values: dict[str, Any] = {":p": {"S": BOARDS}}
         condition = "pk = :p"
         if after is not None and after >= prefix:

@@ -107,7 +107,7 @@ if TYPE_CHECKING:
 DynamoDBClient: TypeAlias = "stubs.DynamoDBClient"
 Item = Mapping[str, Mapping[str, Any]]  # An item with DynamoDB's type descriptors, as in `{"pk": {"S": "x"}}`
 ReadKeys = Callable[[Collection[str]], dict[str, Item]]  # Reads items of a table without sort keys, by key
-IN_PROGRESS_WAIT: Final = 5.0
+IN_PROGRESS_WAIT: Final = 5.0  # Seconds. Another call with the same token is still at work.
 MAX_KEYS: Final = 100
 UNPROCESSED_TIMEOUT_S: Final = 1.0  # Seconds for which `batch_get` repeats the keys that DynamoDB left unprocessed
 
@@ -146,7 +146,10 @@ def store_errors() -> Iterator[None]:
 
 
 def conditional(table: str, condition: str, values: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The table and condition of an action. If the condition fails, DynamoDB returns the stored item."""
+    """The part of an action that names its table and condition, such as `attribute_not_exists(pk)`.
+
+    If the condition fails, DynamoDB returns the stored item.
+    """
     action = {"TableName": table, "ConditionExpression": condition, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
     return {**action, "ExpressionAttributeValues": values} if values else action
 
@@ -218,7 +221,10 @@ def batch_get(
 def items_by_key(
     client: DynamoDBClient, table: str, keys: Iterable[str], clock: Clock, *, consistent: bool = False
 ) -> dict[str, Item]:
-    """The items that exist under some keys of a table without sort keys, by key. Reads as `batch_get` does."""
+    """The items of a table without sort keys, by key: `{"berlin-2026#G0Pa#u123": {"pk": {"S": …}, …}}`.
+
+    A key without an item is left out. Reads as `batch_get` does.
+    """
     items = batch_get(client, table, [item_key(key) for key in keys], clock, consistent=consistent)
     return {item["pk"]["S"]: item for item in items}
 
@@ -284,7 +290,7 @@ def put_version(client: DynamoDBClient, table: str, item: Item, seen: int | None
 
 
 def update_if(client: DynamoDBClient, request: Mapping[str, Any]) -> tuple[bool, Item | None]:
-    """Update an item on a condition. If it does not hold, returns False and the stored item, if there is one."""
+    """Update an item on a condition: `(True, None)`. Otherwise False, with the stored item if there is one."""
     with store_errors():
         try:
             client.update_item(**request)
@@ -324,7 +330,7 @@ DIGITS: Final = dict(zip(COUNTERS, range(FANOUT), strict=True))
 
 
 def item_key(key: str) -> dict[str, dict[str, str]]:
-    """The key of an item in a table without sort keys, with type descriptors."""
+    """The key of an item in a table without sort keys, for requests: `{"pk": {"S": "berlin-2026#i4q7d/log"}}`."""
     return {"pk": {"S": key}}
 
 
@@ -334,18 +340,18 @@ def slot_key(board: str, slot: int) -> str:
 
 
 def member_key(board: str, member: str) -> tuple[str, str]:
-    """The partition key and sort key of a member's item."""
+    """The partition key and sort key of a member's item: `("berlin-2026#50", "u123")`."""
     return slot_key(board, crc32(member.encode()) % SLOTS), member
 
 
 def member_item_key(board: str, member: str) -> dict[str, dict[str, str]]:
-    """The key of a member's item, with type descriptors."""
+    """The key of a member's item, for requests: `{"pk": {"S": "berlin-2026#50"}, "sk": {"S": "u123"}}`."""
     partition, sort = member_key(board, member)
     return {"pk": {"S": partition}, "sk": {"S": sort}}
 
 
 def board_of(partition: str) -> str:
-    """The board in the partition key of a member's item."""
+    """The board in the partition key of a member's item: `berlin-2026` in `berlin-2026#50`."""
     return partition.rsplit("#", 1)[0]
 
 
@@ -375,12 +381,15 @@ def log_key(window: str, number: int) -> str:
 
 
 def top_key(ranking: str) -> str:
-    """The key of what was last announced of a ranking, whatever its generation."""
+    """The key of what was last announced of a ranking: `berlin-2026#G0Pa/top`. The ranking's key has no generation."""
     return f"{ranking}/top"
 
 
 def name_key(name: str | None, member: str) -> tuple[str, str] | tuple[None, None]:
-    """The partition key and sort key of a member's name in the index; None twice if nobody can search for it."""
+    r"""The partition key and sort key of a member's name in the index: `("ad", "adam\nu7")` for the name `Ádám`.
+
+    None twice if the name is too short to be searched for, or missing.
+    """
     form = "" if name is None else search_form(name)[:INDEXED_LENGTH]
     return (form[:PREFIX_LENGTH], f"{form}\n{member}") if len(form) >= PREFIX_LENGTH else (None, None)
 

@@ -99,7 +99,7 @@ class TurnRecord(_VersionedJson):
         self._key = key
 
     def read(self) -> dict[str, Any]:
-        """The record with its `version`, read strongly consistently; empty before the first run."""
+        """Read the record, strongly consistently: `{"version": 3, "board": "b", …}`; empty before the first run."""
         return self._content(self._key) or {}
 
     def put(self, content: dict[str, Any]) -> bool:

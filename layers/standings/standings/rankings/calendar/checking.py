@@ -73,7 +73,7 @@ class CalendarChecks:
 class CalendarTree(Tree):
     """The tree and the entries of a calendar ranking: a node is the sum of its lanes, and the root names their number.
 
-    The number is read once. A node at one moment is that of the lanes that the root names at that moment.
+    The number is read once. A read of one moment sums the lanes that the root names at that moment.
     """
 
     def __init__(self, reads: AuditReads, ranking: Ranking) -> None:

@@ -84,7 +84,10 @@ class CalendarStorage:
         return Attempt(list(chunks(left)), conflicts[0].message if left else "", is_busy, len(left) == len(chunk))
 
     def move(self, ranking: Ranking, moves: Sequence[Move]) -> list[Conflict]:
-        """Move entries and tiers in one transaction. An empty list means that it succeeded."""
+        """Move entries and tiers in one transaction. Returns what cancelled it; an empty list means that it succeeded.
+
+        Raises StoreRefusedError if the store will never add to the tiers, and StoreUnavailableError.
+        """
         until = ranking.kept_until
         expiry = None if until is None else (until + EXPIRY_MARGIN) // SECOND
         lane = self._lanes.get(ranking.key) or _Lane()
@@ -219,8 +222,10 @@ def _conflict(cancelled: Cancellation, ranking: Ranking, move: Move) -> Conflict
 
 
 def entry_action(table: str, ranking: Ranking, move: Move, expiry: int | None) -> dict[str, Any]:
-    """Write a member's entry, if the stored one is older and has the score that the move starts from.
+    """Write a member's entry: `{"Put": {"Item": …, "ConditionExpression": …}}`.
 
+    The condition is that the stored entry is older, and has the score that the move starts from. `expiry` is in seconds
+    since 1970, here and below.
     A member that leaves keeps an entry without a score (a tombstone): no older change can bring the member back.
     """
     item: dict[str, Any] = {
@@ -247,7 +252,9 @@ def entry_action(table: str, ranking: Ranking, move: Move, expiry: int | None) -
 def node_actions(
     table: str, ranking: Ranking, moves: Sequence[Move], expiry: int | None, now: int, *, lane: int, name_shards: bool
 ) -> list[dict[str, Any]]:
-    """Add the net change of some moves to the nodes that it affects, in one lane: one update for each node.
+    """Add the net change of some moves to the nodes that it affects, in one lane.
+
+    There is one update for each node: `[{"Update": {"Key": {"pk": {"S": "berlin-2026#G0Pa/"}}, …}}, …]`.
 
     `name_shards` adds the number of shards to the set in the root. The set keeps all earlier numbers, so readers find
     every entry while the number changes, and after.

@@ -83,7 +83,7 @@ class RollingChecks:
                 self._recheck(member.name, doubts)
 
     def surplus(self, period: int, entries: Iterable[Listed]) -> None:
-        """Compare list items to which no row and no item leads. `entries` are those of a period.
+        """Compare list items to which no row and no item leads. `entries` has the entries of a period.
 
         Each is compared in the first of its periods that can be read. The others are compared with their rows
         (`members`).
@@ -100,9 +100,9 @@ class RollingChecks:
                 self._recheck(name, [block], surplus=True)
 
     def moving(self, period: int) -> dict[str, Place | None] | None:
-        """Where rows have the members in a period whose items have changed within `grace`; None if the time was over.
+        """The places in a period, by their rows, of the members that changed within `grace`: `{"u123": Place(-300)}`.
 
-        For these members list, row and index may disagree for a moment.
+        For these members list, row and index may disagree for a moment. None if the time was over.
         """
         places: dict[str, Place | None] = {}
         for names in self._recent():

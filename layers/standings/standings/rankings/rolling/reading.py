@@ -38,7 +38,10 @@ class RollingReads:
         self._logs = logs
 
     def entries(self, wanted: Iterable[tuple[Ranking, str]]) -> dict[tuple[Ranking, str], Entry]:
-        """The entries of members; those without a place are left out. The logs are read with the rows."""
+        """The entries of members; those without a place are left out. The logs are read with the rows.
+
+        Raises StoreRefusedError if a row is damaged.
+        """
         labels = {(ranking, member): entry_key(rolling_of(ranking).key, member) for ranking, member in wanted}
         windows = dict.fromkeys(rolling_of(ranking).key for ranking, _ in labels)
         items = self._with_logs(windows, dict.fromkeys(labels.values()))
@@ -137,9 +140,10 @@ class Logs(NamedTuple):
 def read_with_logs(
     read: ReadKeys, known: Mapping[str, int], keys: Iterable[str] = ()
 ) -> tuple[dict[str, Item], dict[str, int]]:
-    """Read items together with the logs of windows. Returns both, and how many logs each window has.
+    """Read items together with the logs of windows. Returns both by key, and how many logs each window has.
 
-    `known` says how many it has at least. Another read follows where log 0 names more.
+    That is `{"berlin-2026#i4q7d": 1}`; `known` says how many it has at least. Another read follows where log 0 names
+    more.
     """
     logs = [log_key(window, number) for window, count in known.items() for number in range(count)]
     wanted = [*keys, *logs]
@@ -168,12 +172,12 @@ def joined(earlier: Mapping[int, Log], later: Mapping[int, Log]) -> dict[int, Lo
 
 
 def positions(node: Item) -> dict[int, int]:
-    """A node's position in each log that it has taken entries from."""
+    """A node's position in each log that it has taken entries from: `{0: 812}`."""
     return {int(name[1:]): int(value["N"]) for name, value in node.items() if name[0] == "p" and name[1:].isdigit()}
 
 
 def ahead_of(logs: Mapping[int, Log], node: Item) -> tuple[int, int] | None:
-    """A log's number, and a position of a node there that is beyond its end; None if there is none.
+    """A log's number, and a node's position that is beyond the log's end: `(0, 812)`. None if there is none.
 
     A log that was not read counts as behind.
     """

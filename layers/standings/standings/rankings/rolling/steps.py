@@ -119,7 +119,10 @@ class Steps(NamedTuple):
         return next((step.place for step in self.steps if step.first <= period < step.until), None)
 
     def by_block(self, window: Window, low: int) -> "dict[Block, Place]":
-        """The blocks that the steps are made up of, and the place in each: those that reach to `low` or beyond."""
+        """The blocks that the steps are made up of, and the place in each: `{Block(20776, 2): Place(-300)}`.
+
+        Blocks that end before `low` are left out.
+        """
         return {
             block: step.place
             for step in self.steps
@@ -229,7 +232,7 @@ class RollingRankings(NamedTuple):
 
     @property
     def unit(self) -> Unit:
-        """The unit of the window's buckets."""
+        """The unit of the window's buckets. Raises ValueError for `all`, which is no rolling window."""
         if self.window.unit is None:
             raise ValueError(f"expected a rolling window, got {self.window.name!r}")
         return self.window.unit
@@ -314,7 +317,7 @@ def blocks_within(window: Window, first: int, until: int) -> Iterator[Block]:
 
 @lru_cache(maxsize=1024)
 def lists_of(ranking: Ranking) -> tuple[str, ...]:
-    """The keys of the lists that hold a ranking's entries, each member in one of them."""
+    """The keys of the lists that hold a ranking's entries: `("berlin-2026#i4q7d20776x2", …)`. A member is in one."""
     if not ranking.window.rolling:
         return (ranking.key,)
     rankings = rolling_of(ranking)
@@ -400,7 +403,7 @@ def _is_step(numbers: Any) -> bool:
 
 
 def row_item(shift: Shift, steps: Steps) -> dict[str, Any]:
-    """The row that stores `steps` for a shift, as an item.
+    """The row that stores `steps` for a shift, as an item: `{"pk": {"S": "berlin-2026#i4q7d#u123"}, "p": …, …}`.
 
     It stays until none of its steps can be read, and no older change can be replayed.
     """
@@ -416,7 +419,7 @@ def row_item(shift: Shift, steps: Steps) -> dict[str, Any]:
 
 
 def list_item(shift: Shift, block: Block, place: Place | None) -> dict[str, Any]:
-    """The item of a shifted member in a block's list.
+    """The item of a shifted member in a block's list: `{"pk": {"S": "berlin-2026#i4q7d20776x2#u123"}, …}`.
 
     One without a place keeps its version, so that no older change can bring the place back.
     """
@@ -435,7 +438,7 @@ def list_item(shift: Shift, block: Block, place: Place | None) -> dict[str, Any]
 
 
 def listed_member(rankings: RollingRankings, key: str) -> tuple[Block, str] | None:
-    """The block and the member that the key of a list item names; None if it is the key of another item."""
+    """The block and the member in a list item's key: `(Block(20776, 2), "u123")`. None for the key of another item."""
     named = _item_keys(rankings).fullmatch(key)
     return None if named is None else (Block(int(named[1]), int(named[2] or 1)), named[3])
 
@@ -450,9 +453,9 @@ class Log(NamedTuple):
     """A log (a write-ahead log of counts) as it was read: the position of its first entry, and the entries.
 
     A transaction appends one entry: the changes of all members that it moves. A *fold* (compaction) later adds entries
-    to the nodes, and cuts them off the log. Entries have positions, which never come again: `base` is that of the first
-    one that is left. A node stores its position in each log (a watermark): that of the first entry that it lacks. So a
-    node and the entries from its position on are the count at the end of the log.
+    to the nodes, and cuts them off the log. Entries have positions, which never come again: the first one that is left
+    is at `base`. A node stores for each log the position of the first entry that it lacks (a watermark). So a node and
+    the entries from its position on are the count at the end of the log.
     """
 
     base: int

@@ -139,7 +139,7 @@ class RollingStorage:
             return
 
     def rows(self, rankings: RollingRankings, members: Sequence[str]) -> dict[str, RollingRow | str]:
-        """Read rows, strongly consistently. A row that cannot be decoded is the reason why."""
+        """Read rows by member, strongly consistently. For a row that cannot be decoded there is the reason why."""
         by_key = {entry_key(rankings.key, member): member for member in members}
         log = self._log(rankings)
         own_log = log_key(rankings.key, log.number)
@@ -148,7 +148,7 @@ class RollingStorage:
         log.bytes = log_bytes(found) if found is not None else 0
         shards, late = _extent(rankings)
         if found is not None and log.number == 0 and shards in shards_ever(found) and late in lates_ever(found):
-            # It was just read, so nothing needs to be made or named.
+            # Log 0, as just read, names both: `_prepare` has nothing to do.
             self._named.put((rankings.key, shards, late), value=True)
         return {by_key[key]: row_of(item) for key, item in rows.items()}
 
@@ -157,7 +157,7 @@ class RollingStorage:
         placed = [item for item in plan.items if "s" in item]
         if placed:
             self._prepare(rankings)
-        # A member that has the same place in another block now must never be in neither list.
+        # A member that changes blocks must always be in a list: it enters the new one before it leaves the old one.
         for part in (placed, [item for item in plan.items if "s" not in item]):
             write_all(self._run_all, self._clock, [partial(self._put, item) for item in part])
         return self.append(rankings, plan.rows, plan.entry) if plan.rows else ()
@@ -190,7 +190,7 @@ class RollingStorage:
         return conflicts
 
     def _row(self, row: "RowWrite") -> dict[str, Any]:
-        # What the row adds to the log is counted from the row that was read. So it must be that very row still.
+        # The log entry counts from the row that was read, so that row must still be the stored one.
         if row.seen is None:
             condition = conditional(self._table, "attribute_not_exists(v)")
         else:
@@ -310,8 +310,8 @@ class RowWrite(NamedTuple):
 class Plan:
     """What to write for a group of shifts: list items, then rows with the log entry that counts them.
 
-    `stale` shifts are done, since their rows are as new. `refused` ones are not, since their rows are damaged. `left`
-    are those for which the entry had no room. `gaps` counts rows that were not where a record says.
+    `stale` shifts are done: their rows are as new, or newer. `refused` shifts are not: their rows are damaged. `left`
+    are shifts for which the entry had no room. `gaps` counts rows that were not where a record says.
     """
 
     items: list[dict[str, Any]] = field(default_factory=list)
@@ -360,7 +360,7 @@ def list_items(shift: Shift, seen: Steps | None) -> Iterator[dict[str, Any]]:
 
 
 def _is_gap(shift: Shift, seen: Steps | None) -> bool:
-    """Whether the row is not where the first image says it should be."""
+    """Whether the row's places differ from those of the image before: then an earlier change is missing."""
     if not shift.passed:
         return False
     window, low = shift.ranking.window, shift.steps.low
@@ -369,7 +369,7 @@ def _is_gap(shift: Shift, seen: Steps | None) -> bool:
 
 @dataclass(slots=True)
 class _LogInUse:
-    """The log that this process appends to, as it knows it."""
+    """The log that this process appends to, as it was read or written last."""
 
     number: int = 0
     of: int = 1
@@ -425,7 +425,7 @@ class _Fold:
     def advance(self, period: int, path: Path, counters: dict[int, int]) -> None:
         """Advance a node's position to the end of the log: add the entries that the node does not count yet."""
         position = f"p{self._number}"
-        # Most nodes have no entries of this log beyond its beginning.
+        # Most nodes have taken no entry that is still in this log.
         condition, at = f"attribute_not_exists({position}) OR {position} <= :at", self._log.base
         for _ in range(TRIES):
             is_done, stored = update_if(self._client, self._update(period, path, counters, condition, at))
