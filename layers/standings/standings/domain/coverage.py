@@ -3,10 +3,11 @@
 A definition may change while a board is in use. Readers refuse a ranking that may lack events, so the record of a board
 holds its coverage. What becomes of a window that is added to `boards.toml`:
 
-    board begins      window added       rebuild ends
-    ─────┬─────────────────┬──────────────────┬───────────────────► time
-         coverage_of       intersect          after_rebuild
-         old windows       old windows        old windows, and the new one from its first complete bucket on
+    board begins      window added       rebuild begins to place     readers change over
+    ─────┬─────────────────┬──────────────────┬───────────────────────────┬─────────────► time
+         coverage_of       intersect          after_rebuild               what was worked out then is read:
+         old windows       old windows        (worked out)                old windows, and the new one from
+                                                                          its first complete bucket on
 
 While functions of both definitions are at work, only what is in both stays complete: a function reduces the record's
 coverage before it writes to the board (`intersect`, `after_event_by`). Only a rebuild adds to it (`after_rebuild`).
@@ -14,19 +15,21 @@ coverage before it writes to the board (`intersect`, `after_event_by`). Only a r
 | change of `boards.toml` | what stays complete | what a rebuild adds |
 |---|---|---|
 | window added, of buckets that are kept already | the other windows | its periods whose buckets were all kept |
-| window added, of buckets that no window kept | the other windows | its periods that begin 10 minutes later, or after |
+| window added, of buckets that no window kept | the other windows | its periods from 10 minutes after placing on |
 | window removed | the other windows | added again, it is like any window that is added |
 | `order` or `ties` changed | the other metrics | the metric's rankings |
 | metric removed | the other metrics | added again: later periods; `all` only if no event was counted without it |
-| `aggregate`, `precision` or `timezone` changed | what does not depend on it | as after a metric or window was added |
+| metric added | the other metrics | its `all`, and its periods as for a window whose buckets no window kept |
+| `aggregate`, `precision` or `timezone` changed | what does not depend on it | as for a metric that is added |
 | `late` or `keep` made shorter | all, but read by the shorter limits | nothing |
 | `late` or `keep` made longer | all, still read by the shorter limits | the longer limits, for buckets that were kept |
 | season added before it begins | all, and the season | nothing |
 | season added when it has begun | all but the season | nothing: no event was counted for it |
 
 Seasons are added now and then, and need no rebuild before they begin. A season is complete if every definition in use
-since it began has it. So the record of a board with the window `season` also says until which day it was in use. It is
-updated once a day while the board is in use. A season that begins after that day is complete.
+since it began has it. So the record of a board with the window `season` also says until which day it was in use
+(`BucketCoverage.first`, of which `intersect` takes the later). It is updated once a day while the board is in use. A
+season that begins after that day is complete.
 """
 
 from collections.abc import Collection, Mapping
@@ -79,7 +82,10 @@ class Coverage:
         return replace(self, totals=totals, lost=self.lost | (set(self.totals.values()) - counted))
 
     def after_rebuild(self, family: Family, since: int) -> "Coverage":
-        """What is complete after a rebuild, if this family's definition was the only one since an instant (ms)."""
+        """What is complete after a rebuild, if this family's definition was the only one since an instant (ms).
+
+        The rebuild cuts it to what other definitions left of its own coverage meanwhile.
+        """
         fresh = coverage_of(family, since)
         buckets = {
             # If no function counted an event for a season, a rebuild cannot restore it.
@@ -126,7 +132,7 @@ class Coverage:
         return kept is not None and kept.holds(window.buckets(ranking.period)[0])
 
     def readable_until(self, ranking: Ranking) -> int | None:
-        """The instant (ms) from which a ranking can no longer be read, by any of the definitions; None for `all`."""
+        """The instant (ms) from which one of the definitions no longer reads a ranking; None for `all`."""
         until = ranking.readable_until
         earlier = self._limited(ranking.metric.timetable).readable_until(ranking.window, ranking.period)
         return None if until is None or earlier is None else min(until, earlier)

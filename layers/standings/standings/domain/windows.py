@@ -53,7 +53,7 @@ class Window:
 
     @property
     def longest_block(self) -> int:
-        """The length of the longest block of periods that has a list of its own (`domain.rolling`).
+        """The length of the longest block of periods that has a list of its own (`rankings.rolling.steps`).
 
         Longer blocks make events cheaper, and pages merge more lists: 5 where the longest block has 4 periods, 9 where
         it has 16.

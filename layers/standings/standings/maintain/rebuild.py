@@ -9,8 +9,11 @@ next one:
               removing   –       removes every member      old               nothing
     rebuild ► announced  180 s   –                         old, new          old           an unfinished new
               placing    –       places every member       old, new          old
-              switched   180 s   requests looks at tops    old, new          new
+              switched   180 s   requests announcements    old, new          new
               retired    180 s   purges what is stale      new               new           old
+
+A deletion goes on through the phases of a rebuild. Until `switched`, readers read nothing of the board; from then on it
+is marked as deleted, events may begin it again, and its job is a rebuild by name: call it with `begin=False` to finish.
 
 - `leaving`: the writer refuses the board's events from the first moment on. Attempts that began before come to an end.
 - `removing` empties the rankings by ordinary moves. The rebuild that follows places nobody: it makes a new generation,
@@ -85,16 +88,17 @@ class Rebuild:
     def continue_job(self, board: str, task: str, deadline: float, *, begin: bool = True) -> dict[str, Any]:
         """Continue the job of a board until a deadline, in seconds of the monotonic clock.
 
-        `task` is `REBUILD` or `DELETE`. With `begin`, such a job begins if the board has none; a deletion also begins
-        in the place of a rebuild. The answer says how many `members` of the phase are done, in `slot` of `SLOTS` slots,
-        and in how many seconds the next step is: `{"board": "b", "task": "rebuild", "phase": "placing", "generation":
-        3, "members": 9900, "slot": 12, "wait": 0.0, "done": False}`.
+        `task` is `REBUILD` or `DELETE`. With `begin`, such a job begins if the board has none; a deletion also
+        begins in the place of a rebuild, even of one that finishes an earlier deletion. The answer says how
+        many `members` of the phase are done, in `slot` of `SLOTS` slots, and in how many seconds the next step
+        is: `{"board": "b", "task": "rebuild", "phase": "placing", "generation": 3, "members": 9900, "slot": 12,
+        "wait": 0.0, "done": False}`.
         ValueError: no such board. StoreUnavailableError: try again later. StoreRefusedError: a member cannot be placed.
         """
         return _Run(self, board, deadline).run(task, begin=begin)
 
     def continue_all(self, pattern: str, cursor: int | None, deadline: float) -> dict[str, Any]:
-        """Continue the rebuilds of all boards that match a glob: in parallel, for most of a rebuild is waiting.
+        """Continue the rebuilds of all boards that match a glob, in turns: most of a rebuild is waiting.
 
         `deadline` is in seconds of the monotonic clock. Pass the previous answer's `cursor`, the time of the first call
         in milliseconds: boards whose rebuild began later are not rebuilt again. A board whose items cannot be read or
@@ -146,9 +150,9 @@ _LAST_ATTEMPTS: Final = (MAX_ATTEMPT_S + CLOCK_SKEW_S) * SECOND
 class Phase(NamedTuple):
     """A phase of a job. It waits for `wait` milliseconds, then works; then the phase `next` begins (None: all is done).
 
-    `work` does as much as the time allows, and returns whether all of it is done (None: nothing is to do). As the phase
-    begins, `written` names the fields of the record with the generations that projectors write from now on (none: as
-    before). With `stale`, all that were written before and are not read await their purge.
+    `work` does as much as the time allows, and returns whether all of it is done. A phase without `work` only waits. As
+    the phase begins, `written` names the fields of the record with the generations that projectors write from now on
+    (none: as before). With `stale`, all that were written before and are not read await their purge.
     """
 
     wait: int
@@ -191,7 +195,7 @@ class _Run:
         if begin and (job is None or (task == DELETE and job.task != DELETE)):
             self._begin(LEAVING if task == DELETE else ANNOUNCED)
         elif job is not None and _is_outdated(job, self._family):
-            self._begin(ANNOUNCED)  # boards.toml has changed since the job began
+            self._begin(ANNOUNCED)  # A function with another boards.toml has come since the job began
         drive(self._step, self._record)
         left = self._record.job
         job = left or Job(task, "", 0, self._record.coverage, SLOTS)

@@ -2,15 +2,16 @@ r"""Compares the rankings of a board with members' items while events flow, and 
 
 Three things must agree, and each edge is a check:
 
-                  Scores
-     1. members  /      \  3. surplus
-                /        \
-             rows ------ tree
-                 2. tiers
+                       Scores
+          1. members  /      \  3. surplus
+                     /        \
+                  rows ------ entries of the sorted index ------ tree
+                       (an entry is a row's)           2. tiers
 
-1. Each member's item is compared with its row in each ranking; in a rolling window also with its items in the lists.
-2. The tree and the rows' entries in the sorted index are walked side by side (`TreeCheck`): a leaf's counter is the
-   number of entries with its score, another node's counter is the sum of the child's.
+1. Each member's item is compared with its row in each ranking; in a rolling window also with its items in the lists,
+   which are the entries there.
+2. The tree and the entries are walked side by side (`TreeCheck`): a leaf's counter is the number of entries with its
+   score, another node's counter is the sum of the child's.
 3. Each entry that this walk passes must lead back to a member whose item is part of the ranking.
 
 Each check reads cheaply, at different moments, and reads what differs again at one moment, in a read transaction
@@ -18,13 +19,14 @@ Each check reads cheaply, at different moments, and reads what differs again at 
 difference. Three cases need time:
 
 - A row waits for the stream. For up to `grace` after its item's last change it is `behind`.
-- An item of a rolling window's list is written before the row. For as long it may be newer.
+- An item of a rolling window's list is written before the row. It may be newer for up to `grace`.
 - The sorted index lags behind its table. A leaf's entries are counted between two equal snapshots that are `SETTLING`
   seconds apart. A leaf that never rests for so long is `unsettled`.
 
-So there are no false alarms. A difference may be missed while events flow, if moves between two cheap reads of a leaf
-make up for its wrong counter. The next audit finds it. The row of a member in a rolling window is not found if the
-member has neither an item nor a place in the list: nothing leads to that row.
+So there are no false alarms, as long as the stream lags less than `grace` and the index less than `SETTLING`. A
+difference may be missed while events flow, if moves between two cheap reads of a leaf make up for its wrong counter.
+The next audit finds it. Nothing leads to the row of a member that has neither an item nor a place, and nothing to a
+node that no counter and no entry reaches: these are not found.
 """
 
 from collections import Counter
@@ -56,8 +58,9 @@ MAX_PASSED: Final = 100  # Entries that are compared together
 class RankingChecks:
     """Checks the rankings of a board in one generation, which is complete for `coverage`.
 
-    Rankings that can no longer be read are skipped, and those that are not complete. With `only`, one ranking of a
-    calendar window in generation 0, the others are skipped too. `seen` is called with each member's image and each
+    Rankings that can no longer be read are skipped, and windows that the board does not rank (a period that lacks
+    events is compared: it holds what members' items say). With `only`, one ranking of a calendar window (named with
+    generation 0, read in `generation`), the others are skipped too. `seen` is called with each member's image and each
     calendar ranking that it is part of.
     """
 

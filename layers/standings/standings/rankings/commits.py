@@ -19,9 +19,10 @@ AT_ONCE: Final = 3  # How often changes are corrected and retried without waitin
 class Outcome:
     """The result of the changes of one ranking, or of one rolling window.
 
-    `failure` is the reason why some are not done; None if all are. `problem` needs somebody to look. `tried` is the
-    ranking if a commit was tried, also one that had nothing left to do. `prunes` are the checks for empty tiers.
-    `gaps` counts rows that were not where a record says (read repair).
+    `failure` is the reason why some are not done, or a log is not folded; None if there is nothing left to do.
+    `problem` needs somebody to look. `tried` is the ranking if a commit was tried, also one that had nothing left
+    to do. `prunes` are the checks for empty tiers. `gaps` counts rows that were not where a record says (read
+    repair).
     """
 
     done: list[Any] = field(default_factory=list)

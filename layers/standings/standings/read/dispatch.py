@@ -1,6 +1,7 @@
 """Answers every read of `standings.calls`, for the query function and for the client.
 
-A competition rank takes two round trips, and one more where the board's record is not cached. These are its four files:
+A competition rank takes two round trips; more where the board's record or the number of a ranking's lanes or logs is
+not cached, where a log is folded meanwhile, or for `notes` and `profiles`. These are its four files:
 
     dispatch.py         member_ranks.py     session.py            rankings/reading.py
     Answers.answer
@@ -12,9 +13,9 @@ A competition rank takes two round trips, and one more where the board's record 
                         entry_ranks: members ahead + 1
           <-----------  {"rank": 211, "score": 50, ...}
 
-`ReadSession.backoff` retries each until the request's deadline. A page of a list (`pages.py`) reads its entries and its
-nodes side by side, in one round trip, or two if one partition has more than its share. `me` and `around` take one more
-before it: for the entry of the member.
+`ReadSession.backoff` retries each. Rolling windows are read by `rankings/rolling/reading.py`. A page of a list
+(`pages.py`) reads its entries and its nodes side by side, in one round trip, or two if one partition has more than its
+share. `me` and `around` take one more before it: for the entry of the member.
 """
 
 from collections.abc import Callable, Mapping

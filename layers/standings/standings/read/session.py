@@ -34,7 +34,11 @@ LAST_READ_S: Final = 12.0
 
 
 class ReadSession:
-    """One request: all of its answer is of the moment `now`, in milliseconds, and all its reads share one deadline."""
+    """One request: all of its answer is of the moment `now`, in milliseconds.
+
+    All its reads share two limits, in seconds from its begin: reads are tried again for `RETRIED_FOR_S`, and none
+    begins after `LAST_READ_S`.
+    """
 
     def __init__(self, boards: Boards, tables: "Tables", limits: "Limits") -> None:
         self.tables = tables

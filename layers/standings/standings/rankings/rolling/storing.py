@@ -2,15 +2,18 @@
 
 A commit of some members' shifts writes in this order. If it dies at an arrow, a reader sees:
 
+    log 0                    nothing new: it names the shards of the lists, so that readers look into all of them
+        ↓
     placed list items        members where they are going, in lists; their ranks count them where they were
         ↓                    (a member may be in two lists: a page shows it once)
-    gone list items          the same; no member is ever in neither list
+    gone list items          the same; a member that stays is always in a list
         ↓
     rows and log entry       everything: the row and its counts change in one transaction
         ↓
     fold                     everything: a reader adds to a node the log entries that it lacks
 
-A repeated attempt writes the same items again, or newer ones.
+A repeated attempt writes the same items again, or newer ones. The first step is left out where log 0 names the shards
+already. A long log is folded before it takes another entry, too.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -125,7 +128,10 @@ class RollingStorage:
         return Attempt([left] if left else [], conflict, is_fruitless=bool(conflict))
 
     def _fold_until(self, backoff: Backoff, rankings: RollingRankings, outcome: Outcome) -> None:
-        """Fold (compact) the log, so that readers need not read a long one. The commits count even if this fails."""
+        """Fold (compact) the log, so that readers need not read a long one.
+
+        What was committed counts even if this fails, but the outcome is then a failure: a later attempt folds.
+        """
         while True:
             try:
                 self.fold(rankings, ROOM)
@@ -295,7 +301,7 @@ class RollingStorage:
             log.of = count if stored is None else log_count(stored)
         log.conflicts = 0
         log.number = int(self._clock.random() * log.of)
-        log.bytes = LONG  # Unknown: it is read with the next rows, and folded if there are none
+        log.bytes = LONG  # Unknown, so `append` folds it before it adds an entry
 
 
 class RowWrite(NamedTuple):
@@ -311,7 +317,7 @@ class Plan:
     """What to write for a group of shifts: list items, then rows with the log entry that counts them.
 
     `stale` shifts are done: their rows are as new, or newer. `refused` shifts are not: their rows are damaged. `left`
-    are shifts for which the entry had no room. `gaps` counts rows that were not where a record says.
+    are shifts for which the entry had no room. `gaps` counts rows that were not where a record of the stream says.
     """
 
     items: list[dict[str, Any]] = field(default_factory=list)
