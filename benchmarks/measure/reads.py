@@ -336,12 +336,6 @@ def _with_me(ask: Questions, members: Sequence[str]) -> Iterator[Answer]:
     yield ask.board.row("top 100 with `me`", map(ask.page_with, members))
 
 
-def periods_of(row: Mapping[str, object]) -> int:
-    """Return how many periods a row's history has; 0 for another read."""
-    read = str(row["read"])
-    return int(read.split()[2]) if read.startswith("history") else 0
-
-
 def _count(periods: int) -> str:
     return f"{periods} period{'' if periods == 1 else 's'}"
 
@@ -600,7 +594,7 @@ def _members(row: Row) -> int:
 
 USUAL: Final = (
     *("rank of a member", "top 100", "around a member, 5 on each side", "100 at the middle"),
-    *("ranks of a group of 100", "next page of 100"),
+    "ranks of a group of 100",
 )
 """The reads of the short table."""
 ALIKE: Final = (

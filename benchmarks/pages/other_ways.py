@@ -27,7 +27,7 @@ COLUMNS: Final = (
     f"a refresh of {SIZES[-1]:,}: units read, written",
     "wrong ranks just after a refresh",
     "mean error while events flow: members that just moved",
-    "others",
+    "the same of other members",
     "write units of an event",
 )
 

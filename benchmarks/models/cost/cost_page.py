@@ -76,15 +76,15 @@ SHORT: Final = (1.0, 10.0, 100.0)
 SIZES: Final = (CLUB[0], *SHORT)
 """Events per second of the short table."""
 CHANGED: Final = {
-    "as it is, over the API": ("ways", API),
+    "by default": ("ways", API),
     "members come on two days of seven": ("habits", "two days of seven"),
     "members come once a week": ("habits", "once a week"),
     "`AccessLog=false`": ("ways", UNLOGGED),
-    "read by invocation": ("ways", DIRECT),
-    "read from your own backend (client)": ("ways", CLIENT),
+    "reads by invoking the function": ("ways", DIRECT),
+    "reads by the client": ("ways", CLIENT),
     "`WriterBatchingWindow=10`": ("windows", "10 s"),
     "`FunctionMemory=512`": ("less", "512 MB"),
-    "`FunctionMemory=512`, `WriterMaximumConcurrency=0`": ("less", "two pollers, 512 MB"),
+    "the same, and two pollers with `WriterMaximumConcurrency=0`": ("less", "two pollers, 512 MB"),
     "a Database Savings Plan": ("committed", "with a plan"),
     "`TableCapacity=provisioned`, the same load at all hours": ("committed", "provisioned"),
     "the same with a plan": ("committed", "provisioned, with a plan"),
