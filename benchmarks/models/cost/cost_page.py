@@ -86,10 +86,10 @@ CHANGED: Final = {
     "`FunctionMemory=512`": ("less", "512 MB"),
     "the same, and two pollers with `WriterMaximumConcurrency=0`": ("less", "two pollers, 512 MB"),
     "a Database Savings Plan": ("committed", "with a plan"),
-    "`TableCapacity=provisioned`, the same load at all hours": ("committed", "provisioned"),
+    "`TableCapacity=provisioned`, steady load": ("committed", "provisioned"),
     "the same with a plan": ("committed", "provisioned, with a plan"),
     "the same with reserved capacity": ("committed", "provisioned, reserved"),
-    "`TableCapacity=provisioned`, a day of slow changes": ("services", "Standings, provisioned"),
+    "`TableCapacity=provisioned`, daily wave": ("services", "Standings, provisioned"),
 }
 """What changes a month's dollars: the part of a load's row, and the case in it."""
 IDLE: Final = {
@@ -308,7 +308,7 @@ def of_less(result: Result) -> Iterator[str]:
         if row["board"] == "as shipped":
             tables = rushed[row["events_per_second"]]
             rush = row["ways"][API] - tables["on demand"] + tables["daily rush"]
-            cells.append(("the same, ten times the load in one hour of the day", column, _dollars(rush)))
+            cells.append(("`TableCapacity=provisioned`, daily rush", column, _dollars(rush)))
     return crossed("what", cells)
 
 
