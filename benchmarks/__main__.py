@@ -25,6 +25,7 @@ MODULES: Final = {
     "speed": "benchmarks.measure.speed.speed",
     "streams": "benchmarks.measure.rolling",
     "tabs": "benchmarks.measure.tabs",
+    "compared": "benchmarks.pages.other_ways",
     "budgets": "benchmarks.pages.budgets",
     "zones": "benchmarks.pages.zones",
 }

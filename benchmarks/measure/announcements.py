@@ -1,7 +1,7 @@
 """What a look at the top of a ranking costs, with and without an announcement.
 
-`python -m benchmarks announcements` writes `benchmarks/results/announcements.json` and a table of `docs/cost.md`. It
-compares every announced top with a sorted list.
+`python -m benchmarks announcements` writes `benchmarks/results/announcements.json`. It compares every
+announced top with a sorted list.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,6 @@ from benchmarks.harness.pipeline import event, still_clock
 from benchmarks.harness.questions import Answer, Board
 from benchmarks.harness.results_file import Output
 from benchmarks.harness.truth import Truth
-from benchmarks.pages.tables import Table
 from standings.announce import AT_MOST_EVERY_MS, Announcer
 from standings.aws.dynamodb.scores import BoardRecords
 from standings.aws.dynamodb.versioned_items import AnnouncedTops
@@ -78,9 +77,4 @@ def measure(_: Output) -> Answer:
     return {"members": MEMBERS, "looks": [row for length in LENGTHS for row in rows(length)]}
 
 
-LOOKS: Final = Table(
-    "top | a look at which | read units | write units | requests of DynamoDB | bytes of the event",
-    "{top} | {look} | {read_units:g} | {write_units:g} | {requests} | {bytes}",
-    lambda result: ({**row, "bytes": row["event_bytes"] or ""} for row in result["looks"]),
-)
-BENCHMARK: Final = Benchmark("announcements", measure, {"docs/cost.md": {"announcements": LOOKS}})
+BENCHMARK: Final = Benchmark("announcements", measure, {})

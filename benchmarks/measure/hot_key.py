@@ -1,9 +1,9 @@
 """How many events a second the hottest key of a board takes, until it needs as many write units as a key bears.
 
-`python -m benchmarks hot_key` writes `benchmarks/results/hot_key.json` and a table of `docs/performance.md`.
+`python -m benchmarks hot_key` writes `benchmarks/results/hot_key.json`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from random import Random
 from typing import Any, Final
 
@@ -11,7 +11,6 @@ from benchmarks.harness import population
 from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.pipeline import Pipeline, event
 from benchmarks.harness.results_file import Output
-from benchmarks.pages.tables import Result, crossed
 from standings.domain.boards_toml import parse_boards
 
 MEMBERS: Final = 200_000
@@ -61,11 +60,4 @@ def measure(out: Output) -> dict[str, Any]:
     return {"members": members, "ceilings": rows}
 
 
-def of_ceilings(result: Result) -> Iterator[str]:
-    rows = result["ceilings"]
-    shards = [f"{row['shards']} shard{'s' if row['shards'] > 1 else ''}" for row in rows]
-    cells = [f"{row['events_per_second']:,} ({row['first']})" for row in rows]
-    return crossed("records in a batch", zip((str(row["batch"]) for row in rows), shards, cells, strict=True))
-
-
-BENCHMARK: Final = Benchmark("hot_key", measure, {"docs/performance.md": {"ceilings": of_ceilings}})
+BENCHMARK: Final = Benchmark("hot_key", measure, {})

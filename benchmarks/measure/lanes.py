@@ -1,8 +1,8 @@
 """Projectors side by side on one board, with lanes and without, and the cost of a rank on a board with lanes.
 
-`make lanes` writes `benchmarks/results/lanes.json` and the tables of `docs/lanes.md`. The projectors are the product's;
-they run in virtual time, over a client whose transactions take time and conflict. Each projector is a greenlet: to wait
-it switches to the clock, which then runs the one that is next.
+`make lanes` writes `benchmarks/results/lanes.json` and a table of `docs/performance-tables.md`. The
+projectors are the product's; they run in virtual time, over a client whose transactions take time and conflict. Each
+projector is a greenlet: to wait it switches to the clock, which then runs the one that is next.
 """
 
 from collections.abc import Callable, Iterator
@@ -226,16 +226,6 @@ TABLES: Final = {
         "{alone[cancelled_share]:.1%}, {alone[retries_per_batch]:g}, {alone[moves_per_second]:,}",
         of_busy,
     ),
-    "quiet": Table(
-        "projectors | seconds between the batches of a projector | cancelled transactions | lanes",
-        "{projectors} | {pause:g} | {cancelled_share:.1%} | {lanes}",
-        "quiet",
-    ),
-    "rank": Table(
-        "lanes | read units at most | round trips | round trips until the process knows the lanes",
-        "{lanes} | {read_units_most:g} | {round_trips_most} | {round_trips_first}",
-        "reads",
-    ),
 }
 
 
@@ -257,4 +247,4 @@ def measure(out: Output) -> dict[str, Any]:
     }
 
 
-BENCHMARK: Final = Benchmark("lanes", measure, {"docs/lanes.md": TABLES}, "make lanes")
+BENCHMARK: Final = Benchmark("lanes", measure, {"docs/performance-tables.md": TABLES}, "make lanes")

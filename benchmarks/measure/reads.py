@@ -1,7 +1,8 @@
 """What every kind of read costs: read units, round trips, entries read.
 
-`make reads` writes `benchmarks/results/reads.json`, the tables of `docs/reads.md`, and those of our reads beside the
-answers of others (`docs/comparison.md`, README). It compares every answer with a sorted list, or with what was written.
+`make reads` writes `benchmarks/results/reads.json`, tables of `docs/performance.md` and
+`docs/performance-tables.md`, and those of our reads beside the answers of others (`docs/comparison.md`, README). It
+compares every answer with a sorted list, or with what was written.
 
 Boards are of four kinds: of one calendar ranking at ten thousand members and at a million, of a rolling window up to
 ten million, of the histories of members, and of members with profiles.
@@ -12,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from benchmarks.harness import population, rolling_board
 from benchmarks.harness.benchmark import Benchmark
@@ -22,7 +23,7 @@ from benchmarks.harness.results_file import Output
 from benchmarks.harness.rolling_board import AROUND, ENDED, NOON, TWO_OF_SEVEN, RollingBoard
 from benchmarks.harness.truth import Truth
 from benchmarks.measure.units import MONTH, QUARTER, SHIPPED
-from benchmarks.pages.tables import Lines, Result, Table, crossed, of_peers
+from benchmarks.pages.tables import Lines, Result, Row, Table, crossed, of_peers
 from standings.aws.dynamodb.profiles import Profiles
 from standings.aws.dynamodb.scores import Scores
 from standings.calls import CALLS
@@ -335,12 +336,6 @@ def _with_me(ask: Questions, members: Sequence[str]) -> Iterator[Answer]:
     yield ask.board.row("top 100 with `me`", map(ask.page_with, members))
 
 
-def periods_of(row: Mapping[str, object]) -> int:
-    """Return how many periods a row's history has; 0 for another read."""
-    read = str(row["read"])
-    return int(read.split()[2]) if read.startswith("history") else 0
-
-
 def _count(periods: int) -> str:
     return f"{periods} period{'' if periods == 1 else 's'}"
 
@@ -522,59 +517,112 @@ def _cost(row: Mapping[str, Any]) -> str:
 
 
 def of_rankings(result: Result) -> Iterator[str]:
-    rows = of_boards(result, POPULATIONS)
+    rows = (row for row in of_boards(result, POPULATIONS) if row["read"] not in ALIKE)
     return crossed("read", ((row["read"], f"{row['board']}, {row['members']:,}", _cost(row)) for row in rows))
 
 
-def of_windows(when: str, result: Result) -> Iterator[str]:
-    """Return the table of the reads of rolling windows at one moment, with the entries that they read."""
+def of_short(result: Result) -> Iterator[str]:
+    """Return the table of the reads that people ask for most, in a calendar and in a rolling window."""
+    window = f"`{SHIPPED.windows[-1]}`"
+    rolling = [(read, cost) for board, read, cost in of_kinds(result) if board.startswith(window)]
+    cells = (
+        *((row["read"], f"{row['members']:,} members", _cost(row)) for row in of_boards(result, [FEW])),
+        *((read, f"{window}, up to {LARGEST:,} members", f"{cost[0]:g} ({cost[1]})") for read, cost in _most(rolling)),
+    )
+    return crossed("read", sorted((cell for cell in cells if cell[0] in USUAL), key=lambda cell: USUAL.index(cell[0])))
 
-    def cell(row: Mapping[str, Any]) -> tuple[str, str, str]:
-        entries = f", {row['entries_most']:,}" if row["entries_most"] else ""
-        cost = f"{row['read_units_most']:g} ({row['round_trips_most']}{entries})"
-        return f"{row['board']} | {row['members']:,}", row["read"].removesuffix(f", {when}"), cost
 
-    rows = [row for row in of_boards(result, KINDS) if row["read"].endswith(f", {when}")]
-    return crossed("board | members", map(cell, rows))
+Cost = tuple[float, int, int]
+"""Units, round trips and entries."""
+_Name = TypeVar("_Name")
+
+
+def of_kinds(result: Result) -> Iterator[tuple[str, str, Cost]]:
+    """Yield the board, the read and the cost of each read of a rolling window, whatever the moment."""
+    for row in of_boards(result, KINDS):
+        read = next(row["read"].removesuffix(f", {when}") for when in WHEN if row["read"].endswith(f", {when}"))
+        yield row["board"], read, (row["read_units_most"], row["round_trips_most"], row["entries_most"])
+
+
+def _most(costs: Iterable[tuple[_Name, Cost]]) -> Iterable[tuple[_Name, Cost]]:
+    """Return the most units, round trips and entries by name."""
+    most: dict[_Name, Cost] = {}
+    for name, (units, trips, entries) in costs:
+        before = most.get(name, (0.0, 0, 0))
+        most[name] = (max(before[0], units), max(before[1], trips), max(before[2], entries))
+    return most.items()
+
+
+def of_windows(result: Result) -> Iterator[str]:
+    """Return the table of rolling windows: the most of all sizes and moments, with the list items that are read."""
+    costs = _most(((board, read), cost) for board, read, cost in of_kinds(result))
+    return crossed(
+        "board",
+        (
+            (board, read, f"{units:g} ({trips}{f', {entries:,}' if entries else ''})")
+            for (board, read), (units, trips, entries) in costs
+        ),
+    )
 
 
 def of_profiles(result: Result) -> Iterator[str]:
-    reads = ((row["read"], row["board"], _cost(row)) for row in of_boards(result, PROFILES))
+    reads = (
+        (row["read"], row["board"], _cost(row))
+        for row in of_boards(result, PROFILES)
+        if "without" not in row["read"] and "1,000" not in row["read"]
+    )
     changes = (
         (f"change: {row['change']}", row["board"], f"{row['write_units']:g} write units (1)")
         for row in result["changes"]
+        if row["change"] in ("a first profile", "another name")
     )
     return crossed("read or change", (*reads, *changes))
 
 
-OTHERS: Final = (f"{SHARDS} shards", "`all` and `day`", "equals", "boards", "events")
+def of_others(result: Result) -> Iterator[Row]:
+    """Return the reads of other boards, on the largest board on which each was measured."""
+    largest = {(row["board"], row["read"]): row for row in sorted(of_boards(result, OTHERS), key=_members)}
+    for name in OTHERS:
+        for (board, read), row in largest.items():
+            if board == name and (board in MANY_READS or read not in USUAL) and read not in ALIKE:
+                yield {**row, "cost": _cost(row)}
+
+
+def _members(row: Row) -> int:
+    return int(row["members"])
+
+
+USUAL: Final = (
+    *("rank of a member", "top 100", "around a member, 5 on each side", "100 at the middle"),
+    "ranks of a group of 100",
+)
+"""The reads of the short table."""
+ALIKE: Final = (
+    *("11 around a member", "100 at position 1,000", "history of 2 periods", "list of 100 boards"),
+    *(f"{read} {EQUALS:,} equals" for read in ("rank of a member, ordinal, in the middle of", "100 at the middle of")),
+)
+"""Reads that the tables leave out, because another one is like it."""
+MANY_READS: Final = (f"{SHARDS} shards",)
+"""The other boards whose usual reads are in the table too."""
+OTHERS: Final = (*MANY_READS, "`all` and `day`", "equals", CALENDAR, ROLLING, *WITH_ME, "boards", "events")
 TABLES: Final[dict[str, Lines]] = {
     "reads": of_rankings,
     "others": Table(
         "board | read | members | units (round trips) | entries",
-        "{board} | {read} | {members:,} | {cost} | {entries_most:,}",
-        lambda result: ({**row, "cost": _cost(row)} for row in of_boards(result, OTHERS)),
-    ),
-    **{f"rolling-{when.replace(' ', '-')}": partial(of_windows, when) for when in WHEN},
-    "members": Table(
-        "board | read | members | units (round trips) | units a period",
-        "{board} | {read} | {members:,} | {cost} | {each}",
+        "{board} | {read} | {members:,} | {cost} | {entries}",
         lambda result: (
-            {
-                **row,
-                "cost": _cost(row),
-                "each": f"{row['read_units_most'] / periods_of(row):.3g}" if periods_of(row) else "",
-            }
-            for row in sorted(of_boards(result, (CALENDAR, ROLLING, *WITH_ME)), key=lambda row: row["members"])
+            {**row, "entries": f"{row['entries_most']:,}" if row["entries_most"] else ""} for row in of_others(result)
         ),
     ),
+    "rolling": of_windows,
     "profiles": of_profiles,
 }
 BENCHMARK: Final = Benchmark(
     "reads",
     measure,
     {
-        "docs/reads.md": TABLES,
+        "docs/performance.md": {"reads": of_short},
+        "docs/performance-tables.md": TABLES,
         "docs/comparison.md": {"comparison": of_peers},
         "README.md": {"peers": partial(of_peers, short=True)},
     },

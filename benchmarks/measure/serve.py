@@ -22,7 +22,6 @@ from playwright.sync_api import Browser
 from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.results_file import REPOSITORY, Output
 from benchmarks.pages import live_page
-from benchmarks.pages.tables import Table
 from demo.demo import BOARD
 from demo.serve import ADDRESSES, READY, UP
 from standings.client import Board, connect
@@ -119,11 +118,4 @@ def _line_with(lines: IO[str], text: str) -> str:
     raise RuntimeError(f"expected a line with {text!r}, but `make serve` ended:\n{''.join(read)}")
 
 
-CLIENT: Final = Table(
-    "from the tables | over the API | the first ÷ the second",
-    "{rank_by_client_ms:g} ms | {rank_by_api_ms:g} ms | {ratio:g}",
-    lambda result: [result["median"]] if result["median"] else [],
-)
-BENCHMARK: Final = Benchmark(
-    "serve", measure, {"docs/speed.md": {"client": CLIENT}}, "make pictures", unavailable=unavailable
-)
+BENCHMARK: Final = Benchmark("serve", measure, {}, "make pictures", unavailable=unavailable)

@@ -3,10 +3,10 @@
 `make units` writes `benchmarks/results/units.json` and a table of `docs/performance.md`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from benchmarks.harness import population
 from benchmarks.harness.benchmark import Benchmark
@@ -14,7 +14,7 @@ from benchmarks.harness.questions import Questions, placed
 from benchmarks.harness.results_file import Output
 from benchmarks.harness.rolling_board import ONE_DAY, TWO_OF_SEVEN
 from benchmarks.models.cost.counted import Settings, Traffic, usage
-from benchmarks.pages.tables import Result
+from benchmarks.pages.tables import Result, crossed
 
 SIZES: Final = (1_000, 10_000, 100_000)
 MEMBERS: Final = 200_000
@@ -34,6 +34,7 @@ ALL: Final = Settings(("all",))
 SHIPPED: Final = Settings()
 MONTH: Final = Settings(("all", "last-30-days"))
 QUARTER: Final = Settings(("all", "last-90-days"))
+BOARDS: Final = (ALL, SHIPPED, MONTH, QUARTER)
 
 
 def reads(members: int) -> dict[str, Any]:
@@ -72,34 +73,58 @@ def writes(settings: Settings, *, small: bool) -> Iterator[dict[str, Any]]:
                 "read_units_per_event": round(used.read_units, 2),
                 "row_transactions_per_event": round(used.projector_transactions, 2),
             }
-            print(line(row), flush=True)
+            print(row, flush=True)
             yield row
 
 
-def line(row: dict[str, Any]) -> str:
-    amounts = "" if tuple(row["amounts"]) == AMOUNTS else "amounts of {:,}–{:,}".format(*row["amounts"])
-    life = row["life"] if row["life"] == TWO_OF_SEVEN else ""
-    what = ", ".join(filter(None, (row["windows"], amounts, row["kind"], life)))
-    return f"| an event, {what} | {row['members']:,} | {row['write_units_per_event']:.1f} write units |"
+class Kind(NamedTuple):
+    """Events of one kind: the windows of the board, whether they come together, the members' life and the points."""
+
+    windows: Settings
+    kind: str
+    life: str = ONE_DAY
+    amounts: tuple[int, int] = AMOUNTS
+
+
+BUDGETS: Final = {
+    Kind(ALL, "together"): 10,
+    Kind(SHIPPED, "together"): 24,
+    Kind(SHIPPED, "together", TWO_OF_SEVEN): 28,
+    Kind(SHIPPED, "alone"): 37,
+    Kind(SHIPPED, "alone", TWO_OF_SEVEN): 40,
+    Kind(SHIPPED, "together", ONE_DAY, WIDE): 44,
+    Kind(MONTH, "together"): 28,
+    Kind(MONTH, "together", TWO_OF_SEVEN): 63,
+    Kind(MONTH, "alone"): 41,
+    Kind(MONTH, "alone", TWO_OF_SEVEN): 82,
+    Kind(QUARTER, "together"): 55,
+}
+"""Write units of an event."""
+
+
+def kind_of(row: Mapping[str, Any]) -> Kind:
+    (settings,) = (one for one in BOARDS if one.text == row["windows"])
+    return Kind(settings, row["kind"], row["life"], tuple(row["amounts"]))
+
+
+def cell(row: Mapping[str, Any]) -> tuple[str, str, str]:
+    kind = kind_of(row)
+    amounts = "" if kind.amounts == AMOUNTS else "amounts of {:,}–{:,}".format(*kind.amounts)
+    life = kind.life if kind.life == TWO_OF_SEVEN else ""
+    budget = f" (≤ {BUDGETS[kind]})" if kind in BUDGETS else ""
+    what = ", ".join(filter(None, (row["windows"], amounts, life)))
+    return what, kind.kind, f"{row['write_units_per_event']:.1f}{budget}"
 
 
 def table(result: Result) -> Iterator[str]:
-    yield "| what | members | units |"
-    yield "|---|---|---|"
-    for one in result["reads"]:
-        yield (
-            f"| a member's rank, score, percentile and the total | {one['members']:,} | "
-            f"{one['rank_read_units_most']} read units at most, {one['rank_round_trips_most']} round trips |"
-        )
-    for one in result["reads"]:
-        yield f"| the top 100 with ranks and total | {one['members']:,} | {one['top_100_read_units']} read units |"
-    yield from map(line, result["writes"])
+    """Return the table of write units of an event, each with its budget in brackets."""
+    return crossed("windows", map(cell, result["writes"]))
 
 
 def measure(out: Output) -> dict[str, Any]:
     return {
         "reads": [reads(size) for size in (SIZES[:2] if out.small else SIZES)],
-        "writes": [row for settings in (ALL, SHIPPED, MONTH, QUARTER) for row in writes(settings, small=out.small)],
+        "writes": [row for settings in BOARDS for row in writes(settings, small=out.small)],
     }
 
 

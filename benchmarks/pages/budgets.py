@@ -1,6 +1,7 @@
 """The budgets of reads and events and the measured figures, in one table of all results.
 
-`python -m benchmarks budgets` writes it into `docs/performance.md`.
+`python -m benchmarks budgets` writes it into `docs/performance-tables.md`, without the budgets that stand beside their
+figures in another table.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -11,8 +12,7 @@ from benchmarks.harness.results_file import Output
 from benchmarks.harness.rolling_board import ONE_DAY, TWO_OF_SEVEN
 from benchmarks.measure import hot_key, reads
 from benchmarks.measure.speed import speed
-from benchmarks.measure.units import ALL, AMOUNTS, MONTH, QUARTER, SHIPPED, TOGETHER, WIDE
-from benchmarks.models.cost.counted import Settings
+from benchmarks.measure.units import AMOUNTS, BUDGETS, SHIPPED, TOGETHER, Kind, kind_of
 from benchmarks.pages.tables import Result, Table
 
 ENOUGH: Final = 1.75
@@ -34,31 +34,6 @@ ITEMS: Final = 2 * 100 + 12
 """The most list items that a page of 100 may read of each list."""
 LISTS: Final = {"last-7-days": 5, "last-30-days": 9, "last-90-days": 9}
 """The most lists that a page merges."""
-
-
-class Kind(NamedTuple):
-    """Events of one kind: the windows of the board, whether they come together, the members' life and the points."""
-
-    windows: Settings
-    kind: str
-    life: str = ONE_DAY
-    amounts: tuple[int, int] = AMOUNTS
-
-
-EVENTS: Final = {
-    Kind(ALL, "together"): 10,
-    Kind(SHIPPED, "together"): 24,
-    Kind(SHIPPED, "together", TWO_OF_SEVEN): 28,
-    Kind(SHIPPED, "alone"): 37,
-    Kind(SHIPPED, "alone", TWO_OF_SEVEN): 40,
-    Kind(SHIPPED, "together", ONE_DAY, WIDE): 44,
-    Kind(MONTH, "together"): 28,
-    Kind(MONTH, "together", TWO_OF_SEVEN): 63,
-    Kind(MONTH, "alone"): 41,
-    Kind(MONTH, "alone", TWO_OF_SEVEN): 82,
-    Kind(QUARTER, "together"): 55,
-}
-"""Write units of an event."""
 
 
 class Budget(NamedTuple):
@@ -163,6 +138,9 @@ def of_rolling_reads(result: Result) -> Iterator[Budget]:
             yield at_most(subject, " read units", most_units, units, (most_trips, trips) if most_trips else None)
         elif most_trips is not None:
             yield at_most(subject, " round trips", most_trips, trips)
+
+
+def of_list_items(result: Result) -> Iterator[Budget]:
     for window, lists in LISTS.items():
         boards = [board for board in reads.KINDS if board.startswith(f"`{window}`")]
         items = max(
@@ -175,15 +153,15 @@ def of_rolling_reads(result: Result) -> Iterator[Budget]:
 
 
 def of_events(result: Result) -> Iterator[Budget]:
-    rows = {(row["windows"], row["kind"], row["life"], tuple(row["amounts"])): row for row in result["writes"]}
-    for kind, most in EVENTS.items():
-        row = rows[kind.windows.text, kind.kind, kind.life, kind.amounts]
+    rows = {kind_of(row): row for row in result["writes"]}
+    for kind, most in BUDGETS.items():
+        row = rows[kind]
         life = f", members active on {kind.life}" if kind.life == TWO_OF_SEVEN else ""
         together = f"{TOGETHER} together" if kind.kind == "together" else kind.kind
         points = "{}–{:,}".format(*kind.amounts)
         subject = f"an event, {kind.windows.text}, {together}, amounts of {points}, {row['members']:,} members{life}"
         yield at_most(subject, " write units", most, row["write_units_per_event"])
-    lone = rows[SHIPPED.text, "alone", ONE_DAY, AMOUNTS]["row_transactions_per_event"]
+    lone = rows[Kind(SHIPPED, "alone", ONE_DAY, AMOUNTS)]["row_transactions_per_event"]
     yield at_most("transactions for the rows of a lone event as shipped", "", TRANSACTIONS, lone)
 
 
@@ -207,10 +185,12 @@ def of_speed(result: Result) -> Iterator[Budget]:
 
 FROM: Final[tuple[tuple[str, Callable[[Result], Iterator[Budget]]], ...]] = (
     *(("reads", of_rankings), ("hot_key", of_hot_key), ("compared", of_compared), ("reads", of_reads)),
-    *(("lanes", of_lanes), ("reads", of_rolling_reads), ("units", of_events)),
+    *(("lanes", of_lanes), ("reads", of_rolling_reads), ("reads", of_list_items), ("units", of_events)),
     *(("streams", of_streams), ("speed", of_speed)),
 )
 """The results that have budgets, in the order of the table."""
+ELSEWHERE: Final = (of_events, of_list_items, of_speed)
+"""Budgets that the table leaves out: other tables show them, or nobody decides by them."""
 
 
 def measure(out: Output) -> dict[str, Any]:
@@ -219,15 +199,15 @@ def measure(out: Output) -> dict[str, Any]:
     for name, lines in FROM:
         try:
             results = Output() if name == "compared" else out
-            budgets += [one._asdict() for one in lines(results.result(name))]
+            budgets += [{"shown": lines not in ELSEWHERE, **one._asdict()} for one in lines(results.result(name))]
         except FileNotFoundError:
             print(f"{name}: no result yet")
     return {"budgets": budgets}
 
 
-BUDGETS: Final = Table(
-    "what | budget | measured | met",
-    "{subject} | {budget} | {measured} | {yes}",
-    lambda result: ({**row, "yes": "yes" if row["met"] else "no"} for row in result["budgets"]),
+TABLE: Final = Table(
+    "what | budget | measured",
+    "{subject} | {budget} | {measured}",
+    lambda result: (row for row in result["budgets"] if row["shown"]),
 )
-BENCHMARK: Final = Benchmark("budgets", measure, {"docs/performance.md": {"budgets": BUDGETS}}, kept=False)
+BENCHMARK: Final = Benchmark("budgets", measure, {"docs/performance-tables.md": {"budgets": TABLE}}, kept=False)

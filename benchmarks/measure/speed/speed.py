@@ -1,12 +1,13 @@
 """How fast the code itself is: events and records per second on one core, memory, and starts.
 
-`python -m benchmarks speed` writes `benchmarks/results/speed.json` and the tables of `docs/speed.md`. The seconds are
-this machine's; the ratios compare with code that the same run measures.
+`python -m benchmarks speed` writes `benchmarks/results/speed.json` and tables of `docs/performance-tables.md`. The
+seconds are this machine's; the ratios compare with code that the same run measures.
 """
 
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +17,7 @@ from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.results_file import Output
 from benchmarks.measure.speed import starts
 from benchmarks.measure.speed.pace import BATCH
-from benchmarks.pages.tables import Table
+from benchmarks.pages.tables import Lines, Result, Table, crossed
 
 FUNCTIONS: Final = ("writer", "projector")
 MEMBERS: Final = 200_000
@@ -65,37 +66,34 @@ def measure(out: Output) -> dict[str, Any]:
     }
 
 
-TABLES: Final = {
-    "paces": Table(
-        "function | stubbed | per second of one core | budget",
-        "{function} | {stubbed} | {records_per_second:,} {records} | {budget:,}",
-        lambda result: (
-            {
-                **row,
-                "stubbed": STUBBED[row["level"]],
-                "records": RECORDS[row["function"]],
-                "budget": BUDGETS[row["level"]],
-            }
+RARE: Final = ("command", "maintenance")
+"""Functions whose starts nobody waits for."""
+
+
+def of_paces(result: Result) -> Iterator[str]:
+    """Return the table of records per second of one core, each with its budget."""
+    return crossed(
+        "function",
+        (
+            (
+                row["function"],
+                f"per second of one core, {STUBBED[row['level']]} stubbed",
+                f"{row['records_per_second']:,} {RECORDS[row['function']]} (≥ {BUDGETS[row['level']]:,})",
+            )
             for row in result["paces"]
         ),
-    ),
-    "memory": Table(
-        "function | boards | batch | event, MB | peak, MB",
-        "{function} | {named} | {records:,} | {event_megabytes:g} | {peak_megabytes:g}",
-        lambda result: (
-            {**row, "named": "`all` alone" if row["boards"] == "all" else "as shipped"} for row in result["memory"]
-        ),
-    ),
+    )
+
+
+TABLES: Final[dict[str, Lines]] = {
+    "paces": of_paces,
     "starts": Table(
         "program | ms | ms of CPU | ÷ boto3 client | the same for CPU | budget | peak MB",
         "{program} | {milliseconds:,} | {cpu_milliseconds:,} | {times_base:.2f} | {times_base_cpu:.2f} | {budget} | "
         "{megabytes}",
-        lambda result: ({**row, "budget": STARTS.get(row["program"], "")} for row in result["starts"]),
-    ),
-    "commands": Table(
-        f"program | ms | ÷ `{starts.NOTHING}` | the same for CPU | budget",
-        "`{program}` | {milliseconds} | {times_base:.1f} | {times_base_cpu:.1f} | {budget}",
-        lambda result: ({**row, "budget": COMMAND_STARTS.get(row["program"], "")} for row in result["commands"]),
+        lambda result: (
+            {**row, "budget": STARTS.get(row["program"], "")} for row in result["starts"] if row["program"] not in RARE
+        ),
     ),
 }
-BENCHMARK: Final = Benchmark("speed", measure, {"docs/speed.md": TABLES}, unavailable=starts.unavailable)
+BENCHMARK: Final = Benchmark("speed", measure, {"docs/performance-tables.md": TABLES}, unavailable=starts.unavailable)

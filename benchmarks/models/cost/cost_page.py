@@ -1,4 +1,4 @@
-"""The tables of `docs/cost.md`, and those of costs on other pages: `python -m benchmarks cost`."""
+"""The tables of what Standings costs: `python -m benchmarks cost`."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -12,7 +12,7 @@ from benchmarks.models.cost import counted, league, provisioned, settlements, sp
 from benchmarks.models.cost.counted import Settings, Traffic
 from benchmarks.models.cost.prices import MILLION, Bill, Prices, read_prices
 from benchmarks.models.cost.services import CHEAP, KEEPING, SERVICES
-from benchmarks.models.cost.spending import API, CLIENT, READS, WAYS, Counted, Load, used_by, waiting
+from benchmarks.models.cost.spending import API, CLIENT, DIRECT, READS, UNLOGGED, WAYS, Counted, Load, used_by, waiting
 from benchmarks.pages.plots import plot
 from benchmarks.pages.tables import Lines, Result, Row, Table, crossed
 from standings.domain.windows import parse_window
@@ -75,6 +75,23 @@ SHORT: Final = (1.0, 10.0, 100.0)
 """Events per second of the loads that are also computed in other cases."""
 SIZES: Final = (CLUB[0], *SHORT)
 """Events per second of the short table."""
+CHANGED: Final = {
+    "by default": ("ways", API),
+    "members come on two days of seven": ("habits", "two days of seven"),
+    "members come once a week": ("habits", "once a week"),
+    "`AccessLog=false`": ("ways", UNLOGGED),
+    "reads by invoking the function": ("ways", DIRECT),
+    "reads by the client": ("ways", CLIENT),
+    "`WriterBatchingWindow=10`": ("windows", "10 s"),
+    "`FunctionMemory=512`": ("less", "512 MB"),
+    "the same, and two pollers with `WriterMaximumConcurrency=0`": ("less", "two pollers, 512 MB"),
+    "a Database Savings Plan": ("committed", "with a plan"),
+    "`TableCapacity=provisioned`, steady load": ("committed", "provisioned"),
+    "the same with a plan": ("committed", "provisioned, with a plan"),
+    "the same with reserved capacity": ("committed", "provisioned, reserved"),
+    "`TableCapacity=provisioned`, daily wave": ("services", "Standings, provisioned"),
+}
+"""What changes a month's dollars: the part of a load's row, and the case in it."""
 IDLE: Final = {
     "queue_requests": "pollers at the queue",
     "custom_metrics": "metrics",
@@ -280,57 +297,72 @@ def by_load(part: str, columns: Iterable[str], more: str = "") -> Table:
     return Table(head, f"{{board}} | {LOAD} | {more}{{cells}}", rows)
 
 
-def _columns(name: str, keys: Iterable[str], form: str = ".0f") -> str:
-    """Return the cells of dollars by key, as the line of a table names them."""
-    return " | ".join(f"${{{name}[{key}]:,{form}}}" for key in keys)
+def of_less(result: Result) -> Iterator[str]:
+    """Return the table of what changes a month's dollars: a line for each of `CHANGED`, a column for each load."""
+    rushed = {row["events_per_second"]: row for row in result["provisioned"]["months"]}
+    loads = [row for row in result["loads"] if row["events_per_second"] in SHORT]
+    cells = []
+    for row in sorted(loads, key=lambda row: row["board"]):
+        column = f"{row['board']}, {row['events_per_second']:g}/s"
+        cells += [(name, column, _dollars(row[part][of])) for name, (part, of) in CHANGED.items()]
+        if row["board"] == "as shipped":
+            tables = rushed[row["events_per_second"]]
+            rush = row["ways"][API] - tables["on demand"] + tables["daily rush"]
+            cells.append(("`TableCapacity=provisioned`, daily rush", column, _dollars(rush)))
+    return crossed("what", cells)
+
+
+def of_reads(result: Result) -> Iterator[str]:
+    """Return the table of a million reads, on the board size on which each costs most."""
+    most: dict[tuple[str, str], Row] = {}
+    for row in sorted(result["reads"], key=lambda row: float(row["read_units"])):
+        most[row["read"], row["window"]] = row
+    cells = []
+    for (read, window), row in most.items():
+        cells.append((read, f"`{window}`: units", f"{row['read_units']:g}"))
+        cells += [(read, f"`{window}`, {way}", f"${row['dollars'][way]:,.2f}") for way in (API, CLIENT)]
+    return crossed("read", sorted(cells, key=lambda cell: (list(READS).index(cell[0]), cell[1])))
+
+
+def of_parts(result: Result) -> Iterator[str]:
+    """Return the table of the small parts of a bill: a stack at rest, keys, logs and settlements."""
+    *parts, whole = result["idle"]
+    key = result["keys"][-1]
+    rows = (
+        ("a month at rest", ", ".join(map(IDLE_PART.format_map, parts)), whole["dollars"]),
+        ("a month with your own key (`KmsKeyArn`)", f"{key['requests']:,} requests", key["dollars"]),
+        *((f"a million lines: {row['line']}", f"{row['bytes']} bytes each", row["dollars"]) for row in result["logs"]),
+        *(("a settlement", SETTLED.format_map(row), row["dollars"]) for row in result["settlements"][1:]),
+    )
+    yield "| what | counted | dollars |"
+    yield "|---" * 3 + "|"
+    for what, how_many, dollars in rows:
+        yield f"| {what} | {how_many} | ${dollars:,.{2 if dollars >= CENT else 4}f} |"
 
 
 def _dollars(amount: float | None) -> str:
     return "-" if amount is None else f"${amount:,.0f}"
 
 
-def of_prices(result: Result) -> Iterator[Row]:
-    for one in result["prices"]["of"]:
-        read = f"[{one['read_on']}]({one['read']})" if one["confirmed"] else "not confirmed"
-        yield {**one, "name": one["name"].replace("_", " "), "seen": read}
-
-
 LOAD: Final = "{events_per_second:,g} | {reads_per_second:,g} | {members:,}"
-RATES: Final = "{events_per_second:,g} | {reads_per_second:,g}"
+SETTLED: Final = "{members:,} members, {winners:,} winners, {read_units:,} read units, {requests:,} requests of S3"
+IDLE_PART: Final = "{part} ${dollars:,.2f}"
+CENT: Final = 0.01
 TABLES: Final[dict[str, Lines]] = {
     "events": of_events,
-    "reads": Table(
-        f"read | window | members | read units at most | {' | '.join(WAYS)}",
-        f"{{read}} | `{{window}}` | {{members:,}} | {{read_units:g}} | {_columns('dollars', WAYS, '.2f')}",
-        "reads",
-    ),
+    "reads": of_reads,
     "months": by_load("ways", ("events", "reads", "storage", "at rest", *WAYS), "{batch:,} | "),
-    "logs": Table("line | bytes | a million", "{line} | {bytes:,} | ${dollars:.2f}", "logs"),
-    "habits": by_load("habits", HABITS),
-    "windows": by_load("windows", [f"{seconds} s" for seconds in BATCHING]),
-    "less": by_load("less", LESS),
-    "committed": by_load("committed", provisioned.COMMITTED),
+    "parts": of_parts,
+    "services": by_load("services", (OURS, f"{OURS}, provisioned", *SERVICES)),
+}
+DECIDE: Final[dict[str, Lines]] = {
+    "sizes": of_sizes,
+    "less": of_less,
     "break_even": Table(
         f"beside | {' | '.join(CASES)}", f"{{rival}} | {' | '.join(f'{{{case}:.2g}}' for case in CASES)}", "break_even"
     ),
-    "keys": Table("key | requests a month | a month", "{key} | {requests:,} | ${dollars:,.2f}", "keys"),
-    "settlements": Table(
-        "members | winners | read units | requests of S3 | events | in all",
-        "{members:,} | {winners:,} | {read_units:,} | {requests:,} | {events:,} | ${dollars:,.4f}",
-        "settlements",
-    ),
-    "idle": Table("what | a month", "{part} | ${dollars:,.2f}", "idle"),
-    "provisioned": Table(
-        f"events/s | reads/s | on demand | {' | '.join(f'provisioned, {shape}' for shape in provisioned.SHAPES)}",
-        f"{RATES} | ${{on demand:,.0f}} | {' | '.join(f'${{{shape}:,.0f}}' for shape in provisioned.SHAPES)}",
-        lambda result: result["provisioned"]["months"],
-    ),
-    "services": by_load("services", (OURS, f"{OURS}, provisioned", *SERVICES)),
-    "sizes": of_sizes,
-    "prices": Table(
-        "item | dollars | per | source | read on", "{name} | {dollars:.10g} | {per:,} | <{source}> | {seen}", of_prices
-    ),
 }
+"""The tables of the page to decide by."""
 LEAGUE: Final = Table("what | a month", "{part} | ${dollars:,.2f}", "league")
 TARGETS: Final = Table(
     f"`TargetUtilization` | {' | '.join(provisioned.SHAPES)}",
@@ -355,7 +387,8 @@ BENCHMARK: Final = Benchmark(
     "cost",
     measure,
     {
-        "docs/cost.md": TABLES,
+        "docs/cost.md": DECIDE,
+        "docs/cost-tables.md": TABLES,
         "README.md": {"sizes": of_sizes},
         "docs/how-to/provisioned-capacity.md": {"targets": TARGETS},
         "docs/tutorials/league.md": {"league": LEAGUE},

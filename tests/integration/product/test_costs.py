@@ -12,9 +12,9 @@ from benchmarks.harness.questions import Board, Questions, placed
 from benchmarks.harness.rolling_board import ONE_DAY
 from benchmarks.harness.truth import Truth
 from benchmarks.measure import reads, rolling, units
-from benchmarks.measure.units import AMOUNTS
+from benchmarks.measure.units import AMOUNTS, Kind
 from benchmarks.models.cost.counted import Traffic, usage
-from benchmarks.pages.budgets import EVENTS, TRANSACTIONS, Kind
+from benchmarks.pages.budgets import TRANSACTIONS
 from standings.domain.windows import DAY
 from tests.support.thoroughness import TIMES
 
@@ -92,7 +92,7 @@ def test_reads_of_rolling_windows_are_right_and_a_rank_costs_seven_units(kind: s
     "kind",
     [
         pytest.param(kind, marks=() if (kind.life, kind.kind) == (ONE_DAY, "alone") else pytest.mark.thorough)
-        for kind in EVENTS
+        for kind in units.BUDGETS
         if kind.windows == units.SHIPPED and kind.amounts == AMOUNTS
     ],
 )
@@ -101,7 +101,7 @@ def test_an_event_in_a_rolling_window_costs_what_it_may(kind: Kind) -> None:
     batch = units.TOGETHER if kind.kind == "together" else 1
     used = usage(kind.windows, Traffic(20_000, batch=batch, daily=units.LIVES[kind.life], counted=200))
 
-    assert used.write_units <= EVENTS[kind]
+    assert used.write_units <= units.BUDGETS[kind]
     assert used.projector_transactions <= TRANSACTIONS
 
 

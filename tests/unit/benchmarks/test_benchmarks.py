@@ -228,7 +228,7 @@ def test_what_falls_behind_and_what_helps() -> None:
 
 
 def test_the_page_states_the_assumptions() -> None:
-    page = (PROJECT / "docs" / "capacity.md").read_text(encoding="utf-8")
+    page = (PROJECT / "docs" / "performance-tables.md").read_text(encoding="utf-8")
 
     assert f"A transaction takes {1000 * assumed.TRANSACTION:g} ms, committed or cancelled." in page
     assert f"A read takes {1000 * assumed.READ:g} ms." in page
