@@ -1,6 +1,7 @@
 """The engine answers as DynamoDB Local does: single requests at the limits, and random sequences of requests."""
 
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import pytest
@@ -400,6 +401,31 @@ def queries(draw: st.DrawFn) -> dict[str, Any]:
     if draw(st.integers(0, 3)) == 0:
         request["Select"] = "COUNT"
     return request
+
+
+@pytest.mark.parametrize("there", ["", "b", "ac"])
+def test_a_page_begins_within_a_range_or_is_refused(local_client: Any, there: str) -> None:
+    engine = Engine()
+    for client in (engine, local_client):
+        client.create_table(**THINGS)
+        for sk in there:
+            client.put_item(TableName="Things", Item=key("p", sk))
+    ranges = ["sk BETWEEN :s AND :e", "begins_with(sk, :s)", *(f"sk {sign} :s" for sign in ("=", "<", "<=", ">", ">="))]
+    for bounds, forward, start in product(ranges, (True, False), "abc"):
+        condition = f"pk = :r AND {bounds}"
+        values = {":r": {"S": "p"}, ":s": {"S": "a" if "BETWEEN" in bounds else "b"}, ":e": {"S": "b"}}
+        request: dict[str, Any] = {
+            "TableName": "Things",
+            "KeyConditionExpression": condition,
+            "ExpressionAttributeValues": _values(condition, values),
+            "ScanIndexForward": forward,
+            "ExclusiveStartKey": key("p", start),
+        }
+        assert outcome(engine, "query", **request) == outcome(local_client, "query", **request), (
+            bounds,
+            forward,
+            start,
+        )
 
 
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])

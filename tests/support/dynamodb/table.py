@@ -590,6 +590,11 @@ def query_rows(
         place = rows.place_of(start)
         if start[rows.key.hash] != condition.value or not condition.has(place):
             raise Invalid("The provided starting key does not match the range key predicate")
+        # Nothing can follow such a key. In an index it can: other items may have the same place there.
+        low_end = condition.low == place and (condition.high is None or condition.high[-1] is _TOP)
+        high_end = condition.high == (*place, _TOP)
+        if rows is table and low_end != high_end and high_end == forward:
+            raise Invalid("The provided starting key is outside query boundaries based on provided conditions")
         if forward:
             low = max(low, partition.bisect_right(place))
         else:
