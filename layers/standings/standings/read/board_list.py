@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Any, Final
 
-from standings.domain.boards import BOARD_NAME, Metric, Prize
+from standings.domain.boards import BOARD_NAME, Prize, family_of
 from standings.domain.errors import bad_argument, being_deleted
-from standings.domain.windows import DAY, HOUR, MINUTE, WEEKDAYS, Timetable, day_text
+from standings.domain.windows import DAY, HOUR, MINUTE, WEEKDAYS, day_text
 from standings.read.cursors import encode_name, read_name
 from standings.read.session import ReadSession, decimal_of
 
@@ -24,11 +24,15 @@ def boards(session: ReadSession, *, prefix: str, limit: int, cursor: str | None)
 
 def definition(session: ReadSession, board: str) -> dict[str, Any]:
     """A board's definition in `boards.toml`, with the current period of each window."""
-    family = session.family(board)
+    family = family_of(session.boards, board)
     record = session.record(board)
     if record is not None and record.is_being_deleted:
         raise being_deleted(board)
     timetable = family.timetable
+    seasons = [
+        {"name": season.name, "starts": day_text(season.starts), "ends": day_text(season.ends)}
+        for season in timetable.seasons.all
+    ]
     return {
         "board": board,
         "family": family.pattern,
@@ -38,7 +42,7 @@ def definition(session: ReadSession, board: str) -> dict[str, Any]:
         "late": _span(timetable.late),
         "keep": _span(timetable.keep),
         "shards": family.shards,
-        **({"seasons": _seasons(timetable)} if timetable.seasons.all else {}),
+        **({"seasons": seasons} if seasons else {}),
         "metrics": [
             {
                 "metric": metric.name,
@@ -46,8 +50,8 @@ def definition(session: ReadSession, board: str) -> dict[str, Any]:
                 "precision": metric.precision,
                 "order": metric.order,
                 "ties": metric.ties,
-                "least": _limit(metric, metric.least),
-                "most": _limit(metric, metric.most),
+                "least": metric.least if metric.least is None else decimal_of(metric.least, metric.precision),
+                "most": metric.most if metric.most is None else decimal_of(metric.most, metric.precision),
                 "notes": metric.notes,
                 "windows": [
                     {
@@ -63,10 +67,6 @@ def definition(session: ReadSession, board: str) -> dict[str, Any]:
     }
 
 
-def _limit(metric: Metric, units: int | None) -> Any:
-    return None if units is None else decimal_of(units, metric.precision)
-
-
 def _prizes(prizes: Iterable[Prize]) -> dict[str, Any]:
     """The prizes of a window: `{"name": "gold", "method": "competition", "ranks": "1"}` for each; nothing for none."""
     shown = []
@@ -74,14 +74,6 @@ def _prizes(prizes: Iterable[Prize]) -> dict[str, Any]:
         ranks = str(first) if first == last else f"{first}-{last}"
         shown.append({"name": name, "method": method, **({"percent": percent} if percent else {"ranks": ranks})})
     return {"prizes": shown} if shown else {}
-
-
-def _seasons(timetable: Timetable) -> list[dict[str, str]]:
-    """A family's seasons as `boards.toml` writes them, by start."""
-    return [
-        {"name": season.name, "starts": day_text(season.starts), "ends": day_text(season.ends)}
-        for season in timetable.seasons.all
-    ]
 
 
 def _span(milliseconds: int) -> str:

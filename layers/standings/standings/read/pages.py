@@ -18,7 +18,7 @@ from standings.domain.tiers import ROOT, Path
 from standings.read.cursors import ENDS, Cursor, encode_cursor, read_cursor
 from standings.read.member_ranks import counters_of, distinct_ahead, entry_ranks, equals_ahead, not_ranked, select
 from standings.read.score_statistics import parse_score
-from standings.read.session import BEYOND, Method, RankingReader, percentile_of, score_at
+from standings.read.session import BEYOND, Method, RankingReader, decimal_of, score_at
 from standings.stores import Entry, Node, Partition, Span
 
 
@@ -180,7 +180,7 @@ class _Page:
 
     def total(self) -> int:
         """The number of members in the ranking, by the root that was read."""
-        return tiers.total(counters_of(self.nodes)[ROOT])
+        return sum(counters_of(self.nodes)[ROOT].values())
 
     def counted(self, number: int) -> tuple[int, int]:
         """How many members are ahead of a sort value, and how many have it, by the nodes that were read."""
@@ -215,7 +215,7 @@ class _Page:
         # Entries and tiers may be of different moments. A page that has an end of the list is counted from there.
         base = _START if previous is None or known.leads else base
         ranks = _ranks(reader, known, base, counters)
-        total, until = tiers.total(counters[ROOT]), ranks.ahead + len(known.entries)
+        total, until = sum(counters[ROOT].values()), ranks.ahead + len(known.entries)
         if following is None and (page or previous is None):
             total = until
         elif page:
@@ -225,13 +225,15 @@ class _Page:
         if known.me is not None:
             rank, ahead, before = self._rank_me(known.me, known, ranks)
             total = max(total, rank, ahead + 1)
-            shown = {"percentile": percentile_of(ahead, total), "ahead": before and self._line(*before)}
+            shown = {
+                "percentile": decimal_of(tiers.percentile(ahead, total), 2),
+                "ahead": before and self._line(*before),
+            }
             mine = {**self._line(known.me, rank), **shown}
         members = {entry.member for entry in page}
         lines = zip(known.entries, ranks.numbers, strict=True)
         return {
-            **reader.head(self.nodes.values(), page),
-            "total": total,
+            **reader.head(total, self.nodes, page),
             "entries": [self._line(entry, rank) for entry, rank in lines if entry.member in members],
             "next": self._cursor(following, forward=True),
             "previous": self._cursor(previous, forward=False),
