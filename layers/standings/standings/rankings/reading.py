@@ -153,7 +153,14 @@ class CalendarReads:
 
     def nodes(self, wanted: Iterable[NodeId]) -> dict[NodeId, Node]:
         """Nodes of tier trees. A node that does not exist is left out."""
-        return {node: _node(lanes) for node, lanes in self._items(wanted).items()}
+        found: dict[NodeId, Node] = {}
+        for node, items in self._items(wanted).items():
+            lanes = [lane_of(item) for item in items.values()]
+            # While members move, reads of lanes may be of different moments, and a sum may be below 0.
+            counters = {digit: max(count, 0) for digit, count in summed(lane.counters for lane in lanes).items()}
+            written_at_ms = max((lane.written_at_ms for lane in lanes if lane.written_at_ms is not None), default=None)
+            found[node] = Node(counters, written_at_ms, max(shards_ever(items.get(0, {}))))
+        return found
 
     def lanes(self, ranking: Ranking, paths: Iterable[Path]) -> dict[Path, Lanes]:
         """The lanes of a ranking's nodes. A node without lanes is left out."""
@@ -190,14 +197,6 @@ def entry_of(item: Item, ranking: Ranking) -> Entry:
     """The entry that an item of a ranking's sorted index holds."""
     key = item["s"]["S"]
     return Entry(key, *decode_sort_key(key, ties_by_instant=ranking.metric.ties_by_instant), int(item["t"]["N"]))
-
-
-def _node(items: Mapping[int, Item]) -> Node:
-    lanes = [lane_of(item) for item in items.values()]
-    # While members move, reads of lanes may be of different moments, and a sum may be below 0.
-    counters = {digit: max(count, 0) for digit, count in summed(lane.counters for lane in lanes).items()}
-    written_at_ms = max((lane.written_at_ms for lane in lanes if lane.written_at_ms is not None), default=None)
-    return Node(counters, written_at_ms, max(shards_ever(items.get(0, {}))))
 
 
 class TopReads:

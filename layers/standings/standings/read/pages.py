@@ -6,7 +6,7 @@ page may also have the rank of one member, `me`, wherever it is in the list.
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
@@ -163,9 +163,28 @@ class _Page:
         return stretch.entries
 
     def read(self, stretches: Sequence["Stretch"], paths: Sequence[Path]) -> None:
-        """Read stretches and nodes for the page. Call it once, so that nothing for `me` is read twice."""
+        """Read stretches, until each is complete, and nodes for the page. May raise TooFarError.
+
+        Each round reads all its spans in parallel, and the nodes that are known to be needed by then. Call it once, so
+        that nothing for `me` is read twice. Name the root, unless it was just read: it may name more shards than
+        `boards.toml`.
+        """
         stretches = list(dict.fromkeys([*stretches, *self.before_me]))
-        read_stretches(self.reader, stretches, lambda: chain(paths, self._paths_of_me()), self.nodes)
+        asked = set(self.nodes)
+        while True:
+            # After the number of shards was raised, the root may name more than were read.
+            partitions = self.reader.partitions
+            by_stretch = [stretch.next_spans(partitions) for stretch in stretches]
+            spans = list(dict.fromkeys(chain.from_iterable(by_stretch)))
+            wanted = [path for path in dict.fromkeys(chain(paths, self._paths_of_me())) if path not in asked]
+            if not spans and not wanted:
+                return
+            parts, nodes = self.reader.spans(spans, wanted)
+            self.nodes.update(nodes)
+            asked.update(wanted)
+            found = dict(zip(spans, parts, strict=True))
+            for stretch, mine in zip(stretches, by_stretch, strict=True):
+                stretch.add({span: found[span] for span in mine})
 
     def _paths_of_me(self) -> Iterator[Path]:
         """The nodes that give the rank of `me`, and of the entry before it as soon as that is read."""
@@ -424,28 +443,3 @@ class Stretch:
         for entry in entries:
             first_by_member.setdefault(entry.member, entry)
         self._found = list(first_by_member.values())
-
-
-def read_stretches(
-    reader: RankingReader, stretches: Sequence[Stretch], paths: Callable[[], Iterable[Path]], nodes: dict[Path, Node]
-) -> None:
-    """Read stretches until each is complete, and add nodes to `nodes`. May raise TooFarError.
-
-    Each round reads all its spans in parallel, and the nodes that `paths` names by then and that were not read yet.
-    Name the root, unless it was just read: it may name more shards than `boards.toml`.
-    """
-    asked = set(nodes)
-    while True:
-        # After the number of shards was raised, the root may name more than were read.
-        partitions = reader.partitions
-        by_stretch = [stretch.next_spans(partitions) for stretch in stretches]
-        spans = list(dict.fromkeys(chain.from_iterable(by_stretch)))
-        wanted = [path for path in dict.fromkeys(paths()) if path not in asked]
-        if not spans and not wanted:
-            return
-        parts, read_nodes = reader.spans(spans, wanted)
-        nodes.update(read_nodes)
-        asked.update(wanted)
-        found = dict(zip(spans, parts, strict=True))
-        for stretch, mine in zip(stretches, by_stretch, strict=True):
-            stretch.add({span: found[span] for span in mine})
