@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from standings.domain.boards import BOARD_NAME, Prize, family_of
 from standings.domain.errors import bad_argument, being_deleted
-from standings.domain.windows import DAY, HOUR, MINUTE, WEEKDAYS, day_text
+from standings.domain.windows import DAY, HOUR, MINUTE, WEEKDAYS, Timetable, day_text
 from standings.read.cursors import encode_name, read_name
 from standings.read.session import ReadSession, decimal_of
 
@@ -29,10 +29,6 @@ def definition(session: ReadSession, board: str) -> dict[str, Any]:
     if record is not None and record.is_being_deleted:
         raise being_deleted(board)
     timetable = family.timetable
-    seasons = [
-        {"name": season.name, "starts": day_text(season.starts), "ends": day_text(season.ends)}
-        for season in timetable.seasons.all
-    ]
     return {
         "board": board,
         "family": family.pattern,
@@ -42,7 +38,7 @@ def definition(session: ReadSession, board: str) -> dict[str, Any]:
         "late": _span(timetable.late),
         "keep": _span(timetable.keep),
         "shards": family.shards,
-        **({"seasons": seasons} if seasons else {}),
+        **({"seasons": _seasons(timetable)} if timetable.seasons.all else {}),
         "metrics": [
             {
                 "metric": metric.name,
@@ -74,6 +70,14 @@ def _prizes(prizes: Iterable[Prize]) -> dict[str, Any]:
         ranks = str(first) if first == last else f"{first}-{last}"
         shown.append({"name": name, "method": method, **({"percent": percent} if percent else {"ranks": ranks})})
     return {"prizes": shown} if shown else {}
+
+
+def _seasons(timetable: Timetable) -> list[dict[str, str]]:
+    """A family's seasons as `boards.toml` writes them, by start."""
+    return [
+        {"name": season.name, "starts": day_text(season.starts), "ends": day_text(season.ends)}
+        for season in timetable.seasons.all
+    ]
 
 
 def _span(milliseconds: int) -> str:

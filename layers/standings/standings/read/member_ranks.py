@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from standings.domain import tiers
 from standings.domain.boards import Metric, Ranking, check_member, family_of
 from standings.domain.errors import NotFoundError, TooFarError
-from standings.domain.members import aggregate_in_period
+from standings.domain.members import Image, aggregate_in_period
 from standings.domain.scoring import Aggregate, encode_sortable
 from standings.domain.tiers import ROOT, Path
 from standings.read.session import (
@@ -114,8 +114,7 @@ def card(
     ]
     ranks: dict[Ranking, Ranks] = {}
     if method is not None:
-        rankings = [ranking for _, some in current for ranking in some]
-        readable = {ranking: found for ranking in rankings if (found := session.readable(ranking)) is not None}
+        readable = {one: found for _, some in current for one in some if (found := session.readable(one)) is not None}
         ranks = dict(zip(readable, read_ranks(session, list(readable.values()), [member], method), strict=True))
     return {
         "board": board,
@@ -127,11 +126,7 @@ def card(
                 **_scored(image.cell(metric.total()), metric, notes=notes),
                 "windows": [
                     {
-                        "window": ranking.window.name,
-                        "period": session.period(ranking),
-                        **_scored(
-                            aggregate_in_period(image, metric, ranking.window, ranking.period), metric, notes=notes
-                        ),
+                        **_window(session, image, ranking, notes=notes),
                         **(_ranked(ranks.get(ranking), member) if method else {}),
                     }
                     for ranking in some
@@ -223,6 +218,12 @@ def _periods(reader: RankingReader, most: int) -> list[Ranking]:
 def _previous(earlier: Sequence[Ranks], member: str) -> dict[str, int | None]:
     """The rank of a member in the period before; None if it was not ranked, or nothing can be read of that period."""
     return {"previous_rank": earlier[0].line(member)["rank"] if earlier else None}
+
+
+def _window(session: ReadSession, image: Image, ranking: Ranking, *, notes: bool) -> dict[str, Any]:
+    aggregate = aggregate_in_period(image, ranking.metric, ranking.window, ranking.period)
+    scored = _scored(aggregate, ranking.metric, notes=notes)
+    return {"window": ranking.window.name, "period": session.period(ranking), **scored}
 
 
 def _scored(aggregate: Aggregate | None, metric: Metric, *, notes: bool) -> dict[str, Any]:
