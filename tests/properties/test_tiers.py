@@ -138,7 +138,7 @@ def test_nodes_of_different_moments_agree_on_members_that_were_found(
         assert tiers.ahead(number, agreeing) + tiers.equals(number, agreeing) <= tiers.ahead(later, agreeing)
         assert tiers.equals(later, agreeing) >= held[later]
     last = max(found)
-    assert tiers.ahead(last, agreeing) + tiers.equals(last, agreeing) <= tiers.total(agreeing[()])
+    assert tiers.ahead(last, agreeing) + tiers.equals(last, agreeing) <= sum(agreeing[()].values())
     assert tiers.agreeing(tree_of(before), found) == tree_of(before)
 
 

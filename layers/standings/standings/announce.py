@@ -194,7 +194,7 @@ class _Reading(NamedTuple):
             proof = Proof.CONTRADICTED
         elif len(keys) < length:
             counters = self.clock.retry(self.reads.counters, self.ranking, [ROOT])
-            is_whole = tiers.total(counters.get(ROOT, {})) == len(keys)
+            is_whole = sum(counters.get(ROOT, {}).values()) == len(keys)
             proof = Proof.PROVEN if is_whole else Proof.CONTRADICTED
         else:
             proof = self._proof_of_last(keys, standings)

@@ -105,30 +105,24 @@ class Api:
     def handle(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
         """Answer an HTTP request in API Gateway's payload format 2.0. This is the Lambda function's handler.
 
-        Who may invoke the function can pass it anything: what is no such request is answered with 400.
+        The answer is `{"statusCode": 200, "headers": {…}, "body": "…"}`. A `HEAD` gets no body. The answer to a
+        preflight request (CORS) is empty: the gateway adds the headers that `CorsOrigins` allows. Who may invoke the
+        function can pass it anything: what is no such request is answered with 400.
         """
         if (field := _wrong_field(event)) is not None:
             detail = f"expected a request in API Gateway's payload format 2.0; {field} is missing or of another type"
             refused = _request_error(bad_argument("event", detail))
             return {"statusCode": refused.status_code, "headers": refused.headers, "body": refused.body}
         logger.debug("request", extra={"path": event.get("rawPath")})
-        return self.resolve(event, context)
-
-    def resolve(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
-        """Answer an HTTP request: `{"statusCode": 200, "headers": {…}, "body": "…"}`. A `HEAD` gets no body.
-
-        The answer to a preflight request (CORS) is empty: the gateway adds the headers that `CorsOrigins` allows.
-        """
         http = event["requestContext"]["http"]
-        if http["method"] == "OPTIONS":
+        if (method := http["method"]) == "OPTIONS":
             return {"statusCode": 204, "headers": {}, "body": ""}
-        if http["method"] == "HEAD":
-            get = {**event, "requestContext": {**event["requestContext"], "http": {**http, "method": "GET"}}}
-            return {**self.resolve(get, context), "body": ""}
+        if method == "HEAD":
+            event = {**event, "requestContext": {**event["requestContext"], "http": {**http, "method": "GET"}}}
         answer = self._app.resolve(event, context)
-        if http["method"] != "GET" or answer["statusCode"] != 200:  # noqa: PLR2004 - OK
-            return answer
-        return _with_etag(answer, (event.get("headers") or {}).get("if-none-match", ""))
+        if method in ("GET", "HEAD") and answer["statusCode"] == 200:  # noqa: PLR2004 - OK
+            answer = _with_etag(answer, (event.get("headers") or {}).get("if-none-match", ""))
+        return answer if method != "HEAD" else {**answer, "body": ""}
 
     def _given(self, known: Mapping[str, calls.Argument]) -> calls.Arguments:
         """The arguments of the query string. InvalidArgumentError names one that is wrong, missing or unknown."""

@@ -176,7 +176,9 @@ def counted_during_a_deletion(pipeline: Rig) -> None:
 
 Safeguard(
     "cached board records expire after a minute",
-    Change("runtime.clock:TtlCache._fresh", lambda _, cache, key: cache._entries.get(key)),
+    Change(
+        "runtime.clock:TtlCache.get", lambda _, cache, key, otherwise=None: cache._entries.get(key, (0, otherwise))[1]
+    ),
 )
 
 

@@ -43,7 +43,7 @@ class Subject:
         """What `all` says of a board; its tiers are checked on the way."""
         assert_tiers_count_the_entries(self.client)
         code = family(board, BOARDS).metrics["points"].ranking_codes["all"]
-        found = entries(self.client).get(f"{board}#{code}a", {})
+        found = entries(self.client).get(f"{board}#{code}", {})
         return {member: -sort_value for member, sort_value in found.items()}
 
     def versions(self) -> set[int]:

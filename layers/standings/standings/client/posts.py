@@ -62,7 +62,9 @@ class Queue:
         try:
             event = _event_of(given)
             event = event if "id" in event else {"id": values.text("id", self._new_id()), **event}
-            ready = posted(orjson.dumps(event, default=_with_all_digits).decode(), event, now, MAX_BODY_BYTES)
+            # orjson knows no decimals: this writes all their digits.
+            body = orjson.dumps(event, default=lambda number: orjson.Fragment(str(number))).decode()
+            ready = posted(body, event, now, MAX_BODY_BYTES)
             boards = self._boards()
             if boards is None:
                 check_event(ready.body, now)
@@ -216,8 +218,3 @@ _OF_EVENT: Final[Mapping[str, Callable[[str, Any], Any]]] = {
     "at": values.instant,
     "updates": _updates,
 }
-
-
-def _with_all_digits(number: Decimal) -> orjson.Fragment:
-    """A decimal as JSON: orjson knows none."""
-    return orjson.Fragment(str(number))

@@ -48,7 +48,8 @@ class Stack:
         self._name = _given("stack", name)
         self._queue_url = _given("queue_url", queue_url)
         self._tables = _tables(tables)
-        self._boards = _path(boards)
+        named = fspath(boards) if isinstance(boards, PathLike) else boards
+        self._boards = None if named is None else Path(values.text("boards", named))
         self.has_boards = boards is not None or BOARDS_FILE.exists()
         """Whether there are definitions: those that were given, or those of the stack's layer."""
         self._api_url = _address(_given("api_url", api_url))
@@ -71,14 +72,10 @@ class Stack:
             expected = "boards: expected the path of the stack's boards.toml, since this is no function with its layer"
             raise BadArgument(400, "bad-argument", f'{expected}; or read with reads="api"')
         file = self._boards or BOARDS_FILE
-
-        def read() -> Boards:
-            try:
-                return parse_boards(file.read_text(encoding="utf-8"))
-            except (OSError, ValueError) as error:
-                raise BadArgument(400, "bad-argument", f"boards: {error}") from error
-
-        return self._once("boards", read)
+        try:
+            return self._once("boards", lambda: parse_boards(file.read_text(encoding="utf-8")))
+        except (OSError, ValueError) as error:
+            raise BadArgument(400, "bad-argument", f"boards: {error}") from error
 
     def answers(self) -> "Answers":
         """What answers reads from the tables."""
@@ -186,11 +183,6 @@ def _tables(given: Any) -> Mapping[str, str]:
     if unknown:
         raise BadArgument(400, "bad-argument", f"tables: expected {', '.join(_TABLES)}, got {', '.join(unknown)}")
     return {name: values.text(f"tables[{name!r}]", table) for name, table in tables.items()}
-
-
-def _path(boards: Any) -> Path | None:
-    named = fspath(boards) if isinstance(boards, PathLike) else boards
-    return None if named is None else Path(values.text("boards", named))
 
 
 def _address(url: str | None) -> str | None:

@@ -150,23 +150,23 @@ class Metric:
 
     @cached_property
     def ranking_codes(self) -> Mapping[str, str]:
-        """The codes of rankings by window name: `{"all": "G0P", "day": "q8Q", "last-7-days": "i4q"}`.
+        """The codes that rankings begin with, by window: `{"all": "G0Pa", "day": "q8Qd", "last-7-days": "i4q7d"}`.
 
         A rolling window's code is made in another way, since its rankings are stored differently.
         """
-        kinds = {window.name: ("blocks" if window.rolling else "ranking", window.unit) for window in self.windows}
-        return {name: self._code_of(kind, unit, self.order, self.ties) for name, (kind, unit) in kinds.items()}
+        kinds = ((window, "blocks" if window.rolling else "ranking") for window in self.windows)
+        return {one.name: self._code_of(kind, one.unit, self.order, self.ties) + one.code for one, kind in kinds}
 
     def ranking_code(self, window: Window) -> str:
         """The code that all rankings of a window begin with, such as `q8Qd` for `day`."""
-        return self.ranking_codes[window.name] + window.code
+        return self.ranking_codes[window.name]
 
-    @property
+    @cached_property
     def descending(self) -> bool:
         """Whether the highest score leads."""
         return self.order == "descending"
 
-    @property
+    @cached_property
     def ties_by_instant(self) -> bool:
         """Whether equals are ordered by when they reached their score."""
         return self.ties == "first" and bool(self.windows)
@@ -242,13 +242,14 @@ class Ranking(NamedTuple):
     @property
     def key(self) -> str:
         """The ranking in keys, `berlin-2026#q8Qd20778`; it contains exactly one `#` and no `/`."""
-        return f"{self.board}#{self.ranking_code}"
+        period = "" if self.window.unit is None else self.period
+        generation = f"~{self.generation}" if self.generation else ""
+        return f"{self.board}#{self.metric.ranking_codes[self.window.name]}{period}{generation}"
 
     @property
     def ranking_code(self) -> str:
         """The part of the key after the board: `q8Qd20778`."""
-        period = "" if self.window.unit is None else self.period
-        return f"{self.metric.ranking_code(self.window)}{period}{generation_code(self.generation)}"
+        return self.key.partition("#")[2]
 
     @property
     def readable_until(self) -> int | None:

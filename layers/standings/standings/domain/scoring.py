@@ -22,6 +22,7 @@ negative. So text of any length sorts numerically, small numbers are short, and 
 
 from collections.abc import Iterable
 from decimal import Decimal
+from functools import partial, reduce
 from typing import Final, NamedTuple
 
 from standings.domain.boards import MAX_UNITS, Metric
@@ -70,10 +71,8 @@ def _tie_key_of_sum(one: Aggregate, other: Aggregate) -> str:
 
 def merge_all(metric: Metric, aggregates: Iterable[Aggregate]) -> Aggregate | None:
     """Merge any number of aggregates; None for none."""
-    merged: Aggregate | None = None
-    for one in aggregates:
-        merged = one if merged is None else merge(metric, merged, one)
-    return merged
+    found = list(aggregates)
+    return reduce(partial(merge, metric), found) if found else None
 
 
 def aggregate_of_event(metric: Metric, units: int, at: int, event_id: str, note: str = NO_NOTE) -> Aggregate:

@@ -40,14 +40,10 @@ def equals(number: int, nodes: Nodes) -> int:
     return nodes.get(tuple(leaf), {}).get(digit, 0)
 
 
-def total(root: Counters) -> int:
-    """How many members the list has."""
-    return sum(root.values())
-
-
 def nodes_for(number: int) -> list[Path]:
-    """The nodes that give the rank of a sort value, the root first."""
-    return list(prefixes(path(number)))
+    """The nodes that give the rank of a sort value, and that count it: the root first, its leaf last."""
+    full_path = path(number)
+    return [full_path[:length] for length in range(len(full_path))]
 
 
 # One move needs a path several times, and members share scores.
@@ -200,7 +196,7 @@ def agreeing(nodes: Nodes, members: Iterable[int] = ()) -> dict[Path, Counters]:
         mine = held.get(node, {})
         counters = dict(nodes.get(node, {}))
         counters.update((digit, count) for digit, count in mine.items() if count > counters.get(digit, 0))
-        above = [each for each in prefixes(node) if each in found][-1:]
+        above = [node[:length] for length in range(len(node)) if node[:length] in found][-1:]
         for nearest in above:
             room = found[nearest].get(node[len(nearest)], 0)
             if sum(counters.values()) > room:

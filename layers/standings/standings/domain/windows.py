@@ -346,10 +346,8 @@ class Seasons:
 
     def find(self, name: str, day: int | None) -> int | None:
         """The index of the season with this name, or that contains this day; None if there is none."""
-        for season in self.all:
-            if season.name == name or (day is not None and season.starts <= day < season.ends):
-                return season.index
-        return None
+        found = (one for one in self.all if one.name == name or (day is not None and one.starts <= day < one.ends))
+        return next((season.index for season in found), None)
 
 
 @dataclass(frozen=True)

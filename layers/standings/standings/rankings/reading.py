@@ -1,18 +1,17 @@
 """Reads rankings for answers: entries, tier nodes and parts of the sorted index, of both kinds of windows."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from functools import partial
-from itertools import chain
-from operator import attrgetter
-from typing import Any, Final, Self, TypeVar
+from typing import Final, Self
 
 from standings.aws.dynamodb.tables import (
     MAX_KEYS,
     DynamoDBClient,
     Item,
     ReadKeys,
+    batch_get,
     entry_key,
     get_item,
     index_key,
@@ -36,7 +35,6 @@ from standings.runtime.clock import RANKING_TTL_S, Clock, TtlCache
 from standings.stores import Entry, Lanes, Node, Part, Partition, Span
 
 SIDE_BY_SIDE: Final = 24  # The most requests that one question sends in parallel
-T = TypeVar("T")
 NodeId = tuple[Ranking, Path]
 
 
@@ -69,33 +67,34 @@ class RankingReads:
 
     def entries(self, wanted: Sequence[tuple[Ranking, str]]) -> dict[tuple[Ranking, str], Entry]:
         """Read entries: `{(Ranking(…), "u123"): Entry(…)}`. A member without a place is left out."""
-        return self._of_both_kinds(wanted, attrgetter("entries"))
-
-    def nodes(self, wanted: Sequence[tuple[Ranking, Path]]) -> dict[tuple[Ranking, Path], Node]:
-        """Read nodes of tier trees. A node that does not exist is left out."""
-        return self._of_both_kinds(wanted, attrgetter("nodes"))
-
-    def _of_both_kinds(
-        self, wanted: Sequence[tuple[Ranking, T]], read: "Callable[[CalendarReads | RollingReads], Any]"
-    ) -> dict[tuple[Ranking, T], Any]:
-        """Read rolling windows and the others, in parallel."""
         rolling = [one for one in wanted if one[0].window.rolling]
         calendar = [one for one in wanted if not one[0].window.rolling]
         if not rolling:
-            return dict(read(self._calendar)(calendar)) if calendar else {}
-        first = self._pool.submit(read(self._calendar), calendar) if calendar else None
-        found = dict(read(self._rolling)(rolling))
-        return found | first.result() if first is not None else found
+            return self._calendar.entries(calendar)
+        others = self._pool.submit(self._calendar.entries, calendar) if calendar else None
+        found = self._rolling.entries(rolling)
+        return found | others.result() if others is not None else found
+
+    def nodes(self, wanted: Sequence[tuple[Ranking, Path]]) -> dict[tuple[Ranking, Path], Node]:
+        """Read nodes of tier trees. A node that does not exist is left out."""
+        rolling = [one for one in wanted if one[0].window.rolling]
+        calendar = [one for one in wanted if not one[0].window.rolling]
+        if not rolling:
+            return self._calendar.nodes(calendar)
+        others = self._pool.submit(self._calendar.nodes, calendar) if calendar else None
+        found = self._rolling.nodes(rolling)
+        return found | others.result() if others is not None else found
 
     def _read(self, keys: Collection[str], *, consistent: bool = True) -> dict[str, Item]:
         wanted = list(keys)
         if len(wanted) == 1 and not consistent:
             item = get_item(self._client, self._table, item_key(wanted[0]))
             return {} if item is None else {wanted[0]: item}
-        parts = [wanted[start : start + MAX_KEYS] for start in range(0, len(wanted), MAX_KEYS)]
-        read = partial(items_by_key, self._client, self._table, clock=self._clock, consistent=consistent)
+        typed = [item_key(key) for key in wanted]
+        parts = [typed[start : start + MAX_KEYS] for start in range(0, len(typed), MAX_KEYS)]
+        read = partial(batch_get, self._client, self._table, clock=self._clock, consistent=consistent)
         pages = map(read, parts) if len(parts) == 1 else self._pool.map(read, parts)
-        return dict(chain.from_iterable(page.items() for page in pages))
+        return {item["pk"]["S"]: item for page in pages for item in page}
 
     def partitions(self, ranking: Ranking, shards: int) -> list[Partition]:
         """The partitions of the sorted index that hold a ranking's entries, for a number of shards."""
@@ -157,7 +156,14 @@ class CalendarReads:
 
     def nodes(self, wanted: Iterable[NodeId]) -> dict[NodeId, Node]:
         """Nodes of tier trees. A node that does not exist is left out."""
-        return {node: _node(lanes) for node, lanes in self._items(wanted).items()}
+        found: dict[NodeId, Node] = {}
+        for node, items in self._items(wanted).items():
+            lanes = [lane_of(item) for item in items.values()]
+            # While members move, reads of lanes may be of different moments, and a sum may be below 0.
+            counters = {digit: max(count, 0) for digit, count in summed(lane.counters for lane in lanes).items()}
+            written_at_ms = max((lane.written_at_ms for lane in lanes if lane.written_at_ms is not None), default=None)
+            found[node] = Node(counters, written_at_ms, max(shards_ever(items.get(0, {}))))
+        return found
 
     def lanes(self, ranking: Ranking, paths: Iterable[Path]) -> dict[Path, Lanes]:
         """The lanes of a ranking's nodes. A node without lanes is left out."""
@@ -194,14 +200,6 @@ def entry_of(item: Item, ranking: Ranking) -> Entry:
     """The entry that an item of a ranking's sorted index holds."""
     key = item["s"]["S"]
     return Entry(key, *decode_sort_key(key, ties_by_instant=ranking.metric.ties_by_instant), int(item["t"]["N"]))
-
-
-def _node(items: Mapping[int, Item]) -> Node:
-    lanes = [lane_of(item) for item in items.values()]
-    # While members move, reads of lanes may be of different moments, and a sum may be below 0.
-    counters = {digit: max(count, 0) for digit, count in summed(lane.counters for lane in lanes).items()}
-    written_at_ms = max((lane.written_at_ms for lane in lanes if lane.written_at_ms is not None), default=None)
-    return Node(counters, written_at_ms, max(shards_ever(items.get(0, {}))))
 
 
 class TopReads:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, Final
 
-from standings.domain.boards import BOARD_NAME, Metric, Prize
+from standings.domain.boards import BOARD_NAME, Prize, family_of
 from standings.domain.errors import bad_argument, being_deleted
 from standings.domain.windows import DAY, HOUR, MINUTE, WEEKDAYS, Timetable, day_text
 from standings.read.cursors import encode_name, read_name
@@ -28,7 +28,7 @@ def boards(session: ReadSession, *, prefix: str, limit: int, cursor: str | None)
 
 def definition(session: ReadSession, board: str) -> dict[str, Any]:
     """A board's definition, with each window's current period. Raises NotFoundError if the board is being deleted."""
-    family = session.family(board)
+    family = family_of(session.boards, board)
     record = session.record(board)
     if record is not None and record.is_being_deleted:
         raise being_deleted(board)
@@ -50,8 +50,8 @@ def definition(session: ReadSession, board: str) -> dict[str, Any]:
                 "precision": metric.precision,
                 "order": metric.order,
                 "ties": metric.ties,
-                "least": _limit(metric, metric.least),
-                "most": _limit(metric, metric.most),
+                "least": metric.least if metric.least is None else decimal_of(metric.least, metric.precision),
+                "most": metric.most if metric.most is None else decimal_of(metric.most, metric.precision),
                 "notes": metric.notes,
                 "windows": [
                     {
@@ -65,10 +65,6 @@ def definition(session: ReadSession, board: str) -> dict[str, Any]:
             for metric in family.metrics.values()
         ],
     }
-
-
-def _limit(metric: Metric, units: int | None) -> Any:
-    return None if units is None else decimal_of(units, metric.precision)
 
 
 def _prizes(prizes: Iterable[Prize]) -> dict[str, Any]:

@@ -99,5 +99,4 @@ def _parse_name(content: bytes) -> str:
 
 
 def _list_of(ranking: Ranking) -> str:
-    metric, window = ranking.metric, ranking.window
-    return f"{ranking.board}#{metric.ranking_codes[window.name]}{window.code}"
+    return f"{ranking.board}#{ranking.metric.ranking_code(ranking.window)}"

@@ -115,29 +115,25 @@ class _Read(NamedTuple):
         starts = [name for name in ("cursor", "rank", "score", "around") if name in self.arguments]
         if len(starts) > 1:
             raise bad_argument(starts[1], f"a page begins at one place: it cannot go with {starts[0]}")
-        reader = self.reader()
+        reader, arguments = self.reader(), self.arguments
         noted = self._noted(reader)
-        me = self.arguments.get("me")
+        limit, me = arguments.whole("limit"), arguments.get("me")
         if me is not None:
             check_member("me", me)
-        return self._shown(self._page_of(reader, me), noted)
-
-    def _page_of(self, reader: RankingReader, me: str | None) -> Answer:
-        arguments = self.arguments
-        limit, around = arguments.whole("limit"), arguments.get("around")
-        if around is None:
+        if "around" not in arguments:
             self._refuse("is only valid with around", "radius")
-        elif "limit" not in arguments:
-            return pages.page_around(reader, member=around, radius=arguments.whole("radius"), me=me)
-        elif "radius" in arguments:
+        elif "limit" in arguments and "radius" in arguments:
             raise bad_argument("limit", "cannot go with radius")
+        if "around" in arguments:
+            radius = None if "limit" in arguments else arguments.whole("radius")
+            page = pages.page_around(reader, member=arguments["around"], radius=radius, limit=limit, me=me)
+        elif "rank" in arguments:
+            page = pages.page_at(reader, rank=arguments.whole("rank"), limit=limit, me=me)
+        elif "score" in arguments:
+            page = pages.page_from(reader, score=arguments["score"], limit=limit, me=me)
         else:
-            return pages.page_around(reader, member=around, limit=limit, me=me)
-        if "rank" in arguments:
-            return pages.page_at(reader, rank=arguments.whole("rank"), limit=limit, me=me)
-        if "score" in arguments:
-            return pages.page_from(reader, score=arguments["score"], limit=limit, me=me)
-        return pages.page(reader, limit=limit, cursor=arguments.get("cursor"), me=me)
+            page = pages.page(reader, limit=limit, cursor=arguments.get("cursor"), me=me)
+        return self._shown(page, noted)
 
     def rank(self) -> Answer:
         """A member's rank, or the rank that a score would have."""

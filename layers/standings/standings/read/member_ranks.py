@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from standings.domain import tiers
-from standings.domain.boards import Metric, Ranking, check_member
+from standings.domain.boards import Metric, Ranking, check_member, family_of
 from standings.domain.errors import NotFoundError, TooFarError
 from standings.domain.members import Image, aggregate_in_period
 from standings.domain.scoring import Aggregate, encode_sortable
@@ -22,7 +22,6 @@ from standings.read.session import (
     ReadSession,
     decimal_of,
     note_of,
-    percentile_of,
     score_at,
 )
 from standings.stores import Entry, Node, Partition, Span
@@ -40,10 +39,11 @@ def rank(reader: RankingReader, *, member: str, previous: bool = False) -> dict[
     NotFoundError for a member without a rank, InvalidArgumentError for a text that is no member, TooFarError.
     """
     check_member("member", member)
-    found = read_ranks(reader.session, _periods(reader, 1 + previous), [member], reader.method)
-    if member not in found[0].lines:
+    ranks, *earlier = read_ranks(reader.session, _periods(reader, 1 + previous), [member], reader.method)
+    if member not in ranks.lines:
         raise not_ranked(reader, member)
-    return {**found[0].head(reader), **found[0].line(member), **_previous(found, member, wanted=previous)}
+    head = reader.head(ranks.total, ranks.nodes, ranks.entries)
+    return {**head, **ranks.lines[member], **(_previous(earlier, member) if previous else {})}
 
 
 def group(reader: RankingReader, *, members: Sequence[str], previous: bool = False) -> dict[str, Any]:
@@ -52,12 +52,22 @@ def group(reader: RankingReader, *, members: Sequence[str], previous: bool = Fal
     Its `entries` are `[{"member": "u7", "rank": 3, "score": 50, "percentile": 95, "group_rank": 1}]`. A member
     that is named twice is answered twice, and counts once in the group.
     """
-    found = read_ranks(reader.session, _periods(reader, 1 + previous), list(dict.fromkeys(members)), reader.method)
-    in_group = _group_ranks(found[0].entries, reader.method)
+    wanted = list(dict.fromkeys(members))
+    ranks, *earlier = read_ranks(reader.session, _periods(reader, 1 + previous), wanted, reader.method)
+    marks = {
+        entry.member: (entry.place.sort_value, entry.key if reader.method == "ordinal" else "")
+        for entry in ranks.entries
+    }
+    ordered = sorted(set(marks.values()) if reader.method == "dense" else marks.values())
+    in_group = {member: bisect_left(ordered, mark) + 1 for member, mark in marks.items()}
     return {
-        **found[0].head(reader),
+        **reader.head(ranks.total, ranks.nodes, ranks.entries),
         "entries": [
-            found[0].line(member) | {"group_rank": in_group.get(member)} | _previous(found, member, wanted=previous)
+            {
+                **ranks.line(member),
+                "group_rank": in_group.get(member),
+                **(_previous(earlier, member) if previous else {}),
+            }
             for member in members
         ],
     }
@@ -77,7 +87,7 @@ def history(reader: RankingReader, *, member: str, periods: int) -> dict[str, An
     if not any(ranks.entries for ranks in found):
         reader.session.image(reader.ranking.board, member)
     return {
-        **found[0].head(reader),
+        **reader.head(found[0].total, found[0].nodes, found[0].entries),
         "member": member,
         "periods": [
             {
@@ -98,7 +108,7 @@ def card(
     With `notes` each score has the note of the event that it came with, or None. Raises NotFoundError if there is no
     such board or member, InvalidArgumentError for a text that is no member, TooFarError.
     """
-    family = session.family(board)
+    family = family_of(session.boards, board)
     check_member("id", member)
     image = session.image(board, member)
     current = [
@@ -107,8 +117,7 @@ def card(
     ]
     ranks: dict[Ranking, Ranks] = {}
     if method is not None:
-        rankings = [ranking for _, some in current for ranking in some]
-        readable = {ranking: found for ranking in rankings if (found := session.readable(ranking)) is not None}
+        readable = {one: found for _, some in current for one in some if (found := session.readable(one)) is not None}
         ranks = dict(zip(readable, read_ranks(session, list(readable.values()), [member], method), strict=True))
     return {
         "board": board,
@@ -153,10 +162,6 @@ class Ranks(NamedTuple):
         """The line of a member; one that is not ranked has `{"member": "u7", "rank": None, "score": None, …}`."""
         return self.lines.get(member) or {"member": member, "rank": None, "score": None, "percentile": None}
 
-    def head(self, reader: RankingReader) -> dict[str, Any]:
-        """The head of an answer about this ranking, with its total."""
-        return {**reader.head(self.nodes.values(), self.entries), "total": self.total}
-
 
 def read_ranks(
     session: ReadSession,
@@ -190,7 +195,7 @@ def read_ranks(
 def _ranks(reader: RankingReader, entries: Sequence[Entry], nodes: Mapping[Path, Node]) -> Ranks:
     # Members may move between the two reads, but those that were found are ranked where they were found.
     counters = counters_of(nodes, [entry.place.sort_value for entry in entries])
-    total = tiers.total(counters[ROOT])
+    total = sum(counters[ROOT].values())
     reader.learn_shards(nodes)
     numbers = entry_ranks(reader, entries, counters)
     lines = {
@@ -198,7 +203,7 @@ def _ranks(reader: RankingReader, entries: Sequence[Entry], nodes: Mapping[Path,
             "member": entry.member,
             "rank": numbers[entry.member],
             "score": score_at(entry.place.sort_value, reader.ranking.metric),
-            "percentile": percentile_of(tiers.ahead(entry.place.sort_value, counters), total),
+            "percentile": decimal_of(tiers.percentile(tiers.ahead(entry.place.sort_value, counters), total), 2),
         }
         for entry in entries
     }
@@ -213,16 +218,9 @@ def _periods(reader: RankingReader, most: int) -> list[Ranking]:
     return rankings
 
 
-def _previous(found: Sequence[Ranks], member: str, *, wanted: bool) -> dict[str, int | None]:
-    """The rank of a member in the second ranking, if wanted."""
-    return {"previous_rank": found[1].line(member)["rank"] if len(found) > 1 else None} if wanted else {}
-
-
-def _group_ranks(entries: Sequence[Entry], method: Method) -> dict[str, int]:
-    """The ranks of members among themselves."""
-    marks = {entry.member: (entry.place.sort_value, entry.key if method == "ordinal" else "") for entry in entries}
-    ordered = sorted(set(marks.values()) if method == "dense" else marks.values())
-    return {member: bisect_left(ordered, mark) + 1 for member, mark in marks.items()}
+def _previous(earlier: Sequence[Ranks], member: str) -> dict[str, int | None]:
+    """The rank of a member in the period before; None if it was not ranked, or nothing can be read of that period."""
+    return {"previous_rank": earlier[0].line(member)["rank"] if earlier else None}
 
 
 def _window(session: ReadSession, image: Image, ranking: Ranking, *, notes: bool) -> dict[str, Any]:
@@ -378,7 +376,7 @@ def select(reader: RankingReader, position_of: Callable[[int], int], nodes: dict
 
     selected = None
     for _ in range(MAX_TRIES):
-        total = tiers.total(counters_at(ROOT))
+        total = sum(counters_at(ROOT).values())
         position = position_of(total)
         if not 0 <= position < total:
             return None

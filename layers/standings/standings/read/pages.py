@@ -6,7 +6,7 @@ page may also have the rank of one member, `me`, wherever it is in the list.
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
@@ -18,7 +18,7 @@ from standings.domain.tiers import ROOT, Path
 from standings.read.cursors import ENDS, Cursor, encode_cursor, read_cursor
 from standings.read.member_ranks import counters_of, distinct_ahead, entry_ranks, equals_ahead, not_ranked, select
 from standings.read.score_statistics import parse_score
-from standings.read.session import BEYOND, Method, RankingReader, percentile_of, score_at
+from standings.read.session import BEYOND, Method, RankingReader, decimal_of, score_at
 from standings.stores import Entry, Node, Partition, Span
 
 
@@ -164,9 +164,28 @@ class _Page:
         return stretch.entries
 
     def read(self, stretches: Sequence["Stretch"], paths: Sequence[Path]) -> None:
-        """Read stretches and nodes for the page. Call it once, so that nothing for `me` is read twice."""
+        """Read stretches, until each is complete, and nodes for the page. May raise TooFarError.
+
+        Each round reads all its spans in parallel, and the nodes that are known to be needed by then. Call it once, so
+        that nothing for `me` is read twice. Name the root, unless it was just read: it may name more shards than
+        `boards.toml`.
+        """
         stretches = list(dict.fromkeys([*stretches, *self.before_me]))
-        read_stretches(self.reader, stretches, lambda: chain(paths, self._paths_of_me()), self.nodes)
+        asked = set(self.nodes)
+        while True:
+            # After the number of shards was raised, the root may name more than were read.
+            partitions = self.reader.partitions
+            by_stretch = [stretch.next_spans(partitions) for stretch in stretches]
+            spans = list(dict.fromkeys(chain.from_iterable(by_stretch)))
+            wanted = [path for path in dict.fromkeys(chain(paths, self._paths_of_me())) if path not in asked]
+            if not spans and not wanted:
+                return
+            parts, nodes = self.reader.spans(spans, wanted)
+            self.nodes.update(nodes)
+            asked.update(wanted)
+            found = dict(zip(spans, parts, strict=True))
+            for stretch, mine in zip(stretches, by_stretch, strict=True):
+                stretch.add({span: found[span] for span in mine})
 
     def _paths_of_me(self) -> Iterator[Path]:
         """The nodes that give the rank of `me`, and of the entry before it as soon as that is read."""
@@ -181,7 +200,7 @@ class _Page:
 
     def total(self) -> int:
         """The number of members in the ranking, by the root that was read."""
-        return tiers.total(counters_of(self.nodes)[ROOT])
+        return sum(counters_of(self.nodes)[ROOT].values())
 
     def counted(self, number: int) -> tuple[int, int]:
         """How many members are ahead of a sort value, and how many have it, by the nodes that were read."""
@@ -216,7 +235,7 @@ class _Page:
         # Entries and tiers may be of different moments. A page that has an end of the list is counted from there.
         base = _START if previous is None or known.leads else base
         ranks = _ranks(reader, known, base, counters)
-        total, until = tiers.total(counters[ROOT]), ranks.ahead + len(known.entries)
+        total, until = sum(counters[ROOT].values()), ranks.ahead + len(known.entries)
         if following is None and (page or previous is None):
             total = until
         elif page:
@@ -226,13 +245,15 @@ class _Page:
         if known.me is not None:
             rank, ahead, before = self._rank_me(known.me, known, ranks)
             total = max(total, rank, ahead + 1)
-            shown = {"percentile": percentile_of(ahead, total), "ahead": before and self._line(*before)}
+            shown = {
+                "percentile": decimal_of(tiers.percentile(ahead, total), 2),
+                "ahead": before and self._line(*before),
+            }
             mine = {**self._line(known.me, rank), **shown}
         members = {entry.member for entry in page}
         lines = zip(known.entries, ranks.numbers, strict=True)
         return {
-            **reader.head(self.nodes.values(), page),
-            "total": total,
+            **reader.head(total, self.nodes, page),
             "entries": [self._line(entry, rank) for entry, rank in lines if entry.member in members],
             "next": self._cursor(following, forward=True),
             "previous": self._cursor(previous, forward=False),
@@ -426,28 +447,3 @@ class Stretch:
         for entry in entries:
             first_by_member.setdefault(entry.member, entry)
         self._found = list(first_by_member.values())
-
-
-def read_stretches(
-    reader: RankingReader, stretches: Sequence[Stretch], paths: Callable[[], Iterable[Path]], nodes: dict[Path, Node]
-) -> None:
-    """Read stretches until each is complete, and add nodes to `nodes`. May raise TooFarError.
-
-    Each round reads all its spans in parallel, and the nodes that `paths` names by then and that were not read yet.
-    `paths` names the root, unless it was just read: the root may name more shards than `boards.toml`.
-    """
-    asked = set(nodes)
-    while True:
-        # After the number of shards was raised, the root may name more than were read.
-        partitions = reader.partitions
-        by_stretch = [stretch.next_spans(partitions) for stretch in stretches]
-        spans = list(dict.fromkeys(chain.from_iterable(by_stretch)))
-        wanted = [path for path in dict.fromkeys(paths()) if path not in asked]
-        if not spans and not wanted:
-            return
-        parts, read_nodes = reader.spans(spans, wanted)
-        nodes.update(read_nodes)
-        asked.update(wanted)
-        found = dict(zip(spans, parts, strict=True))
-        for stretch, mine in zip(stretches, by_stretch, strict=True):
-            stretch.add({span: found[span] for span in mine})

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from standings.aws.dynamodb.profiles import Match
-from standings.domain.boards import check_member
+from standings.domain.boards import check_member, family_of
 from standings.domain.errors import NotFoundError, bad_argument
 from standings.domain.profiles import MAX_LOOKED_AT, MIN_SEARCH_LENGTH, Profile, begins_with, search_form
 from standings.read.session import ReadSession
@@ -66,7 +66,7 @@ def search(
     if len(beginning) < MIN_SEARCH_LENGTH:
         raise bad_argument("name", f"expected at least {MIN_SEARCH_LENGTH} letters, got {len(beginning)}")
     if board is not None:
-        session.family(board)
+        family_of(session.boards, board)
     elif needs_board:
         detail = "is missing: where anyone may read, say on which board (or deploy with OpenSearch=true)"
         raise bad_argument("board", detail)

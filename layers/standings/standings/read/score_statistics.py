@@ -30,15 +30,14 @@ def score_rank(reader: RankingReader, *, score: str) -> dict[str, Any]:
     nodes = reader.nodes(paths)
     counters = counters_of({path: nodes.get(path, Node({}, None)) for path in paths})
     ahead, equals = tiers.ahead(number, counters), tiers.equals(number, counters)
-    total = tiers.total(counters[ROOT])
+    total = sum(counters[ROOT].values())
     rank = ahead + 1
     if reader.method == "ordinal":
         rank += equals
     elif reader.method == "dense":
         rank = distinct_ahead(reader, [number], counters)[number] + 1
     return {
-        **reader.head(nodes.values()),
-        "total": total,
+        **reader.head(total, nodes),
         "score": score_at(number, metric),
         "rank": rank,
         "above": ahead,
@@ -60,8 +59,7 @@ def percentile(reader: RankingReader, *, p: str) -> dict[str, Any]:
     ratio = share.as_integer_ratio()
     selected = select(reader, lambda total: min(total - 1, tiers.position_at(*ratio, total)), nodes)
     return {
-        **reader.head(nodes.values()),
-        "total": tiers.total(counters_of(nodes)[ROOT]),
+        **reader.head(sum(counters_of(nodes)[ROOT].values()), nodes),
         "p": decimal_of(int(share * 10**MAX_DECIMALS), MAX_DECIMALS),
         "score": None if selected is None else score_at(selected.sort_value, reader.ranking.metric),
     }
@@ -80,8 +78,7 @@ def distribution(reader: RankingReader, *, buckets: int) -> dict[str, Any]:
         counters.update((path, nodes[path].counters if path in nodes else {}) for path in unread)
     histogram = tiers.histogram(buckets, counters, descending=metric.descending)
     return {
-        **reader.head(nodes.values()),
-        "total": sum(bucket.members for bucket in histogram),
+        **reader.head(sum(bucket.members for bucket in histogram), nodes),
         "buckets": [
             {
                 "from": decimal_of(bucket.low, metric.precision),

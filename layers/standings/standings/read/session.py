@@ -5,18 +5,17 @@ request's deadline, and may raise StoreUnavailableError.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
 
 import orjson
 
-from standings.domain import tiers, windows
-from standings.domain.boards import Boards, Family, Metric, Ranking, family_of
+from standings.domain import windows
+from standings.domain.boards import Boards, Metric, Ranking, family_of
 from standings.domain.coverage import BoardRecord
 from standings.domain.errors import NotFoundError, TooFarError, bad_argument, being_deleted, no_such_member
 from standings.domain.events import MAX_SHOWN_LENGTH
 from standings.domain.members import Image
-from standings.domain.scoring import Aggregate, decimal_text, sort_value
+from standings.domain.scoring import Aggregate, decimal_text
 from standings.domain.tiers import ROOT, Path
 from standings.domain.windows import NO_SEASON, Window, instant
 from standings.runtime.clock import RETRIED_FOR_S, Backoff
@@ -46,7 +45,7 @@ class ReadSession:
         self.rankings = tables.rankings.for_request()
         self.queries = 0
         """Queries of the sorted index that the request has sent."""
-        self._boards = boards
+        self.boards = boards
         self._begun = tables.clock.monotonic()
         self.now = tables.clock.now()
 
@@ -59,13 +58,13 @@ class ReadSession:
         read, and InvalidArgumentError for a period or method that does not exist.
         """
         numbering = method_of(method)
-        family = self.family(board)
+        family = family_of(self.boards, board)
         ranked = family.metrics.get(metric)
         if ranked is None:
             names = ", ".join(sorted(family.metrics))
             detail = f"board {board!r} has no metric {metric!r}; there are: {names}"
             raise NotFoundError("no-such-metric", "No such metric", detail)
-        within = ranked.window(window)
+        within = next((one for one in ranked.windows if one.name == window), None)
         if within is None:
             names = ", ".join(one.name for one in ranked.windows) or "none"
             detail = f"metric {metric!r} of board {board!r} is not ranked in {window!r}; windows: {names}"
@@ -93,16 +92,11 @@ class ReadSession:
             raise StoreUnavailableError(f"the request took longer than {LAST_READ_S:.0f} seconds: try again later")
         return Backoff(clock, self._begun + RETRIED_FOR_S)
 
-    def family(self, board: str) -> Family:
-        """The family of a board. NotFoundError if none matches."""
-        return family_of(self._boards, board)
-
     def record(self, board: str) -> BoardRecord | None:
         """A board's record, up to a minute old; None for a board without events."""
-        return self.tables.known_records.get_or_read(board, partial(self._read_record, board))
-
-    def _read_record(self, board: str) -> BoardRecord | None:
-        return self.backoff().retry(self.tables.records.records, [board]).get(board)
+        return self.tables.known_records.get_or_read(
+            board, lambda: self.backoff().retry(self.tables.records.records, [board]).get(board)
+        )
 
     def image(self, board: str, member: str) -> Image:
         """A member's item, strongly consistently. NotFoundError if the board has no such member, or no longer."""
@@ -259,13 +253,14 @@ class RankingReader:
             self._shards = nodes[ROOT].shards
             self.session.tables.known_shards.put(self.ranking.key, self._shards)
 
-    def head(self, nodes: Iterable[Node], entries: Iterable[Entry] = ()) -> dict[str, Any]:
-        """The head of every answer: the ranking, the method, and `as_of`, when the latest of what was read was written.
+    def head(self, total: int, nodes: Mapping[Path, Node], entries: Iterable[Entry] = ()) -> dict[str, Any]:
+        """The head of every answer: the ranking, the method, its `total` of members, and `as_of`.
 
-        `state` and `final_at` say whether events can still change its scores.
+        `as_of` is when the latest of what was read was written. `state` and `final_at` say whether events can still
+        change its scores.
         """
         ranking, timetable = self.ranking, self.ranking.metric.timetable
-        stamps = [node.written_at_ms for node in nodes if node.written_at_ms is not None]
+        stamps = [node.written_at_ms for node in nodes.values() if node.written_at_ms is not None]
         stamps += [entry.written_at_ms for entry in entries]
         return {
             "board": ranking.board,
@@ -277,6 +272,7 @@ class RankingReader:
             "order": ranking.metric.order,
             "method": self.method,
             "as_of": instant(max(stamps, default=None)),
+            "total": total,
         }
 
     def _count_queries(self, more: int, most: int | None = None) -> None:
@@ -295,17 +291,12 @@ class RankingReader:
 
 def score_at(number: int, metric: Metric) -> Any:
     """The score that has this sort value, as a JSON number: -1250 is `12.5` where the highest leads, precision 2."""
-    return decimal_of(sort_value(number, descending=metric.descending), metric.precision)
+    return decimal_of(-number if metric.descending else number, metric.precision)
 
 
 def decimal_of(units: int, precision: int) -> Any:
     """A whole number of units as a JSON number with at most `precision` decimals. It is exact: 1250 is `12.5`."""
     return orjson.Fragment(decimal_text(units, precision)) if precision else units
-
-
-def percentile_of(ahead: int, total: int) -> Any:
-    """A member's percentile as a JSON number with at most two decimals, such as `99.5`."""
-    return decimal_of(tiers.percentile(ahead, total), 2)
 
 
 def note_of(aggregate: Aggregate | None) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import inf
 from threading import Lock
-from typing import Final, Generic, ParamSpec, TypeVar
+from typing import Any, Final, Generic, ParamSpec, TypeVar, cast
 
 from standings.stores import StoreUnavailableError
 
@@ -67,21 +67,21 @@ MAX_WAIT_S: Final = 2.0
 OUT_OF_TIME: Final = "the function ran out of time"
 
 
+@dataclass(slots=True)
 class Backoff:
     """Waits of random length ("full jitter") up to a limit that doubles each time, until a deadline.
 
     https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
     """
 
-    def __init__(self, clock: Clock, deadline: float) -> None:
-        self._clock = clock
-        self._deadline = deadline
-        self._limit = FIRST_WAIT
+    clock: Clock
+    deadline: float
+    limit: float = FIRST_WAIT
 
     @property
     def expired(self) -> bool:
         """Whether the deadline has passed."""
-        return self._clock.monotonic() >= self._deadline
+        return self.clock.monotonic() >= self.deadline
 
     def check(self) -> None:
         """Raise StoreUnavailableError if the deadline has passed."""
@@ -90,11 +90,11 @@ class Backoff:
 
     def wait(self, at_least: float = 0.0) -> bool:
         """Wait before the next try (seconds). False, without waiting, if the wait would pass the deadline."""
-        pause = at_least + self._clock.random() * self._limit
-        if self._clock.monotonic() + pause >= self._deadline:
+        pause = at_least + self.clock.random() * self.limit
+        if self.clock.monotonic() + pause >= self.deadline:
             return False
-        self._clock.sleep(pause)
-        self._limit = min(2 * self._limit, MAX_WAIT_S)
+        self.clock.sleep(pause)
+        self.limit = min(2 * self.limit, MAX_WAIT_S)
         return True
 
     def retry(self, do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -118,6 +118,7 @@ def backoff(attempt: int, first: float, longest: float, chance: Callable[[], flo
 
 RANKING_TTL_S: Final = 3600  # Seconds for which the number of a ranking's shards or lanes is cached. Both only grow.
 MAX_ENTRIES: Final = 10_000
+_MISSING: Final[Any] = object()
 Instant = tuple[float, int]  # Seconds of the monotonic clock, milliseconds of the wall clock
 K = TypeVar("K")
 V = TypeVar("V")
@@ -141,18 +142,22 @@ class TtlCache(Generic[K, V]):
         """Return the current time. Call it before you read a value that you will cache."""
         return self._clock.monotonic(), self._clock.now()
 
-    def get(self, key: K) -> V | None:
-        """Return the value of a key; None if it is missing or expired."""
-        entry = self._fresh(key)
-        return None if entry is None else entry[1]
+    def get(self, key: K, otherwise: V | None = None) -> V | None:
+        """Return the value of a key; `otherwise` if it is missing or expired."""
+        entry = self._entries.get(key)
+        if entry is None:
+            return otherwise
+        (monotonic, wall), (monotonic_now, wall_now) = entry[0], self.instant()
+        is_fresh = monotonic_now - monotonic < self._ttl_s and 0 <= wall_now - wall < self._ttl_s * 1000
+        return entry[1] if is_fresh else otherwise
 
     def get_or_read(self, key: K, read: Callable[[], V]) -> V:
-        """Return the value of a key; read and cache it if it is missing or expired."""
-        entry = self._fresh(key)
-        if entry is None:
-            entry = (self.instant(), read())
-            self.put(key, entry[1], entry[0])
-        return entry[1]
+        """Return the value of a key, which may be None; read and cache it if it is missing or expired."""
+        value = cast("V", self.get(key, _MISSING))
+        if value is _MISSING:
+            read_at, value = self.instant(), read()
+            self.put(key, value, read_at)
+        return value
 
     def put(self, key: K, value: V, read_at: Instant | None = None) -> None:
         """Cache a value that was read at an instant, by default now."""
@@ -167,11 +172,3 @@ class TtlCache(Generic[K, V]):
         """Drop a key."""
         with self._lock:
             self._entries.pop(key, None)
-
-    def _fresh(self, key: K) -> tuple[Instant, V] | None:
-        entry = self._entries.get(key)
-        if entry is None:
-            return None
-        (monotonic, wall), (monotonic_now, wall_now) = entry[0], self.instant()
-        fresh = monotonic_now - monotonic < self._ttl_s and 0 <= wall_now - wall < self._ttl_s * 1000
-        return entry if fresh else None

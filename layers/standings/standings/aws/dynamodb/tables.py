@@ -97,7 +97,7 @@ from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
 from standings.aws.sdk_errors import error_code
 from standings.domain.profiles import INDEXED_LENGTH, MIN_SEARCH_LENGTH, search_form
 from standings.domain.tiers import FANOUT, Path
-from standings.runtime.clock import Clock
+from standings.runtime.clock import Backoff, Clock
 from standings.stores import SLOTS, CancelReason, Lane, StoreRefusedError, StoreUnavailableError
 
 if TYPE_CHECKING:
@@ -200,9 +200,9 @@ def batch_get(
     """The items that exist under some keys, in any order. The reads are eventually consistent by default.
 
     DynamoDB may leave keys unprocessed. They alone are read again, after a wait. Raises StoreUnavailableError if a
-    request returns nothing, or if keys are left after `UNPROCESSED_TIMEOUT_S`.
+    request returns nothing, or if keys are left `UNPROCESSED_TIMEOUT_S` after the first ones were.
     """
-    backoff = clock.backoff_for(UNPROCESSED_TIMEOUT_S)
+    backoff: Backoff | None = None
     items: list[Item] = []
     for start in range(0, len(keys), MAX_KEYS):
         pending: Sequence[Item] = list(keys[start : start + MAX_KEYS])
@@ -212,8 +212,10 @@ def batch_get(
                 answer = client.batch_get_item(RequestItems={table: request})
             items.extend(answer["Responses"].get(table, []))
             left = (answer.get("UnprocessedKeys") or {}).get(table, {"Keys": []})["Keys"]
-            if left and (len(left) >= len(pending) or not backoff.wait()):
-                raise StoreUnavailableError(f"{table} did not return {len(left)} of {len(keys)} items: throttled")
+            if left:
+                backoff = backoff or clock.backoff_for(UNPROCESSED_TIMEOUT_S)
+                if len(left) >= len(pending) or not backoff.wait():
+                    raise StoreUnavailableError(f"{table} did not return {len(left)} of {len(keys)} items: throttled")
             pending = left
     return items
 
