@@ -40,8 +40,9 @@ from standings.rankings.rolling.steps import (
     lates_ever,
     log_count,
     log_of,
-    placing_shifts,
+    rolling_windows,
     shifts,
+    steps_of,
 )
 from standings.rankings.rolling.storing import RollingStorage, fold_deltas
 from standings.runtime.clock import Clock
@@ -85,24 +86,17 @@ class Rankings:
         """
         failed: list[Outcome] = []
 
-        def stopped() -> bool:
-            return stop_at_failure and bool(failed)
-
         def commit_one(part: Sequence[Placement]) -> Outcome:
-            shifts = [one for one in part if isinstance(one, Shift)]
-            moves = [one for one in part if isinstance(one, Move)]
-            backoff = self._clock.backoff(deadline)
+            backoff, stopped = self._clock.backoff(deadline), partial(bool, failed)
             # The changes of one ranking are all of one kind.
-            outcome = (
-                self.rolling.commit(shifts, backoff, stopped)
-                if shifts
-                else self.calendar.commit(moves, backoff, stopped)
-            )
-            if outcome.failure is not None:
-                failed.append(outcome)
+            if shifts := [one for one in part if isinstance(one, Shift)]:
+                outcome = self.rolling.commit(shifts, backoff, stopped)
+            else:
+                outcome = self.calendar.commit([one for one in part if isinstance(one, Move)], backoff, stopped)
+            failed.extend([outcome] if stop_at_failure and outcome.failure is not None else [])
             return outcome
 
-        ordered = sorted(placements, key=_commit_order)
+        ordered = sorted(placements, key=attrgetter("ranking.key"))
         parts = [list(part) for _, part in groupby(ordered, key=attrgetter("ranking"))]
         return list(self._run_parallel([partial(commit_one, part) for part in parts]))
 
@@ -132,25 +126,17 @@ def placements_now(
     `rewrite_every_item`: other attempts may have written list items of rolling windows that are not known here. Without
     it, windows in which the member has no place are left out.
     """
-    shifts = placing_shifts(family, image, generation, now, rewrite_every_item=rewrite_every_item)
-    return [
-        *placings(image, [ranking._replace(generation=generation) for ranking in rankings]),
-        *(shift for shift in shifts if rewrite_every_item or shift.steps.steps),
-    ]
-
-
-def placings(image: Image, rankings: Iterable[Ranking]) -> list[Move]:
-    """The moves that bring a member to its place in each calendar ranking, or out of it, wherever it is counted now."""
-    return [
-        Move(ranking, image.member, None, place(image, ranking), image.version, image.written_at_ms)
+    member, version, stamp = image.member, image.version, image.written_at_ms
+    found: list[Placement] = [
+        Move(ranking._replace(generation=generation), member, None, place(image, ranking), version, stamp)
         for ranking in rankings
     ]
-
-
-def _commit_order(one: Placement) -> tuple[str, int]:
-    """The sort key of changes. Neighbours in a ranking share tiers, so they should share transactions."""
-    target = None if isinstance(one, Shift) else one.new or one.old
-    return one.ranking.key, target.sort_value if target is not None else 0
+    for window in rolling_windows(family, image.board):
+        steps = steps_of(image, window, max(now, stamp))
+        if rewrite_every_item or steps.steps:
+            of = window._replace(generation=generation)
+            found.append(Shift(of, member, (), steps, version, stamp, rewrite_every_item))
+    return found
 
 
 CODE_LENGTH: Final = 3

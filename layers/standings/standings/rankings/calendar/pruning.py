@@ -42,7 +42,11 @@ class Pruning:
         until = ranking.kept_until
         if until is not None and until < self.clock.now() + self.worth:
             return None
-        leaves = [leaf for move in moves if (leaf := _left_leaf(move)) and self.clock.random() < self.chance]
+        leaves: list[Path] = []
+        for old, new in ((move.old, move.new) for move in moves if move.old is not None):
+            leaf = path(old.sort_value)[:-1]
+            has_left = new is None or path(new.sort_value)[:-1] != leaf
+            leaves += [leaf] if has_left and self.clock.random() < self.chance else []
         return prune(self.trees, ranking, leaves[:LOOKED_AT]) if leaves else None
 
 
@@ -66,14 +70,6 @@ def prune(trees: "Trees", ranking: Ranking, leaves: Sequence[Path]) -> PruneResu
     if conflicts:
         return PruneResult(reason=conflicts[0].name)
     return PruneResult(removed=sum(1 for node in removable if nodes[node]))
-
-
-def _left_leaf(move: Move) -> Path | None:
-    """The leaf that a member has left; None if it stayed in its leaf, or was in none."""
-    if move.old is None:
-        return None
-    leaf = path(move.old.sort_value)[:-1]
-    return leaf if move.new is None or path(move.new.sort_value)[:-1] != leaf else None
 
 
 def _read(trees: "Trees", ranking: Ranking, leaves: Sequence[Path]) -> dict[Path, Lanes]:
