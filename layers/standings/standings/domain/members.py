@@ -199,6 +199,11 @@ class Image:
     removed: bool = False
     removed_at: int | None = None
 
+    @property
+    def texts(self) -> tuple[Mapping[str, str], ...]:
+        """What accumulators have besides numbers: tie keys, notes, set keys."""
+        return self.tie_keys, self.notes, self.set_keys
+
     def without_scores(self) -> "Image":
         """The image after the item was deleted: the next version, without scores."""
         empty = replace(self, values={}, tie_keys={}, notes={}, set_keys={})

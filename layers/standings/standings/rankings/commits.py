@@ -44,13 +44,8 @@ class PruneResult(NamedTuple):
     unexpected: bool = False
 
 
-RunParallel = Callable[[Sequence[Callable[[], Outcome]]], Iterable[Outcome]]
-"""Runs jobs, in parallel or one after the other, and gives an outcome for each."""
-
-one_by_one: Final[RunParallel] = partial(map, call)
-
-RunAll = Callable[[Sequence[Callable[[], None]]], Iterable[None]]
-"""Runs jobs, in parallel or one after the other; an iteration waits for them and raises their errors."""
+RunAll = Callable[[Sequence[Callable[[], Any]]], Iterable[Any]]
+"""Runs jobs, in parallel or one after the other. An iteration waits for their results, and raises their errors."""
 
 one_after_another: Final[RunAll] = partial(map, call)
 

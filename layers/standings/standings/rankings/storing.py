@@ -32,7 +32,7 @@ from standings.domain.windows import DAY, Timetable, Window, window_of
 from standings.rankings import EXPIRY_MARGIN
 from standings.rankings.calendar.pruning import Pruning
 from standings.rankings.calendar.storing import MAX_LANES, CalendarStorage
-from standings.rankings.commits import Outcome, RunAll, RunParallel, one_after_another, one_by_one
+from standings.rankings.commits import Outcome, RunAll, one_after_another
 from standings.rankings.rolling.steps import (
     LogEntry,
     Shift,
@@ -67,7 +67,7 @@ class Rankings:
         table: str,
         clock: Clock,
         *,
-        run_parallel: RunParallel = one_by_one,
+        run_parallel: RunAll = one_after_another,
         run_all: RunAll = one_after_another,
         pruning: Pruning | None = None,
         most_lanes: int = MAX_LANES,

@@ -130,7 +130,8 @@ class Writer:
         for group in transactions(events.values()):
             by_id = {event.id: event for event in group}
             _Transaction(self, by_id, message_of, result).run(self.clock.backoff(deadline))
-        self._remember_refusals(result, self.clock.backoff(deadline))
+        if result.refused:
+            self._remember_refusals(result, self.clock.backoff(deadline))
         return result
 
     def _remember_refusals(self, result: WriteResult, backoff: Backoff) -> None:
@@ -200,7 +201,8 @@ class _Transaction:
     def _read_items(self) -> None:
         """Register the boards, and read the items that cannot be added to without reading them."""
         records = self.writer.catalog.register(one.board for event in self.events.values() for one in event.updates)
-        self._refuse_leaving({board for board, record in records.items() if record.is_being_deleted})
+        if leaving := {board for board, record in records.items() if record.is_being_deleted}:
+            self._refuse_leaving(leaving)
         updates = [update for event in self.events.values() for update in event.updates]
         families = {update.board: family_of(self.writer.catalog.boards, update.board) for update in updates}
         to_read = sorted(
@@ -242,7 +244,8 @@ class _Transaction:
                 self.certain.add(item)
                 self.checked.discard(item)
                 must_wait = True
-        self._know(known)
+        if known:
+            self._know(known)
         if must_wait:
             raise StoreUnavailableError(conflicts[0].message)
 
@@ -369,13 +372,12 @@ def transactions(events: Iterable[Event], most: int = MAX_ACTIONS) -> list[list[
     """Group events so that each group fits one transaction: a receipt for each event, a change for each item."""
     events = list(events)
     popularity = Counter(item for event in events for item in event.items)
-
-    def by_shared_items(event: Event) -> list[tuple[int, MemberKey]]:
-        return sorted((-popularity[item], item) for item in event.items)
-
+    shared = {event.id: sorted((-popularity[item], item) for item in event.items) for event in events}
     groups: list[list[Event]] = []
     items: set[MemberKey] = set()  # those of the last group
-    for _, sharing in groupby(sorted(events, key=by_shared_items), key=lambda event: by_shared_items(event)[0]):
+    for _, sharing in groupby(
+        sorted(events, key=lambda event: shared[event.id]), key=lambda event: shared[event.id][0]
+    ):
         together = list(sharing)
         if not groups or _size(groups[-1], items, together) > most >= _size([], set(), together):
             groups.append([])
@@ -499,11 +501,7 @@ def _rewrite(family: Family, before: Image | None, counted: _CountedImage, stamp
 
 def _room(before: Image, after: Image, changed: Iterable[str]) -> int:
     """The bytes that an expression has left after all attributes of the accumulators that changed."""
-    texts = (
-        before.tie_keys.keys() | after.tie_keys.keys(),
-        before.notes.keys() | after.notes.keys(),
-        before.set_keys.keys() | after.set_keys.keys(),
-    )
+    texts = [old.keys() | new.keys() for old, new in zip(before.texts, after.texts, strict=True)]
     return MAX_EXPRESSION - _FIXED - _SET * sum(1 + sum(name in names for names in texts) for name in changed)
 
 
@@ -547,19 +545,16 @@ def _addition(
     if room < 0:
         return None
     removes = _first_that_fit(before, expired(family, before, stamp), room)
-    tie_keys += [name for name in removes if name in before.tie_keys]
-    notes = [name for name in removes if name in before.notes]
-    set_keys = [name for name in removes if name in before.set_keys]
-    known = family.members == "registered"
-    return Addition(*item, adds, removes, tie_keys, notes, stamp, abs_total, known, set_keys)
+    texts_removed = [[name for name in removes if name in of] for of in before.texts]
+    texts_removed[0] = [*tie_keys, *texts_removed[0]]
+    return Addition(*item, adds, removes, texts_removed, stamp, abs_total, known=family.members == "registered")
 
 
 def _first_that_fit(image: Image, names: Iterable[str], room: int) -> list[str]:
     """The first accumulators whose removal needs at most `room` bytes, with their tie keys, notes and set keys."""
     fit = []
     for name in names:
-        texts = (image.tie_keys, image.notes, image.set_keys)
-        room -= _names_bytes([name, *(name for of in texts if name in of)])
+        room -= _names_bytes([name, *(name for of in image.texts if name in of)])
         if room < 0:
             break
         fit.append(name)

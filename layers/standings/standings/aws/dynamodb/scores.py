@@ -67,20 +67,18 @@ class Addition(NamedTuple):
     """Adds to a member's item without reading it. An item that was removed starts again.
 
     The store applies it if the item was not written after `written_at_ms` and its total has room for `abs_total`. With
-    `known` the item must exist. `removes` are accumulators. `tie_keys_removed` are those that lose their tie keys,
-    `notes_removed` those that lose their notes, and `set_keys_removed` those that lose their set keys.
+    `known` the item must exist. `removes` are accumulators. `texts_removed` are those that lose their tie keys, those
+    that lose their notes, and those that lose their set keys (`Image.texts`).
     """
 
     board: str
     member: str
     adds: Mapping[str, int]
     removes: Sequence[str]
-    tie_keys_removed: Sequence[str]
-    notes_removed: Sequence[str]
+    texts_removed: Sequence[Sequence[str]]
     written_at_ms: int
     abs_total: int
     known: bool
-    set_keys_removed: Sequence[str] = ()
 
 
 class Rewrite(NamedTuple):
@@ -273,7 +271,13 @@ class Scores:
 
     def bytes_of(self, receipts: Collection[NewReceipt], changes: Collection[ItemChange]) -> int:
         """The bytes of a transaction, or more; if that is near its limit, only some more."""
-        most = len(receipts) * _MOST_OF_RECEIPT + sum(map(_most_of_change, changes))
+        most = len(receipts) * _MOST_OF_RECEIPT
+        for change in changes:
+            most += _MOST_OF_KEY if isinstance(change, Rewrite) and change.whole else _MOST_OF_ADDITION
+            if isinstance(change, Rewrite):
+                image = change.image
+                most += len(image.values) * _MOST_OF_NUMBER + len(image.notes) * _MOST_OF_NOTE
+                most += (len(image.tie_keys) + len(image.set_keys)) * _MOST_OF_TIE_KEY
         return most if most <= MAX_TRANSACTION_BYTES else transaction_bytes(self._actions(receipts, changes, 0))
 
     def _actions(self, receipts: Iterable[NewReceipt], changes: Iterable[ItemChange], now: int) -> list[dict[str, Any]]:
@@ -310,9 +314,7 @@ class Scores:
         }
         values |= {f":{number}": {"N": str(amount)} for number, amount in enumerate(change.adds.values())}
         exists = "attribute_exists(v) AND attribute_not_exists(x) AND" if change.known else "attribute_not_exists(v) OR"
-        texts = zip(
-            TEXT_PREFIXES, (change.tie_keys_removed, change.notes_removed, change.set_keys_removed), strict=True
-        )
+        texts = zip(TEXT_PREFIXES, change.texts_removed, strict=True)
         removes = (*change.removes, *(prefix + name for prefix, names in texts for name in names))
         return {
             "Update": {
@@ -377,16 +379,6 @@ def _receipt_of(item: Item) -> Receipt | None:
 def _seen(before: Image | None) -> tuple[str, dict[str, Any] | None]:
     """The condition that an item still has the version that was read (None: no item), and its values."""
     return ("attribute_not_exists(v)", None) if before is None else ("v = :v", {":v": {"N": str(before.version)}})
-
-
-def _most_of_change(change: ItemChange) -> int:
-    """The bytes of a change, or more."""
-    if isinstance(change, Addition):
-        return _MOST_OF_ADDITION
-    image = change.image
-    texts = (len(image.tie_keys) + len(image.set_keys)) * _MOST_OF_TIE_KEY + len(image.notes) * _MOST_OF_NOTE
-    fixed = _MOST_OF_KEY if change.whole else _MOST_OF_ADDITION
-    return fixed + len(image.values) * _MOST_OF_NUMBER + texts
 
 
 @lru_cache(maxsize=4096)
@@ -472,7 +464,7 @@ def encode_image(image: Image) -> dict[str, Any]:
         "g": {"N": str(image.abs_total)},
     }
     item.update((name, {"N": str(value)}) for name, value in image.values.items())
-    for prefix, texts in zip(TEXT_PREFIXES, (image.tie_keys, image.notes, image.set_keys), strict=True):
+    for prefix, texts in zip(TEXT_PREFIXES, image.texts, strict=True):
         item.update((prefix + name, {"S": text}) for name, text in texts.items())
     if image.hidden:
         item["h"] = {"BOOL": True}

@@ -92,8 +92,6 @@ class RollingStorage:
         self._run_all = run_all
         self._most = most
         self._logs: TtlCache[str, _LogInUse] = TtlCache(clock, RANKING_TTL_S)
-        # Windows whose log 0 names these shards and this `late`: that comes before an item in one of the lists.
-        self._named: TtlCache[tuple[str, int, int], bool] = TtlCache(clock, RANKING_TTL_S)
 
     def commit(self, shifts: Sequence[Shift], backoff: Backoff, stopped: Callable[[], bool]) -> Outcome:
         """Commit the shifts of one window until stopped or too late. Commits of other rankings may run in parallel."""
@@ -149,8 +147,7 @@ class RollingStorage:
         log.bytes = log_bytes(found) if found is not None else 0
         shards, late = _extent(rankings)
         if found is not None and log.number == 0 and shards in shards_ever(found) and late in lates_ever(found):
-            # It was just read, so nothing needs to be made or named.
-            self._named.put((rankings.key, shards, late), value=True)
+            log.is_prepared = True
         return {by_key[key]: row_of(item) for key, item in rows.items()}
 
     def write(self, rankings: RollingRankings, plan: "Plan") -> Sequence[Conflict]:
@@ -212,7 +209,7 @@ class RollingStorage:
         if reason is CancelReason.CONDITION:
             # The log is full, or it was purged with its ranking.
             if item is None:
-                self._forget(rankings)
+                self._logs.forget(rankings.key)
             else:
                 log.bytes = log_bytes(item)
         elif reason is not CancelReason.BUSY:
@@ -224,18 +221,13 @@ class RollingStorage:
         log = self._log(rankings)
         log.bytes = fold_log(self._client, self._table, self._clock, self._run_all, rankings, log.number)
 
-    def _forget(self, rankings: RollingRankings) -> None:
-        """Forget the logs: the next commit makes log 0 if it is gone."""
-        self._logs.forget(rankings.key)
-        self._named.forget((rankings.key, *_extent(rankings)))
-
     def _log(self, rankings: RollingRankings) -> "_LogInUse":
         return self._logs.get_or_read(rankings.key, _LogInUse)
 
     def _prepare(self, rankings: RollingRankings) -> None:
         """Make log 0, and name the number of shards and `late` in it."""
-        shards, late = _extent(rankings)
-        if self._named.get((rankings.key, shards, late)) is not None:
+        log, (shards, late) = self._log(rankings), _extent(rankings)
+        if log.is_prepared:
             return
         if not self._make(rankings, 0, {"n": {"NS": [str(shards)]}, "w": {"NS": [str(late)]}}):
             request = {
@@ -251,7 +243,7 @@ class RollingStorage:
                 },
             }
             update_if(self._client, request)
-        self._named.put((rankings.key, shards, late), value=True)
+        log.is_prepared = True
 
     def _make(self, rankings: RollingRankings, number: int, more: Item) -> bool:
         """Make a log unless it is there. Its positions begin at the clock: above those of any removed earlier log."""
@@ -279,7 +271,7 @@ class RollingStorage:
             is_named, stored = update_if(self._client, request)
             if not is_named and stored is None:
                 # The ranking was purged. Nobody would read what another log has.
-                self._forget(rankings)
+                self._logs.forget(rankings.key)
                 return
             log.of = count if stored is None else log_count(stored)
         log.conflicts = 0
@@ -346,12 +338,17 @@ def plan_of(group: Sequence[Shift], rows: Mapping[str, RollingRow | str]) -> Pla
 
 @dataclass(slots=True)
 class _LogInUse:
-    """The log that this process appends to, as it knows it."""
+    """The log that this process appends to, as it knows it.
+
+    `is_prepared`: log 0 exists, and names this process's shards and `late`. That comes before an item in a list. The
+    next commit makes it if it is gone.
+    """
 
     number: int = 0
     of: int = 1
     bytes: int = 0
     conflicts: int = 0  # In a row
+    is_prepared: bool = False
 
 
 def _extent(rankings: RollingRankings) -> tuple[int, int]:
