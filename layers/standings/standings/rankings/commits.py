@@ -50,20 +50,18 @@ RunAll = Callable[[Sequence[Callable[[], Any]]], Iterable[Any]]
 one_after_another: Final[RunAll] = partial(map, call)
 
 
-class RankingRow(NamedTuple):
-    """A member's row in a ranking: the place that is counted (None: none), and the image's version it came from."""
-
-    place: Place | None
-    version: int
-
-
 class Conflict(NamedTuple):
-    """A change that cancelled a commit, by its position (None: a tier or a log). `found` is a ranking's row, if any."""
+    """A change that cancelled a commit, by its position (None: a tier or a log).
+
+    `found` is the version of the row that is there (None: there is none, or it is not known), `place` the place that is
+    counted.
+    """
 
     position: int | None
     reason: CancelReason
     message: str
-    found: RankingRow | None = None
+    found: int | None = None
+    place: Place | None = None
 
 
 class Attempt(NamedTuple):

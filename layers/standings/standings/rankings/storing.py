@@ -34,7 +34,6 @@ from standings.rankings.calendar.pruning import Pruning
 from standings.rankings.calendar.storing import MAX_LANES, CalendarStorage
 from standings.rankings.commits import Outcome, RunAll, one_after_another
 from standings.rankings.rolling.steps import (
-    LogEntry,
     Shift,
     blocks_within,
     lates_ever,
@@ -232,7 +231,10 @@ class Purging:
         first = self._item(log_key(window, 0))
         keys = [log_key(window, number) for number in reversed(range(log_count(first)))]
         for item in self._items(keys).values():
-            nodes = fold_deltas(_entries(item), ALL_PERIODS)
+            try:
+                nodes = fold_deltas(log_of(item).entries, ALL_PERIODS)
+            except StoreRefusedError:
+                continue  # It is damaged
             self._delete([node_key(f"{board}#{code}{period}{end}", path) for period, path in nodes])
         self._delete(keys if first else [])
 
@@ -305,11 +307,3 @@ def _is_one(code: str) -> bool:
 def _window(code: str) -> Window:
     """The window of a code."""
     return window_of(code[CODE_LENGTH] if _is_one(code) else code[CODE_LENGTH:])
-
-
-def _entries(log: Item) -> Sequence[LogEntry]:
-    """The entries of a log; none of a damaged one."""
-    try:
-        return log_of(log).entries
-    except StoreRefusedError:
-        return ()

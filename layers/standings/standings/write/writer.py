@@ -283,17 +283,14 @@ class _Transaction:
                     self.images[unfit.item] = self.writer.scores.image(unfit.item)
                     self.certain.add(unfit.item)
                 elif unfit.item not in self.checked:
-                    self._drop_duplicates(unfit.item)
+                    # Drop events that have receipts: near the bounds a duplicate does not fit, but is no error.
+                    on_item = [event for event in self.events.values() if unfit.item in event.items]
+                    receipts = self.writer.scores.receipts(event.id for event in on_item)
+                    self._know([(event, receipts[event.id]) for event in on_item if event.id in receipts])
                     self.checked.add(unfit.item)
                 else:
                     self._refuse(self.events[str(unfit.event_id)], unfit)
         raise StoreUnavailableError(OUT_OF_TIME)
-
-    def _drop_duplicates(self, item: MemberKey) -> None:
-        """Drop the events on an item that have receipts: near the bounds a duplicate does not fit, but is no error."""
-        events = [event for event in self.events.values() if item in event.items]
-        receipts = self.writer.scores.receipts(event.id for event in events)
-        self._know([(event, receipts[event.id]) for event in events if event.id in receipts])
 
     def _know(self, known: Iterable[tuple[Event, Receipt | None]]) -> None:
         """Drop events that have a receipt, but for those that count again. Refuse those with another digest."""
@@ -375,9 +372,8 @@ def transactions(events: Iterable[Event], most: int = MAX_ACTIONS) -> list[list[
     shared = {event.id: sorted((-popularity[item], item) for item in event.items) for event in events}
     groups: list[list[Event]] = []
     items: set[MemberKey] = set()  # those of the last group
-    for _, sharing in groupby(
-        sorted(events, key=lambda event: shared[event.id]), key=lambda event: shared[event.id][0]
-    ):
+    events.sort(key=lambda event: shared[event.id])
+    for _, sharing in groupby(events, key=lambda event: shared[event.id][0]):
         together = list(sharing)
         if not groups or _size(groups[-1], items, together) > most >= _size([], set(), together):
             groups.append([])
@@ -445,23 +441,16 @@ def plan_changes(
         if addition is not None:
             changes[item] = addition
             continue
-        counted = _count(family, item, parts, image, stamp)
-        superseded |= counted.superseded
-        changes[item] = _rewrite(family, image, counted, stamp, patches=patches)
+        after, changed, older = _count(family, item, parts, image, stamp)
+        superseded |= older
+        changes[item] = _rewrite(family, image, after, changed, stamp, patches=patches)
     return Plan(stamp, changes, superseded)
-
-
-class _CountedImage(NamedTuple):
-    """An image with some events counted in it, the accumulators that changed, and the ids of superseded events."""
-
-    image: Image
-    changed: set[str]
-    superseded: set[str]
 
 
 def _count(
     family: Family, item: MemberKey, parts: Sequence[EventPart], image: Image | None, stamp: int
-) -> _CountedImage:
+) -> tuple[Image, set[str], set[str]]:
+    """The image with some events counted, the accumulators that changed, and the ids of superseded events."""
     after = image if image is not None else new_image(*item, stamp)
     changed: set[str] = set()
     superseded: set[str] = set()
@@ -475,19 +464,20 @@ def _count(
         if (beyond := beyond_bounds(family, after, names)) is not None:
             raise UnfitEventError(one.event_id, item, "bounds", f"metrics: {beyond} would go beyond ±(2^53 - 1) units")
         changed.update(names)
-    return _CountedImage(after, changed, superseded)
+    return after, changed, superseded
 
 
-def _rewrite(family: Family, before: Image | None, counted: _CountedImage, stamp: int, *, patches: bool) -> Rewrite:
+def _rewrite(
+    family: Family, before: Image | None, after: Image, changed: set[str], stamp: int, *, patches: bool
+) -> Rewrite:
     """The item with some events counted, without old accumulators. If nothing changed, it is only checked.
 
     A patch merges and removes as many old accumulators as its expression has room for, which are more than the events
     add. If it has no room for what the events change, the item is written whole.
     """
-    after = counted.image
-    if not counted.changed:
+    if not changed:
         return Rewrite(after, before)
-    room = _room(after if before is None else before, after, counted.changed) if patches else -1
+    room = _room(after if before is None else before, after, changed) if patches else -1
     if whole := room < 0:
         after, merged = late_merged(family, after, stamp)
         gone = expired(family, after, stamp)

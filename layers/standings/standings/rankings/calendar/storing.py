@@ -20,12 +20,12 @@ from standings.aws.dynamodb.tables import (
 )
 from standings.domain.boards import Ranking
 from standings.domain.members import Move
-from standings.domain.scoring import decode_sort_key, sort_key
+from standings.domain.scoring import Place, decode_sort_key, sort_key
 from standings.domain.tiers import ROOT, Path, deltas, path, prefixes
 from standings.domain.windows import SECOND
 from standings.rankings import EXPIRY_MARGIN, ROW_LIFETIME
 from standings.rankings.calendar.pruning import Pruning
-from standings.rankings.commits import Attempt, Conflict, Outcome, RankingRow, attempt_all
+from standings.rankings.commits import Attempt, Conflict, Outcome, attempt_all
 from standings.runtime.clock import RANKING_TTL_S, Backoff, Clock, TtlCache
 from standings.stores import MAX_ACTIONS, CancelReason, StoreRefusedError
 
@@ -155,26 +155,26 @@ def _resolve(chunk: Sequence[Move], conflicts: Sequence[Conflict], outcome: Outc
     for conflict in conflicts:
         if conflict.reason is CancelReason.BUSY or conflict.position is None:
             continue
-        move, row = chunk[conflict.position], conflict.found
+        move = chunk[conflict.position]
         if conflict.reason is CancelReason.INVALID:
             del left[conflict.position]
             outcome.refused.append((move, conflict.message))
-        elif row is not None and row.version >= move.version:
+        elif conflict.found is not None and conflict.found >= move.version:
             del left[conflict.position]
             outcome.stale_moves += 1
             outcome.done.append(move)
         else:
             outcome.gaps += 1
-            _start_from(move, row)
+            _start_from(move, conflict.place)
     return list(left.values())
 
 
-def _start_from(move: Move, row: RankingRow | None) -> None:
-    move.old = row.place if row is not None else None
+def _start_from(move: Move, place: Place | None) -> None:
+    move.old = place
 
 
 def chunks(moves: Iterable[Move]) -> Iterator[list[Move]]:
-    """Cut moves into chunks of one ranking, each small enough for one transaction with its tiers."""
+    """Cut moves in one ranking into chunks, each small enough for one transaction with its tiers."""
     chunk: list[Move] = []
     tiers: set[Path] = set()
     for move in moves:
@@ -188,7 +188,7 @@ def chunks(moves: Iterable[Move]) -> Iterator[list[Move]]:
             # The root names the shards. If moves count in another lane, the first lane's root may be written too.
             nodes.add(ROOT)
             most -= 1
-        if chunk and (chunk[0].ranking != move.ranking or len(chunk) + 1 + len(tiers | nodes) > most):
+        if chunk and len(chunk) + 1 + len(tiers | nodes) > most:
             yield chunk
             chunk, tiers = [], set()
         chunk.append(move)
@@ -209,7 +209,7 @@ def _conflict(cancelled: Cancellation, ranking: Ranking, move: Move) -> Conflict
             place, _ = decode_sort_key(key, ties_by_instant=ranking.metric.ties_by_instant)
             if key != sort_key(place, move.member):
                 raise ValueError(key)
-        return Conflict(position, reason, message, RankingRow(place, int(item["v"]["N"])))
+        return Conflict(position, reason, message, int(item["v"]["N"]), place)
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         why = f"the entry in {ranking.key} is damaged ({error!r}): rebuild its board"
         return Conflict(position, CancelReason.INVALID, why)

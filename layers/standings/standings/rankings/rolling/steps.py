@@ -401,14 +401,10 @@ def list_item(shift: Shift, block: Block, place: Place | None) -> dict[str, Any]
 
 def listed_member(rankings: RollingRankings, key: str) -> tuple[Block, str] | None:
     """The block and the member that the key of a list item names; None if it is the key of another item."""
-    named = _item_keys(rankings).fullmatch(key)
-    return None if named is None else (Block(int(named[1]), int(named[2] or 1)), named[3])
-
-
-@lru_cache(maxsize=1024)
-def _item_keys(rankings: RollingRankings) -> re.Pattern[str]:
     window = re.escape(f"{rankings.board}#{rankings.metric.ranking_code(rankings.window)}")
-    return re.compile(rf"{window}([0-9]+)(?:x([0-9]+))?{generation_code(rankings.generation)}#(.*)", re.DOTALL)
+    item_keys = rf"{window}([0-9]+)(?:x([0-9]+))?{generation_code(rankings.generation)}#(.*)"
+    named = re.fullmatch(item_keys, key, re.DOTALL)
+    return None if named is None else (Block(int(named[1]), int(named[2] or 1)), named[3])
 
 
 class Log(NamedTuple):
@@ -447,8 +443,10 @@ NodeDeltas = dict[tuple[int, Path], dict[int, int]]
 def node_deltas(entries: Iterable[LogEntry], periods: range) -> NodeDeltas:
     """The net change of every counter that some entries change in these periods."""
     by_range: defaultdict[tuple[int, int], list[tuple[int | None, int | None]]] = defaultdict(list)
-    for change in _changes(entries, periods):
-        by_range[change.first, change.until].append((change.old, change.new))
+    for change in (change for entry in entries for change in entry.changes):
+        first, until = max(change.first, periods.start), min(change.until, periods.stop)
+        if first < until:
+            by_range[first, until].append((change.old, change.new))
     net: NodeDeltas = {}
     for (first, until), moves in by_range.items():
         of_range = deltas(moves)
@@ -459,14 +457,6 @@ def node_deltas(entries: Iterable[LogEntry], periods: range) -> NodeDeltas:
                     node[digit] = node.get(digit, 0) + count
     changed = {node: {digit: n for digit, n in counters.items() if n} for node, counters in net.items()}
     return {node: counters for node, counters in changed.items() if counters}
-
-
-def _changes(entries: Iterable[LogEntry], periods: range) -> Iterator[CountChange]:
-    for entry in entries:
-        for change in entry.changes:
-            first, until = max(change.first, periods.start), min(change.until, periods.stop)
-            if first < until:
-                yield change._replace(first=first, until=until)
 
 
 def log_of(item: Item) -> Log:

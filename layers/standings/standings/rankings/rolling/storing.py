@@ -106,11 +106,7 @@ class RollingStorage:
     def _attempt(self, group: Sequence[Shift], outcome: Outcome) -> Attempt:
         """Commit as many shifts as fit into one entry of a log."""
         rankings = group[0].ranking
-        plan = plan_of(group, self.rows(rankings, [shift.member for shift in group]))
-        outcome.refused += plan.refused
-        outcome.stale_moves += len(plan.stale)
-        outcome.done += plan.stale
-        outcome.gaps += plan.gaps
+        plan = plan_of(group, self.rows(rankings, [shift.member for shift in group]), outcome)
         left, conflicts = list(plan.left), self.write(rankings, plan)
         if conflicts:
             outcome.conflicts += any(conflict.reason is CancelReason.BUSY for conflict in conflicts)
@@ -291,30 +287,31 @@ class RowWrite(NamedTuple):
 class Plan:
     """What to write for a group of shifts: list items, then rows with the log entry that counts them.
 
-    `stale` shifts are done, since their rows are as new. `refused` ones are not, since their rows are damaged. `left`
-    are those for which the entry had no room. `gaps` counts rows that were not where a record says.
+    `left` are the shifts for which the entry had no room.
     """
 
     items: list[dict[str, Any]] = field(default_factory=list)
     rows: list[RowWrite] = field(default_factory=list)
     entry: LogEntry = field(default_factory=lambda: LogEntry(0, ()))
-    stale: list[Shift] = field(default_factory=list)
-    refused: list[tuple[Shift, str]] = field(default_factory=list)
     left: Sequence[Shift] = ()
-    gaps: int = 0
 
 
-def plan_of(group: Sequence[Shift], rows: Mapping[str, RollingRow | str]) -> Plan:
-    """Plan the writes for shifts of one window, given the rows that were read. A row as text is damaged: the reason."""
+def plan_of(group: Sequence[Shift], rows: Mapping[str, RollingRow | str], outcome: Outcome) -> Plan:
+    """Plan the writes for shifts of one window, given the rows that were read. A row as text is damaged: the reason.
+
+    The outcome gets the shifts for which nothing is to write: they are done if their rows are as new, and refused if
+    their rows are damaged. It also counts the rows that are not where a record says.
+    """
     plan = Plan()
     size = 0
     for position, shift in enumerate(group):
         row = rows.get(shift.member)
         if isinstance(row, str):
-            plan.refused.append((shift, row))
+            outcome.refused.append((shift, row))
             continue
         if row is not None and row.version >= shift.version:
-            plan.stale.append(shift)
+            outcome.stale_moves += 1
+            outcome.done.append(shift)
             if shift.rewrite_every_item:
                 # The row is the newest state. A failed attempt may still have left items of an older one.
                 plan.items += list_items(replace(shift, steps=row.steps, version=row.version), row.steps)
@@ -332,7 +329,7 @@ def plan_of(group: Sequence[Shift], rows: Mapping[str, RollingRow | str]) -> Pla
         plan.items += list_items(shift, seen)
         if shift.passed:
             window, low = shift.ranking.window, shift.steps.low
-            plan.gaps += (seen or Steps(low)).by_block(window, low) != shift.passed[0].by_block(window, low)
+            outcome.gaps += (seen or Steps(low)).by_block(window, low) != shift.passed[0].by_block(window, low)
     return plan
 
 
