@@ -167,7 +167,7 @@ class RollingStorage:
         log, text = self._log(rankings), encode_entry(entry)
         if log.conflicts >= CONFLICTS:
             self._change_log(rankings, log)
-        if log.bytes and log.bytes + len(text) > LONG:
+        if log.bytes + len(text) > LONG:
             self.fold(rankings)
         actions = [self._row(row) for row in rows]
         if entry.changes:
@@ -213,9 +213,10 @@ class RollingStorage:
         return Conflict(None, reason, message)
 
     def fold(self, rankings: RollingRankings) -> None:
-        """Take this process's log into the tiers."""
+        """Take this process's log into the tiers, if it has entries."""
         log = self._log(rankings)
-        log.bytes = fold_log(self._client, self._table, self._clock, self._run_all, rankings, log.number)
+        if log.bytes:
+            log.bytes = fold_log(self._client, self._table, self._clock, self._run_all, rankings, log.number)
 
     def _log(self, rankings: RollingRankings) -> "_LogInUse":
         return self._logs.get_or_read(rankings.key, _LogInUse)
