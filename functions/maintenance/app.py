@@ -24,13 +24,13 @@ from standings.aws.s3 import ResultsBucket
 from standings.aws.sqs import DeadLetterQueue, Sender
 from standings.domain import zones
 from standings.domain.coverage import DELETE, REBUILD
-from standings.maintain.audit import Audits, ScheduledAudits
+from standings.maintain.audit import AuditPosition, Audits
 from standings.maintain.erase import Erase
 from standings.maintain.failures import DeadLetterTasks, ParkedRecords, Selection
 from standings.maintain.rebuild import Rebuild
 from standings.maintain.settlements import Destination, Settlements
 from standings.maintain.task_arguments import Task, Tasks, task_of
-from standings.maintain.turns import AuditPosition, Lease, Position
+from standings.maintain.turns import Lease, Position
 from standings.rankings.audit_reads import AuditReads
 from standings.rankings.reading import CalendarReads
 from standings.rankings.storing import Purging
@@ -68,14 +68,13 @@ if _results := given("RESULTS_BUCKET"):
     _files = ResultsBucket(lambda: building_blocks.client("s3"), _results)
     _destination = Destination(_files, EventBus(lambda: building_blocks.client("events")), required("STACK_NAME"))
 
-_audits = Audits(_catalog, _evidence, _clock)
 _audit_lease = Lease(
     TurnRecord(_dynamodb, _rankings_table, AUDIT),
     AuditPosition.decode,
     _clock,
     partial(_report_board, "board not audited"),
 )
-_scheduled_audits = ScheduledAudits(_audits, _audit_lease)
+_audits = Audits(_catalog, _evidence, _audit_lease, _clock)
 _settle_lease = Lease(
     TurnRecord(_dynamodb, _rankings_table, SETTLE), Position, _clock, partial(_report_board, "board not settled")
 )
@@ -102,7 +101,7 @@ def _audit(deadline: float, **arguments: Any) -> dict[str, Any]:
 def _audit_next(deadline: float, *, read_units: int) -> dict[str, Any]:
     boards: list[dict[str, Any]] = []
     try:
-        answer = _scheduled_audits.continue_turn(deadline, read_units, boards.append)
+        answer = _audits.continue_turn(deadline, read_units, boards.append)
     finally:
         # What was found before an error counts as well.
         _report_drift(boards)
@@ -163,7 +162,7 @@ _TASKS: Final[Tasks] = {
     "audit": Task(_audit, {"board": str, "cursor": dict, "grace_seconds": int}),
     "audits": {
         "next": Task(_audit_next, {"read_units": int}, required="read_units"),
-        "show": Task(lambda _: _scheduled_audits.show(), {}),
+        "show": Task(lambda _: _audits.show(), {}),
     },
     "rebuild": Task(_rebuild, {"board": str, "begin": bool, "cursor": int}, required="board"),
     "delete": Task(_delete, {"board": str, "begin": bool}, required="board"),

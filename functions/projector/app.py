@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import blake2b
@@ -14,7 +15,6 @@ from standings.aws.dynamodb.scores import DamagedItem, Scores, decode_change
 from standings.domain.members import Image
 from standings.project.projector import Projector, ProjectResult, Record
 from standings.rankings.calendar.pruning import Pruning, Trees
-from standings.rankings.commits import PruneResult
 from standings.runtime.environment import required
 from standings.runtime.logs import logger, metrics, stack_of
 from standings.stores import MemberKey, RankingName, StoreUnavailableError
@@ -52,7 +52,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
     projected = _projector.project(
         [_record(sequence, record) for sequence, record in records.items()], partial(_park, records), deadline
     )
-    unrequested = _request_looks(projected.moved, deadline)
+    unrequested = _request_looks(projected.moved, deadline) if projected.moved else ""
     _emit(projected)
     if projected.problem:
         logger.error("log not folded", extra={"reason": projected.problem})
@@ -78,8 +78,11 @@ def _emit(projected: ProjectResult) -> None:
         metrics.add_metric("GapsHealed", MetricUnit.Count, projected.gaps)
     if projected.conflicts:
         metrics.add_metric("ProjectorConflicts", MetricUnit.Count, projected.conflicts)
-    if removed := _removed(projected.prunes):
+    if removed := sum(prune.removed for prune in projected.prunes):
         metrics.add_metric("TiersRemoved", MetricUnit.Count, removed)
+    for prune in projected.prunes:
+        if prune.unexpected:  # The next try will not fix it
+            logger.error("empty tiers cannot be removed", extra={"reason": prune.reason})
     if projected.parked:
         metrics.add_metric("RecordsParked", MetricUnit.Count, projected.parked)
 
@@ -92,8 +95,6 @@ def _again(sequence: str) -> dict[str, list[dict[str, str]]]:
 
 def _request_looks(moved: list[RankingName], deadline: float) -> str:
     """Request looks at the tops that may have changed. Returns why that failed, or ""."""
-    if not moved:
-        return ""
     if _looks is None:
         logger.warning(
             "boards.toml announces tops, and the stack has no announcer: deploy it with Announcements=true",
@@ -109,14 +110,6 @@ def _request_looks(moved: list[RankingName], deadline: float) -> str:
     return ""
 
 
-def _removed(prunes: list[PruneResult]) -> int:
-    """Count the empty tiers that were removed. Log only the failures that the next try will not fix."""
-    for prune in prunes:
-        if prune.unexpected:
-            logger.error("empty tiers cannot be removed", extra={"reason": prune.reason})
-    return sum(prune.removed for prune in prunes)
-
-
 def _park(records: dict[str, Any], sequence: str, reason: str, bug: Exception | None) -> None:
     """Store a whole record of a batch."""
     day = datetime.fromtimestamp(_clock.now() / 1000, UTC).date().isoformat()
@@ -129,19 +122,13 @@ def _by_sequence(records: list[Any]) -> dict[str, Any]:
     """Return the records by sequence number. A record without one, or with a duplicate, gets a hash of its content."""
     by_sequence: dict[str, Any] = {}
     for record in records:
-        sequence = _sequence(record)
-        if sequence is None or sequence in by_sequence:
+        sequence: Any = None
+        with suppress(LookupError, TypeError):
+            sequence = record["dynamodb"]["SequenceNumber"]
+        if not isinstance(sequence, str) or not _SEQUENCE.fullmatch(sequence) or sequence in by_sequence:
             sequence = f"x{blake2b(json.dumps(record).encode(), digest_size=16).hexdigest()}"
         by_sequence[sequence] = record
     return by_sequence
-
-
-def _sequence(record: Any) -> str | None:
-    try:
-        sequence = record["dynamodb"]["SequenceNumber"]
-    except (LookupError, TypeError):
-        return None
-    return sequence if isinstance(sequence, str) and _SEQUENCE.fullmatch(sequence) else None
 
 
 def _record(sequence: str, record: Any) -> Record:

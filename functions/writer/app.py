@@ -34,8 +34,8 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
         deadline,
     )
     failed = dict(written.failed)
-    refused = [(records[message.id], str(refusal)) for message, refusal in written.refused]
-    failed.update(_dead_letters.send(refused, lambda: _clock.monotonic() >= deadline))
+    if refused := [(records[message.id], str(refusal)) for message, refusal in written.refused]:
+        failed.update(_dead_letters.send(refused, lambda: _clock.monotonic() >= deadline))
     for message, refusal in written.refused:
         extra = {"message_id": message.id, "rule": refusal.rule, "reason": str(refusal)}
         if refusal.rule == "internal" and refusal.__cause__ is not None:

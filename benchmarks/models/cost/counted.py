@@ -324,7 +324,7 @@ class _Run:
         """Fold what the members' life has left in the logs of rolling windows."""
         projector = self._lived.projector
         for rankings in self._rolling():
-            projector.rankings.rolling.fold(rankings, 0)
+            projector.rankings.rolling.fold(rankings)
 
     def _is_folded(self) -> bool:
         """Whether every log is empty: events are counted until then, so that each bears its share of a fold."""

@@ -1,11 +1,11 @@
 """The boards' records, as a process that writes uses them."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
 from standings.aws.dynamodb.scores import BoardRecords
-from standings.domain.boards import Boards, Family
+from standings.domain.boards import Boards
 from standings.domain.coverage import BOARD_TTL_S, BoardRecord, coverage_of, written_codes
 from standings.runtime.clock import Clock, TtlCache
 from standings.stores import StoreUnavailableError
@@ -26,17 +26,55 @@ class BoardCatalog:
         self._clock = clock
         self._cache: TtlCache[str, BoardRecord] = TtlCache(clock, BOARD_TTL_S)
 
-    def written(self, names: Iterable[str]) -> dict[str, BoardRecord]:
+    def written(self, names: Iterable[str], *, register: bool = False) -> dict[str, BoardRecord]:
         """The records of boards by name: `{"berlin-2026": BoardRecord(…)}`. They say which rankings must be written.
 
-        A board without a record is left out: nothing of it has been built, so its rankings are of generation 0.
+        A board without a record is left out: nothing of it has been built, so its rankings are of generation 0. With
+        `register`, each of the boards has a new event. Raises ValueError for a board that no family matches.
         """
-        return self._within_definition(set(names), register=False)
+        missing = set(names)
+        records = {name: record for name in missing if (record := self._cache.get(name)) is not None}
+        missing -= records.keys()
+        for _ in range(_TRIES):
+            if not missing:
+                return records
+            read_at = self._cache.instant()
+            stored = self.records.records(sorted(missing))
+            for name in sorted(missing):
+                before = stored.get(name)
+                after = self._updated(name, before, register=register)
+                if after is not None:
+                    if after != before and not self.records.put(after, before):
+                        continue  # another process has written the record: read it again
+                    records[name] = after
+                    self._cache.put(name, after, read_at)
+                missing.discard(name)
+        raise StoreUnavailableError(f"other processes keep writing the records of {len(missing)} boards")
+
+    def _updated(self, name: str, stored: BoardRecord | None, *, register: bool) -> BoardRecord | None:
+        """The record as it must be before this process uses it; None if there is none.
+
+        With `register` the board has a new event: then a deleted board begins again.
+        """
+        family, now = self.boards.family(name), self._clock.now()
+        if family is None:
+            raise ValueError(f"no family in boards.toml matches {name!r}")
+        mine, codes = coverage_of(family, now), written_codes(family)
+        if stored is None:
+            return BoardRecord(name, 1, now, mine, codes) if register else None
+        record = stored
+        if register and stored.deleted:
+            record = replace(stored, deleted=False, coverage=mine, begun=now)
+        elif register:
+            record = replace(stored, coverage=stored.coverage.after_event_by(family))
+        job = record.job and record.job._replace(coverage=record.job.coverage.intersect(mine))
+        record = replace(record, coverage=record.coverage.intersect(mine), codes=record.codes | codes, job=job)
+        return record if record == stored else replace(record, version=stored.version + 1)
 
     def current(self, name: str) -> BoardRecord | None:
         """Read a board's record, without the cache; None if it has none."""
         self._cache.forget(name)
-        return self._within_definition({name}, register=False).get(name)
+        return self.written([name]).get(name)
 
     def known(self, name: str) -> BoardRecord:
         """Read a board's record, without the cache; ValueError if the board has had no event."""
@@ -61,51 +99,4 @@ class BoardCatalog:
         names = set(names)
         for name in names:
             self._cache.forget(name)
-        return self._within_definition(names, register=True)
-
-    def _within_definition(self, names: Collection[str], *, register: bool) -> dict[str, BoardRecord]:
-        records = {name: record for name in names if (record := self._cache.get(name)) is not None}
-        missing = set(names) - records.keys()
-        for _ in range(8):
-            if not missing:
-                return records
-            read_at = self._cache.instant()
-            stored = self.records.records(sorted(missing))
-            for name in sorted(missing):
-                before = stored.get(name)
-                after = self._updated(name, before, register=register)
-                if after is not None:
-                    if after != before and not self.records.put(after, before):
-                        continue  # another process has written the record: read it again
-                    records[name] = after
-                    self._cache.put(name, after, read_at)
-                missing.discard(name)
-        raise StoreUnavailableError(f"other processes keep writing the records of {len(missing)} boards")
-
-    def _updated(self, name: str, stored: BoardRecord | None, *, register: bool) -> BoardRecord | None:
-        """The record as it must be before this process uses it; None if there is none.
-
-        With `register` the board has a new event: then a deleted board begins again.
-        """
-        family, now = self.boards.family(name), self._clock.now()
-        if family is None:
-            raise ValueError(f"no family in boards.toml matches {name!r}")
-        if stored is None:
-            return BoardRecord(name, 1, now, coverage_of(family, now), written_codes(family)) if register else None
-        record = stored
-        if register and stored.deleted:
-            record = replace(stored, deleted=False, coverage=coverage_of(family, now), begun=now)
-        elif register:
-            record = replace(stored, coverage=stored.coverage.after_event_by(family))
-        record = _within(family, now, record)
-        return record if record == stored else replace(record, version=stored.version + 1)
-
-
-def _within(family: Family, now: int, record: BoardRecord) -> BoardRecord:
-    job, mine = record.job, coverage_of(family, now)
-    return replace(
-        record,
-        coverage=record.coverage.intersect(mine),
-        codes=record.codes | written_codes(family),
-        job=None if job is None else job._replace(coverage=job.coverage.intersect(mine)),
-    )
+        return self.written(names, register=True)

@@ -111,8 +111,7 @@ def _one_version_higher(original: Any, *arguments: Any, **named: Any) -> Any:
 
 Safeguard(
     "a member is placed with the version of its item",
-    Change("rankings.storing:placings", _one_version_higher),
-    Change("rankings.rolling.steps:placing_shifts", _one_version_higher),
+    Change("rankings.storing:placements_now", _one_version_higher),
 )
 
 
@@ -197,7 +196,7 @@ Safeguard(
 )
 @Safeguard(
     "a ranking is no longer complete once a definition without it is in use",
-    Change("catalog:_within", lambda _, __, ___, record: record),
+    Change("domain.coverage:Coverage.intersect", lambda _, coverage, __: coverage),
 )
 def definitions_13(_: Rig) -> None:
     """A history of definitions of `tests/support/builders/redefining.py`."""

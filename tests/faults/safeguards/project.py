@@ -63,14 +63,15 @@ def _remembers_images(original: Any, move: Move, row: Any) -> None:
     original(move, row)
 
 
-def _counts_by_images(original: Any, move: Move) -> Any:
-    return original(replace(move, old=_BELIEVED.get(id(move), (move, move.old))[1]))
+def _counts_by_images(original: Any, table: str, ranking: Any, moves: Any, *arguments: Any, **named: Any) -> Any:
+    believed = [replace(move, old=_BELIEVED.get(id(move), (move, move.old))[1]) for move in moves]
+    return original(table, ranking, believed, *arguments, **named)
 
 
 Safeguard(
     "counters move from the place in the row, not from the place in the record",
     Change("rankings.calendar.storing:_start_from", _remembers_images),
-    Change("rankings.calendar.storing:_counted", _counts_by_images),
+    Change("rankings.calendar.storing:node_actions", _counts_by_images),
 )
 
 
@@ -126,7 +127,7 @@ def nothing_done(pipeline: Rig) -> None:
 
 
 def _last_record_reported(original: Any, self: Any) -> Any:
-    self._positions = {key: positions[::-1] for key, positions in self._positions.items()}
+    self.positions = {key: positions[::-1] for key, positions in self.positions.items()}
     return original(self)
 
 
@@ -160,7 +161,7 @@ def _unknown_dropped(original: Any, self: Any, position: int, reason: str) -> No
         original(self, position, reason)
 
 
-Safeguard("a record of an unknown board is parked", Change("project.projector:_Batch._park", _unknown_dropped))
+Safeguard("a record of an unknown board is parked", Change("project.projector:_Batch.park", _unknown_dropped))
 
 
 def _shards_unlisted(original: Any, self: Any, ranking: Any, moves: Any) -> Any:

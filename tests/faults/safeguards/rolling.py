@@ -11,7 +11,7 @@ from unittest import mock
 from standings.aws.dynamodb.tables import DIGITS, conditional, get_item, log_key, node_key, put_if, transact
 from standings.domain.windows import DAY, HOUR, MINUTE, SECOND
 from standings.rankings.rolling.reading import positions
-from standings.rankings.rolling.steps import LogEntry, Shift, Steps, node_deltas
+from standings.rankings.rolling.steps import LogEntry, RollingRow, Shift, Steps, node_deltas
 from standings.runtime import clock
 from standings.stores import StoreUnavailableError
 from tests.support.aws.stack import ManualClock
@@ -34,14 +34,20 @@ def _rows_first(original: Any, self: Any, rankings: Any, rows: Any, entry: LogEn
     return conflicts if conflicts or not entry.changes else original(self, rankings, [], entry)
 
 
+def _counts_by_records(original: Any, group: Any, rows: Any, outcome: Any) -> Any:
+    believed = {shift.member: shift.passed[0] for shift in group if shift.passed}
+    read = {
+        name: row._replace(steps=believed[name]) if name in believed and isinstance(row, RollingRow) else row
+        for name, row in rows.items()
+    }
+    return original(group, read, outcome)
+
+
 Safeguard("rows and the log entry with their counts are in one transaction", Change(f"{WINDOWS}.append", _rows_first))
 Safeguard("a row with steps is written only over the version that was read", Change(f"{WINDOWS}._row", unconditionally))
 Safeguard(
     "counts change from the steps in the row, not from the steps in the record",
-    Change(
-        "rankings.rolling.steps:Shift.count_changes",
-        lambda original, shift, seen: original(shift, shift.passed[0] if shift.passed else seen),
-    ),
+    Change("rankings.rolling.storing:plan_of", _counts_by_records),
 )
 
 
@@ -177,7 +183,7 @@ Safeguard(
 @Safeguard(
     "a replay writes these list items even if the row is as new as the item",
     Change(
-        "rankings.rolling.storing:list_items",
+        "rankings.rolling.steps:list_items",
         lambda original, shift, seen: () if seen is shift.steps else original(shift, seen),
     ),
 )

@@ -27,7 +27,7 @@ RECEIPTS = [
     NewReceipt("e1", bytes(range(12)), NOW),
     NewReceipt("é 用户 😀", b"\xff" * 12, NOW, is_superseded=True, replaces=Receipt(b"", 5, ("t", 5))),
 ]
-ADDITION = Addition(population.BOARD, "clan#7", {"a0a": -3}, ["b1bd20778"], [], [], NOW, 3, known=False)
+ADDITION = Addition(population.BOARD, "clan#7", {"a0a": -3}, ["b1bd20778"], ([], [], []), NOW, 3, known=False)
 IMAGE = Image(population.BOARD, 'a "b" \\ \n', 7, NOW, 5, hidden=True, values={"a0a": 5}, tie_keys={"a0a": "~é"})
 
 

@@ -202,7 +202,7 @@ def test_a_purge_finds_the_nodes_of_a_fold_that_died(client: Any, windows: Rolli
         list_items(windows, places, version)
         assert commit(windows, places, version) == []
         if version == 1:
-            windows.fold(WINDOW, 0)
+            windows.fold(WINDOW)
     with suppress(TimeoutError):
         fold_log(client, "Rankings", Time(NOW).clock(), dies, WINDOW, 0)
     purging = Purging(client, "Rankings", Time(NOW).clock())
@@ -242,7 +242,7 @@ def test_a_fold_takes_so_many_entries_at_once(client: Any, windows: RollingStora
     item = {**log(client), "l": {"L": [{"S": text} for text in texts]}, "z": {"N": str(sum(map(len, texts)))}}
     client.put_item(TableName="Rankings", Item=item)
     windows.rows(WINDOW, ["m"])
-    windows.fold(WINDOW, 0)
+    windows.fold(WINDOW)
 
     after = log(client)
     assert after["l"]["L"] == item["l"]["L"][most:]
@@ -284,7 +284,7 @@ def test_a_log_that_is_gone_is_made_again_above_all_earlier_positions(
     client: Any, windows: RollingStorage, reader: RankingReads
 ) -> None:
     two_members(windows)
-    windows.fold(WINDOW, 0)
+    windows.fold(WINDOW)
     before = log(client)
     client.delete_item(TableName="Rankings", Key={"pk": before["pk"]})
     (cancelled,) = commit(windows, {"m": steps((0, 7, -6))}, version=2)
@@ -311,7 +311,7 @@ def test_a_damaged_log_is_neither_read_nor_folded(
     client.put_item(TableName="Rankings", Item=damaged)
 
     with pytest.raises(StoreRefusedError, match=r"the log 'b#.*/log' is damaged .* rebuild"):
-        windows.fold(WINDOW, 0)
+        windows.fold(WINDOW)
     for read in (lambda: reader.nodes([(WINDOW.at(TODAY), ROOT)]), lambda: reader.entries([(WINDOW.at(TODAY), "m")])):
         with pytest.raises(StoreRefusedError, match="is damaged"):
             read()
@@ -351,7 +351,7 @@ def test_a_process_with_conflicts_uses_no_other_log_of_a_window_that_was_purged(
     client: Any, other: RollingStorage, faulty: Faulty, reader: RankingReads, time: Time
 ) -> None:
     assert commit(other, {"m": steps((0, 7, -5))}) == []
-    other.fold(WINDOW, 0)
+    other.fold(WINDOW)
     faulty.steps = deque([conflict_at_end] * CONFLICTS)
     for _ in range(CONFLICTS):
         commit(other, {"m": steps((0, 7, -6))}, 2)

@@ -91,22 +91,13 @@ class ResultsBucket(_Bucket):
 
     _IS = "results bucket"
 
-    def put(self, key: str, content: bytes) -> None:
-        """Write an object, or replace the one with that key."""
-        with self._errors():
-            self._s3().put_object(Bucket=self.name, Key=key, Body=content, ContentType=_type_of(key))
-
-    def put_new(self, key: str, content: bytes) -> None:
-        """Write an object if there is none of that key."""
+    def put(self, key: str, content: bytes, *, is_new: bool = False) -> None:
+        """Write an object, or replace the one with that key. With `is_new`, leave the one that is there."""
+        condition: Any = {"IfNoneMatch": "*"} if is_new else {}
+        kind = "application/gzip" if key.endswith(".gz") else "application/json"
         with self._errors():
             try:
-                self._s3().put_object(
-                    Bucket=self.name, Key=key, Body=content, ContentType=_type_of(key), IfNoneMatch="*"
-                )
+                self._s3().put_object(Bucket=self.name, Key=key, Body=content, ContentType=kind, **condition)
             except ClientError as error:
                 if error_code(error) != "PreconditionFailed":
                     raise
-
-
-def _type_of(key: str) -> str:
-    return "application/gzip" if key.endswith(".gz") else "application/json"

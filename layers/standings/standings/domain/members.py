@@ -87,18 +87,14 @@ def affected_rankings(family: Family, old: "Image | None", new: "Image") -> Iter
         for window in accumulator.metric.windows:
             if window.unit == accumulator.unit and not window.rolling:
                 ranking = Ranking(new.board, accumulator.metric, window, accumulator.bucket)
-                if _is_open(ranking, new.written_at_ms):
+                until = ranking.kept_until
+                if until is None or new.written_at_ms < until + SKIP_MARGIN:
                     yield ranking
 
 
 SKIP_MARGIN: Final = HOUR
 """A period is skipped if it could last be read this long before an image was written. It is less than
 `REMOVAL_MARGIN`, so that a removed accumulator never looks like a score that fell."""
-
-
-def _is_open(ranking: Ranking, now: int) -> bool:
-    until = ranking.kept_until
-    return until is None or now < until + SKIP_MARGIN
 
 
 def readable_rankings(family: Family, image: "Image", now: int) -> Iterator[Ranking]:
@@ -123,7 +119,8 @@ def open_rankings(family: Family, board: str, now: int) -> Iterator[Ranking]:
             period: int | None = window.periods(newest_bucket)[-1]
             while period is not None and period >= 0:
                 ranking = Ranking(board, metric, window, period)
-                if not _is_open(ranking, now):
+                until = ranking.kept_until
+                if until is not None and now >= until + SKIP_MARGIN:
                     break
                 yield ranking
                 period = family.timetable.offset(window.unit, period, -1)
@@ -201,6 +198,11 @@ class Image:
     set_keys: Mapping[str, str] = field(default_factory=dict)
     removed: bool = False
     removed_at: int | None = None
+
+    @property
+    def texts(self) -> tuple[Mapping[str, str], ...]:
+        """What accumulators have besides numbers: tie keys, notes, set keys."""
+        return self.tie_keys, self.notes, self.set_keys
 
     def without_scores(self) -> "Image":
         """The image after the item was deleted: the next version, without scores."""

@@ -1,7 +1,7 @@
 """Audits boards: compares their rankings with Scores, on request and in turns on a schedule."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -9,7 +9,7 @@ from standings.catalog import BoardCatalog
 from standings.domain.coverage import DELETE, BoardRecord
 from standings.domain.members import Image
 from standings.domain.windows import MINUTE, SECOND
-from standings.maintain.turns import AuditPosition, Lease, Run, Tally
+from standings.maintain.turns import Lease, Position, Run
 from standings.rankings.audit_reads import AuditReads
 from standings.rankings.checking import RECHECK_S, RankingChecks
 from standings.rankings.findings import Findings, Kind
@@ -24,10 +24,11 @@ _FIRST: Final[Mapping[str, Any]] = MappingProxyType({"stage": "members", "slot":
 
 @dataclass(frozen=True)
 class Audits:
-    """Audits one board or all boards, as `boards.toml` and the boards' records define them."""
+    """Audits one board or all boards, as `boards.toml` and the boards' records define them; and all in turn."""
 
     catalog: BoardCatalog
     reads: AuditReads
+    lease: "Lease[AuditPosition]"
     clock: Clock
 
     def audit(
@@ -77,6 +78,29 @@ class Audits:
             findings.drop()
             return findings.report({"generation": record.generation, **_FIRST}, report["read_units"])
         return report
+
+    def show(self) -> dict[str, Any]:
+        """Where the turn is, as JSON: `{"done": True, "version": 7, "board": "b", "at": {…}, "tries": 0, …}`."""
+        return {"done": True, **asdict(self.lease.read())}
+
+    def continue_turn(
+        self, deadline: float, read_units: int, found: Callable[[dict[str, Any]], None]
+    ) -> dict[str, Any]:
+        """Do one run of the turn over all boards: `{"done": False, "running": False, "board": "b", "read_units": 412}`.
+
+        `found` gets the report of each board, or of a part of it. The run ends with the step that reaches `read_units`,
+        or at the deadline (in seconds of the monotonic clock). Its smallest step is a page of members, or a leaf of a
+        tier tree: all entries with one of up to 128 neighbouring scores. `done` says that the turn has ended, `running`
+        that another run is at work: then this one has done nothing. Raises ValueError for `read_units` below 1.
+        """
+        if read_units < 1:
+            raise ValueError(f"next: read_units: expected at least 1, got {read_units}")
+        position = self.lease.take(deadline, scheduled=True)
+        if position is None:
+            return {"done": False, "running": True, "board": None, "read_units": 0}
+        run = _Run(self, position, deadline, read_units, found)
+        done = run.run()
+        return {"done": done, "running": False, "board": run.position.board, "read_units": round(run.used)}
 
 
 def is_read(catalog: BoardCatalog, clock: Clock, record: BoardRecord) -> bool:
@@ -146,38 +170,33 @@ class BoardAudit:
                 return after
 
 
-@dataclass(frozen=True)
-class ScheduledAudits:
-    """Audits all boards in turn, for a schedule.
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What a turn found: how many boards it audited, their differences, and boards that it left out.
 
-    A run spends its read units or its time, and ends with the turn at the latest. Its smallest step is a page of
-    members, or a leaf of a tier tree: all entries with one of up to 128 neighbouring scores.
+    It began at `since` and ended at `until` (milliseconds; None: it has not ended). `read_units` are those used.
     """
 
-    audits: Audits
-    lease: Lease[AuditPosition]
+    since: int
+    until: int | None = None
+    boards: int = 0
+    drift: int = 0
+    read_units: int = 0
+    failed: list[str] = field(default_factory=list)
 
-    def show(self) -> dict[str, Any]:
-        """Where the turn is, as JSON: `{"done": True, "version": 7, "board": "b", "at": {…}, "tries": 0, …}`."""
-        return {"done": True, **asdict(self.lease.read())}
 
-    def continue_turn(
-        self, deadline: float, read_units: int, found: Callable[[dict[str, Any]], None]
-    ) -> dict[str, Any]:
-        """Do one run: `{"done": False, "running": False, "board": "b", "read_units": 412}`.
+@dataclass(frozen=True, slots=True)
+class AuditPosition(Position):
+    """Where the audits are. `turn` is the turn under way, and `last` the one before it."""
 
-        `found` gets the report of each board, or of a part of it. The run ends with the step that reaches `read_units`,
-        or at the deadline (in seconds of the monotonic clock). `done` says that the turn has ended, `running` that
-        another run is at work: then this one has done nothing. Raises ValueError for `read_units` below 1.
-        """
-        if read_units < 1:
-            raise ValueError(f"next: read_units: expected at least 1, got {read_units}")
-        position = self.lease.take(deadline, scheduled=True)
-        if position is None:
-            return {"done": False, "running": True, "board": None, "read_units": 0}
-        run = _Run(self, position, deadline, read_units, found)
-        done = run.run()
-        return {"done": done, "running": False, "board": run.position.board, "read_units": round(run.used)}
+    turn: Tally | None = None
+    last: Tally | None = None
+
+    @staticmethod
+    def decode(**content: Any) -> "AuditPosition":
+        """The position that a record holds, with its tallies."""
+        tallies = {name: Tally(**content[name]) for name in ("turn", "last") if content.get(name) is not None}
+        return AuditPosition(**{**content, **tallies})
 
 
 class _Run(Run[AuditPosition]):
@@ -185,14 +204,14 @@ class _Run(Run[AuditPosition]):
 
     def __init__(
         self,
-        scheduled: ScheduledAudits,
+        audits: Audits,
         position: AuditPosition,
         deadline: float,
         read_units: int,
         found: Callable[[dict[str, Any]], None],
     ) -> None:
-        super().__init__(scheduled.lease, position, deadline, scheduled.audits.catalog)
-        self._audits = scheduled.audits
+        super().__init__(audits.lease, position, deadline, audits.catalog)
+        self._audits = audits
         self._found = found
         self._start = self._audits.reads.units
         self._most_units = self._start + read_units

@@ -128,7 +128,25 @@ class ParkedRecords:
         content = self.clock.backoff(deadline).retry(self.objects.content, stored.key)
         if content is None:
             return None
-        parked = _read_parked(stored, content, self.report)
+        parked = _ParkedObject()
+        try:
+            parked.reason, records = _records(stored.key, content)
+        except (ValueError, LookupError, TypeError, RecursionError) as error:
+            parked.problems.append(f"not a parked record: {error!r}")
+            records = []
+        parked.records = len(records)
+        for record in records:
+            try:
+                named = decode_parked(record)
+            except (KeyError, TypeError, ValueError) as error:
+                parked.problems.append(f"not a change of a member's item: {error!r}")
+            except Exception as error:  # noqa: BLE001 - a bug that one record meets must not stop the others
+                parked.problems.append(f"cannot be read: {error!r}")
+                self.report(error)
+            else:
+                if named is not None:
+                    made = stored.at if named.made is None else min(named.made, stored.at)
+                    _add(parked.members, named._replace(made=made))
         boards = {board for board, _ in parked.members}
         return parked if chosen.accepts([stored.key], parked.reason, boards) else None
 
@@ -435,29 +453,6 @@ class _ParkedObject:
     records: int = 0
     members: dict[MemberKey, ParkedMember] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
-
-
-def _read_parked(stored: StoredObject, content: bytes, report: Callable[[Exception], None]) -> _ParkedObject:
-    parked = _ParkedObject()
-    try:
-        parked.reason, records = _records(stored.key, content)
-    except (ValueError, LookupError, TypeError, RecursionError) as error:
-        parked.problems.append(f"not a parked record: {error!r}")
-        return parked
-    parked.records = len(records)
-    for record in records:
-        try:
-            named = decode_parked(record)
-        except (KeyError, TypeError, ValueError) as error:
-            parked.problems.append(f"not a change of a member's item: {error!r}")
-        except Exception as error:  # noqa: BLE001 - a bug that one record meets must not stop the others
-            parked.problems.append(f"cannot be read: {error!r}")
-            report(error)
-        else:
-            if named is not None:
-                made = stored.at if named.made is None else min(named.made, stored.at)
-                _add(parked.members, named._replace(made=made))
-    return parked
 
 
 def _records(key: str, content: bytes) -> tuple[str, list[Any]]:

@@ -88,7 +88,7 @@ class Files:
 
     def settle(self, summary: dict[str, Any]) -> None:
         """Write the summary, unless there is one."""
-        self.clock.retry(self.results.put_new, self.prefix + SUMMARY, _as_json(summary))
+        self.clock.retry(self.results.put, self.prefix + SUMMARY, _as_json(summary), is_new=True)
 
     def reopen(self) -> None:
         """Delete the summary, so that the period is not settled. The ids of events that were put stay.

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Generic, TypeVar
 
 from standings.aws.dynamodb.versioned_items import TurnRecord
@@ -160,32 +160,3 @@ class Lease(Generic[P]):
     def end(self, position: P, deadline: float) -> P | None:
         """Store a record that no run has leased; None if there is another version."""
         return self.put(replace(position, leased_until=None), deadline)
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """What a turn found: how many boards it audited, their differences, and boards that it left out.
-
-    It began at `since` and ended at `until` (milliseconds; None: it has not ended). `read_units` are those used.
-    """
-
-    since: int
-    until: int | None = None
-    boards: int = 0
-    drift: int = 0
-    read_units: int = 0
-    failed: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class AuditPosition(Position):
-    """Where the audits are. `turn` is the turn under way, and `last` the one before it."""
-
-    turn: Tally | None = None
-    last: Tally | None = None
-
-    @staticmethod
-    def decode(**content: Any) -> "AuditPosition":
-        """The position that a record holds, with its tallies."""
-        tallies = {name: Tally(**content[name]) for name in ("turn", "last") if content.get(name) is not None}
-        return AuditPosition(**{**content, **tallies})

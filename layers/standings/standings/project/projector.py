@@ -32,7 +32,18 @@ class Projector:
 
     def project(self, records: "Sequence[Record]", park: "Park", deadline: float) -> "ProjectResult":
         """Apply a batch until the deadline, in seconds of the monotonic clock, or until a failure to be retried."""
-        return _Batch(self, records, park, deadline).run()
+        batch = _Batch(self, records, park, deadline)
+        for position, record in enumerate(records):
+            if record.problem is not None:
+                batch.park(position, record.problem, record.bug)
+            elif record.change is not None:
+                new = record.change.new
+                if self.catalog.boards.family(new.board) is not None:
+                    batch.positions.setdefault((new.board, new.member), []).append(position)
+                else:
+                    # During a deployment this function may run with an older boards.toml than the writer.
+                    batch.park(position, f"no family in boards.toml matches {new.board!r}")
+        return batch.run()
 
 
 class Record(NamedTuple):
@@ -102,20 +113,18 @@ class _Batch:
     _deadline: float
     _result: ProjectResult = field(default_factory=ProjectResult)
     # For each member the positions of its records, and the number of its moves that are not done.
-    _positions: dict[MemberKey, list[int]] = field(default_factory=dict)
+    positions: dict[MemberKey, list[int]] = field(default_factory=dict)
     _open: Counter[MemberKey] = field(default_factory=Counter)
     _unfinished: set[int] = field(default_factory=set)
 
     def run(self) -> ProjectResult:
-        self._sort_records()
-        catalog = self._projector.catalog
-        outcomes: list[Outcome] = []
+        catalog, outcomes = self._projector.catalog, list[Outcome]()
         backoff = self._projector.clock.backoff(self._deadline)
         try:
-            written = backoff.retry(catalog.written, [board for board, _ in self._positions])
+            written = backoff.retry(catalog.written, [board for board, _ in self.positions])
             changes = backoff.retry(self._changes, written)
         except StoreUnavailableError as error:
-            self._unfinished.update(*self._positions.values())
+            self._unfinished.update(*self.positions.values())
             self._result.why = f"boards' records or members' items could not be read: {error}"
         else:
             for part in self._parts(written, changes):
@@ -132,23 +141,11 @@ class _Batch:
             self._result.failed = self._records[min(unfinished)].sequence
         return self._result
 
-    def _sort_records(self) -> None:
-        for position, record in enumerate(self._records):
-            if record.problem is not None:
-                self._park(position, record.problem, record.bug)
-            elif record.change is not None:
-                new = record.change.new
-                if self._projector.catalog.boards.family(new.board) is not None:
-                    self._positions.setdefault((new.board, new.member), []).append(position)
-                else:
-                    # During a deployment this function may run with an older boards.toml than the writer.
-                    self._park(position, f"no family in boards.toml matches {new.board!r}")
-
     def _changes(self, written: Mapping[str, BoardRecord]) -> dict[MemberKey, list[Change]]:
         """The changes of each member, up to the item as it is now if they are from before the board's last rebuild."""
         changes = {
             key: [change for position in positions if (change := self._records[position].change) is not None]
-            for key, positions in self._positions.items()
+            for key, positions in self.positions.items()
         }
         newest = {key: max((change.new for change in of), key=lambda new: new.version) for key, of in changes.items()}
         early = [
@@ -170,14 +167,14 @@ class _Batch:
     ) -> Iterator[list[Placement]]:
         """Yield the moves in parts, in the order of the records. If time runs out, a part that is done stays done."""
         of_members: list[list[Placement]] = []
-        for key in list(self._positions):
+        for key in list(self.positions):
             try:
                 boards, record = self._projector.catalog.boards, written.get(key[0])
                 generations = record.written if record is not None else (0,)
                 of_member = placements(boards, changes[key], generations)
             except Exception as bug:  # noqa: BLE001 - a member whose images break the code must not stop the others
-                for position in self._positions.pop(key):
-                    self._park(position, f"cannot be projected: {bug!r}", bug)
+                for position in self.positions.pop(key):
+                    self.park(position, f"cannot be projected: {bug!r}", bug)
                 continue
             self._result.stamps.append(max(change.new.written_at_ms for change in changes[key]))
             self._open[key] = len(of_member)
@@ -201,11 +198,11 @@ class _Batch:
         self._open.subtract((move.ranking.board, move.member) for move in outcome.done)
         for move, reason in outcome.refused:
             key = (move.ranking.board, move.member)
-            for position in self._positions.pop(key, []):
-                self._park(position, reason)
+            for position in self.positions.pop(key, []):
+                self.park(position, reason)
             del self._open[key]
 
-    def _park(self, position: int, reason: str, bug: Exception | None = None) -> None:
+    def park(self, position: int, reason: str, bug: Exception | None = None) -> None:
         try:
             self._store_parked(self._records[position].sequence, reason, bug)
         except StoreUnavailableError as error:
@@ -216,4 +213,4 @@ class _Batch:
 
     def _unfinished_positions(self) -> set[int]:
         """The records that are not done, and the first record of each member with open moves."""
-        return self._unfinished | {self._positions[key][0] for key, count in self._open.items() if count > 0}
+        return self._unfinished | {self.positions[key][0] for key, count in self._open.items() if count > 0}

@@ -45,31 +45,24 @@ class PruneResult(NamedTuple):
     unexpected: bool = False
 
 
-RunParallel = Callable[[Sequence[Callable[[], Outcome]]], Iterable[Outcome]]
-"""Runs jobs, in parallel or one after the other, and gives an outcome for each."""
-
-one_by_one: Final[RunParallel] = partial(map, call)
-
-RunAll = Callable[[Sequence[Callable[[], None]]], Iterable[None]]
-"""Runs jobs, in parallel or one after the other; an iteration waits for them and raises their errors."""
+RunAll = Callable[[Sequence[Callable[[], Any]]], Iterable[Any]]
+"""Runs jobs, in parallel or one after the other. An iteration waits for their results, and raises their errors."""
 
 one_after_another: Final[RunAll] = partial(map, call)
 
 
-class RankingRow(NamedTuple):
-    """A member's row in a ranking: the place that is counted (None: none), and the image's version it came from."""
-
-    place: Place | None
-    version: int
-
-
 class Conflict(NamedTuple):
-    """A change that cancelled a commit, by its position (None: a tier or a log). `found` is a ranking's row, if any."""
+    """A change that cancelled a commit, by its position (None: a tier or a log).
+
+    `found` is the version of the row that is there (None: there is none, or it is not known), `place` the place that is
+    counted.
+    """
 
     position: int | None
     reason: CancelReason
     message: str
-    found: RankingRow | None = None
+    found: int | None = None
+    place: Place | None = None
 
 
 class Attempt(NamedTuple):

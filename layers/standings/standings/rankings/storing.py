@@ -32,16 +32,16 @@ from standings.domain.windows import DAY, Timetable, Window, window_of
 from standings.rankings import EXPIRY_MARGIN
 from standings.rankings.calendar.pruning import Pruning
 from standings.rankings.calendar.storing import MAX_LANES, CalendarStorage
-from standings.rankings.commits import Outcome, RunAll, RunParallel, one_after_another, one_by_one
+from standings.rankings.commits import Outcome, RunAll, one_after_another
 from standings.rankings.rolling.steps import (
-    LogEntry,
     Shift,
     blocks_within,
     lates_ever,
     log_count,
     log_of,
-    placing_shifts,
+    rolling_windows,
     shifts,
+    steps_of,
 )
 from standings.rankings.rolling.storing import RollingStorage, fold_deltas
 from standings.runtime.clock import Clock
@@ -66,7 +66,7 @@ class Rankings:
         table: str,
         clock: Clock,
         *,
-        run_parallel: RunParallel = one_by_one,
+        run_parallel: RunAll = one_after_another,
         run_all: RunAll = one_after_another,
         pruning: Pruning | None = None,
         most_lanes: int = MAX_LANES,
@@ -85,24 +85,17 @@ class Rankings:
         """
         failed: list[Outcome] = []
 
-        def stopped() -> bool:
-            return stop_at_failure and bool(failed)
-
         def commit_one(part: Sequence[Placement]) -> Outcome:
-            shifts = [one for one in part if isinstance(one, Shift)]
-            moves = [one for one in part if isinstance(one, Move)]
-            backoff = self._clock.backoff(deadline)
+            backoff, stopped = self._clock.backoff(deadline), partial(bool, failed)
             # The changes of one ranking are all of one kind.
-            outcome = (
-                self.rolling.commit(shifts, backoff, stopped)
-                if shifts
-                else self.calendar.commit(moves, backoff, stopped)
-            )
-            if outcome.failure is not None:
-                failed.append(outcome)
+            if shifts := [one for one in part if isinstance(one, Shift)]:
+                outcome = self.rolling.commit(shifts, backoff, stopped)
+            else:
+                outcome = self.calendar.commit([one for one in part if isinstance(one, Move)], backoff, stopped)
+            failed.extend([outcome] if stop_at_failure and outcome.failure is not None else [])
             return outcome
 
-        ordered = sorted(placements, key=_commit_order)
+        ordered = sorted(placements, key=attrgetter("ranking.key"))
         parts = [list(part) for _, part in groupby(ordered, key=attrgetter("ranking"))]
         return list(self._run_parallel([partial(commit_one, part) for part in parts]))
 
@@ -132,25 +125,17 @@ def placements_now(
     `rewrite_every_item`: other attempts may have written list items of rolling windows that are not known here. Without
     it, windows in which the member has no place are left out.
     """
-    shifts = placing_shifts(family, image, generation, now, rewrite_every_item=rewrite_every_item)
-    return [
-        *placings(image, [ranking._replace(generation=generation) for ranking in rankings]),
-        *(shift for shift in shifts if rewrite_every_item or shift.steps.steps),
-    ]
-
-
-def placings(image: Image, rankings: Iterable[Ranking]) -> list[Move]:
-    """The moves that bring a member to its place in each calendar ranking, or out of it, wherever it is counted now."""
-    return [
-        Move(ranking, image.member, None, place(image, ranking), image.version, image.written_at_ms)
+    member, version, stamp = image.member, image.version, image.written_at_ms
+    found: list[Placement] = [
+        Move(ranking._replace(generation=generation), member, None, place(image, ranking), version, stamp)
         for ranking in rankings
     ]
-
-
-def _commit_order(one: Placement) -> tuple[str, int]:
-    """The sort key of changes. Neighbours in a ranking share tiers, so they should share transactions."""
-    target = None if isinstance(one, Shift) else one.new or one.old
-    return one.ranking.key, target.sort_value if target is not None else 0
+    for window in rolling_windows(family, image.board):
+        steps = steps_of(image, window, max(now, stamp))
+        if rewrite_every_item or steps.steps:
+            of = window._replace(generation=generation)
+            found.append(Shift(of, member, (), steps, version, stamp, rewrite_every_item))
+    return found
 
 
 CODE_LENGTH: Final = 3
@@ -246,7 +231,10 @@ class Purging:
         first = self._item(log_key(window, 0))
         keys = [log_key(window, number) for number in reversed(range(log_count(first)))]
         for item in self._items(keys).values():
-            nodes = fold_deltas(_entries(item), ALL_PERIODS)
+            try:
+                nodes = fold_deltas(log_of(item).entries, ALL_PERIODS)
+            except StoreRefusedError:
+                continue  # It is damaged
             self._delete([node_key(f"{board}#{code}{period}{end}", path) for period, path in nodes])
         self._delete(keys if first else [])
 
@@ -319,11 +307,3 @@ def _is_one(code: str) -> bool:
 def _window(code: str) -> Window:
     """The window of a code."""
     return window_of(code[CODE_LENGTH] if _is_one(code) else code[CODE_LENGTH:])
-
-
-def _entries(log: Item) -> Sequence[LogEntry]:
-    """The entries of a log; none of a damaged one."""
-    try:
-        return log_of(log).entries
-    except StoreRefusedError:
-        return ()

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from standings.aws.sqs import LookQueue
 from standings.rankings.calendar.pruning import Pruning
-from standings.rankings.commits import RunParallel
+from standings.rankings.commits import RunAll
 from standings.rankings.storing import Rankings
 from standings.runtime.clock import Clock
 from standings.runtime.environment import given, required
@@ -24,7 +24,7 @@ def store(dynamodb: Any, clock: Clock, pruning: Pruning | None = None) -> Rankin
     return Rankings(dynamodb, table, clock, run_parallel=run_parallel(), run_all=run_all, pruning=pruning)
 
 
-def run_parallel() -> RunParallel:
+def run_parallel() -> RunAll:
     """Create a pool of threads for rankings, and return a function that runs jobs in it."""
     return partial(ThreadPoolExecutor(MAX_CALLS, thread_name_prefix="rankings").map, call)
 

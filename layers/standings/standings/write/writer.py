@@ -130,7 +130,8 @@ class Writer:
         for group in transactions(events.values()):
             by_id = {event.id: event for event in group}
             _Transaction(self, by_id, message_of, result).run(self.clock.backoff(deadline))
-        self._remember_refusals(result, self.clock.backoff(deadline))
+        if result.refused:
+            self._remember_refusals(result, self.clock.backoff(deadline))
         return result
 
     def _remember_refusals(self, result: WriteResult, backoff: Backoff) -> None:
@@ -200,7 +201,8 @@ class _Transaction:
     def _read_items(self) -> None:
         """Register the boards, and read the items that cannot be added to without reading them."""
         records = self.writer.catalog.register(one.board for event in self.events.values() for one in event.updates)
-        self._refuse_leaving({board for board, record in records.items() if record.is_being_deleted})
+        if leaving := {board for board, record in records.items() if record.is_being_deleted}:
+            self._refuse_leaving(leaving)
         updates = [update for event in self.events.values() for update in event.updates]
         families = {update.board: family_of(self.writer.catalog.boards, update.board) for update in updates}
         to_read = sorted(
@@ -242,7 +244,8 @@ class _Transaction:
                 self.certain.add(item)
                 self.checked.discard(item)
                 must_wait = True
-        self._know(known)
+        if known:
+            self._know(known)
         if must_wait:
             raise StoreUnavailableError(conflicts[0].message)
 
@@ -280,17 +283,14 @@ class _Transaction:
                     self.images[unfit.item] = self.writer.scores.image(unfit.item)
                     self.certain.add(unfit.item)
                 elif unfit.item not in self.checked:
-                    self._drop_duplicates(unfit.item)
+                    # Drop events that have receipts: near the bounds a duplicate does not fit, but is no error.
+                    on_item = [event for event in self.events.values() if unfit.item in event.items]
+                    receipts = self.writer.scores.receipts(event.id for event in on_item)
+                    self._know([(event, receipts[event.id]) for event in on_item if event.id in receipts])
                     self.checked.add(unfit.item)
                 else:
                     self._refuse(self.events[str(unfit.event_id)], unfit)
         raise StoreUnavailableError(OUT_OF_TIME)
-
-    def _drop_duplicates(self, item: MemberKey) -> None:
-        """Drop the events on an item that have receipts: near the bounds a duplicate does not fit, but is no error."""
-        events = [event for event in self.events.values() if item in event.items]
-        receipts = self.writer.scores.receipts(event.id for event in events)
-        self._know([(event, receipts[event.id]) for event in events if event.id in receipts])
 
     def _know(self, known: Iterable[tuple[Event, Receipt | None]]) -> None:
         """Drop events that have a receipt, but for those that count again. Refuse those with another digest."""
@@ -369,13 +369,11 @@ def transactions(events: Iterable[Event], most: int = MAX_ACTIONS) -> list[list[
     """Group events so that each group fits one transaction: a receipt for each event, a change for each item."""
     events = list(events)
     popularity = Counter(item for event in events for item in event.items)
-
-    def by_shared_items(event: Event) -> list[tuple[int, MemberKey]]:
-        return sorted((-popularity[item], item) for item in event.items)
-
+    shared = {event.id: sorted((-popularity[item], item) for item in event.items) for event in events}
     groups: list[list[Event]] = []
     items: set[MemberKey] = set()  # those of the last group
-    for _, sharing in groupby(sorted(events, key=by_shared_items), key=lambda event: by_shared_items(event)[0]):
+    events.sort(key=lambda event: shared[event.id])
+    for _, sharing in groupby(events, key=lambda event: shared[event.id][0]):
         together = list(sharing)
         if not groups or _size(groups[-1], items, together) > most >= _size([], set(), together):
             groups.append([])
@@ -443,23 +441,16 @@ def plan_changes(
         if addition is not None:
             changes[item] = addition
             continue
-        counted = _count(family, item, parts, image, stamp)
-        superseded |= counted.superseded
-        changes[item] = _rewrite(family, image, counted, stamp, patches=patches)
+        after, changed, older = _count(family, item, parts, image, stamp)
+        superseded |= older
+        changes[item] = _rewrite(family, image, after, changed, stamp, patches=patches)
     return Plan(stamp, changes, superseded)
-
-
-class _CountedImage(NamedTuple):
-    """An image with some events counted in it, the accumulators that changed, and the ids of superseded events."""
-
-    image: Image
-    changed: set[str]
-    superseded: set[str]
 
 
 def _count(
     family: Family, item: MemberKey, parts: Sequence[EventPart], image: Image | None, stamp: int
-) -> _CountedImage:
+) -> tuple[Image, set[str], set[str]]:
+    """The image with some events counted, the accumulators that changed, and the ids of superseded events."""
     after = image if image is not None else new_image(*item, stamp)
     changed: set[str] = set()
     superseded: set[str] = set()
@@ -473,19 +464,20 @@ def _count(
         if (beyond := beyond_bounds(family, after, names)) is not None:
             raise UnfitEventError(one.event_id, item, "bounds", f"metrics: {beyond} would go beyond ±(2^53 - 1) units")
         changed.update(names)
-    return _CountedImage(after, changed, superseded)
+    return after, changed, superseded
 
 
-def _rewrite(family: Family, before: Image | None, counted: _CountedImage, stamp: int, *, patches: bool) -> Rewrite:
+def _rewrite(
+    family: Family, before: Image | None, after: Image, changed: set[str], stamp: int, *, patches: bool
+) -> Rewrite:
     """The item with some events counted, without old accumulators. If nothing changed, it is only checked.
 
     A patch merges and removes as many old accumulators as its expression has room for, which are more than the events
     add. If it has no room for what the events change, the item is written whole.
     """
-    after = counted.image
-    if not counted.changed:
+    if not changed:
         return Rewrite(after, before)
-    room = _room(after if before is None else before, after, counted.changed) if patches else -1
+    room = _room(after if before is None else before, after, changed) if patches else -1
     if whole := room < 0:
         after, merged = late_merged(family, after, stamp)
         gone = expired(family, after, stamp)
@@ -499,11 +491,7 @@ def _rewrite(family: Family, before: Image | None, counted: _CountedImage, stamp
 
 def _room(before: Image, after: Image, changed: Iterable[str]) -> int:
     """The bytes that an expression has left after all attributes of the accumulators that changed."""
-    texts = (
-        before.tie_keys.keys() | after.tie_keys.keys(),
-        before.notes.keys() | after.notes.keys(),
-        before.set_keys.keys() | after.set_keys.keys(),
-    )
+    texts = [old.keys() | new.keys() for old, new in zip(before.texts, after.texts, strict=True)]
     return MAX_EXPRESSION - _FIXED - _SET * sum(1 + sum(name in names for names in texts) for name in changed)
 
 
@@ -547,19 +535,16 @@ def _addition(
     if room < 0:
         return None
     removes = _first_that_fit(before, expired(family, before, stamp), room)
-    tie_keys += [name for name in removes if name in before.tie_keys]
-    notes = [name for name in removes if name in before.notes]
-    set_keys = [name for name in removes if name in before.set_keys]
-    known = family.members == "registered"
-    return Addition(*item, adds, removes, tie_keys, notes, stamp, abs_total, known, set_keys)
+    texts_removed = [[name for name in removes if name in of] for of in before.texts]
+    texts_removed[0] = [*tie_keys, *texts_removed[0]]
+    return Addition(*item, adds, removes, texts_removed, stamp, abs_total, known=family.members == "registered")
 
 
 def _first_that_fit(image: Image, names: Iterable[str], room: int) -> list[str]:
     """The first accumulators whose removal needs at most `room` bytes, with their tie keys, notes and set keys."""
     fit = []
     for name in names:
-        texts = (image.tie_keys, image.notes, image.set_keys)
-        room -= _names_bytes([name, *(name for of in texts if name in of)])
+        room -= _names_bytes([name, *(name for of in image.texts if name in of)])
         if room < 0:
             break
         fit.append(name)

@@ -67,20 +67,18 @@ class Addition(NamedTuple):
     """Adds to a member's item without reading it. An item that was removed starts again.
 
     The store applies it if the item was not written after `written_at_ms` and its total has room for `abs_total`. With
-    `known` the item must exist. `removes` are accumulators to remove. The accumulators in `tie_keys_removed`,
-    `notes_removed` and `set_keys_removed` lose their tie key, their note or their set key.
+    `known` the item must exist. `removes` are accumulators to remove. The accumulators in the three parts of
+    `texts_removed` lose their tie key, their note or their set key (`Image.texts`).
     """
 
     board: str
     member: str
     adds: Mapping[str, int]
     removes: Sequence[str]
-    tie_keys_removed: Sequence[str]
-    notes_removed: Sequence[str]
+    texts_removed: Sequence[Sequence[str]]
     written_at_ms: int
     abs_total: int
     known: bool
-    set_keys_removed: Sequence[str] = ()
 
 
 class Rewrite(NamedTuple):
@@ -277,7 +275,13 @@ class Scores:
 
     def bytes_of(self, receipts: Collection[NewReceipt], changes: Collection[ItemChange]) -> int:
         """An upper bound of the bytes of a transaction: a rough one if that is within the limit, else a close one."""
-        most = len(receipts) * _MOST_OF_RECEIPT + sum(map(_most_of_change, changes))
+        most = len(receipts) * _MOST_OF_RECEIPT
+        for change in changes:
+            most += _MOST_OF_KEY if isinstance(change, Rewrite) and change.whole else _MOST_OF_ADDITION
+            if isinstance(change, Rewrite):
+                image = change.image
+                most += len(image.values) * _MOST_OF_NUMBER + len(image.notes) * _MOST_OF_NOTE
+                most += (len(image.tie_keys) + len(image.set_keys)) * _MOST_OF_TIE_KEY
         return most if most <= MAX_TRANSACTION_BYTES else transaction_bytes(self._actions(receipts, changes, 0))
 
     def _actions(self, receipts: Iterable[NewReceipt], changes: Iterable[ItemChange], now: int) -> list[dict[str, Any]]:
@@ -314,9 +318,7 @@ class Scores:
         }
         values |= {f":{number}": {"N": str(amount)} for number, amount in enumerate(change.adds.values())}
         exists = "attribute_exists(v) AND attribute_not_exists(x) AND" if change.known else "attribute_not_exists(v) OR"
-        texts = zip(
-            TEXT_PREFIXES, (change.tie_keys_removed, change.notes_removed, change.set_keys_removed), strict=True
-        )
+        texts = zip(TEXT_PREFIXES, change.texts_removed, strict=True)
         removes = (*change.removes, *(prefix + name for prefix, names in texts for name in names))
         return {
             "Update": {
@@ -383,16 +385,6 @@ def _seen(before: Image | None) -> tuple[str, dict[str, Any] | None]:
     return ("attribute_not_exists(v)", None) if before is None else ("v = :v", {":v": {"N": str(before.version)}})
 
 
-def _most_of_change(change: ItemChange) -> int:
-    """An upper bound of the bytes of a change."""
-    if isinstance(change, Addition):
-        return _MOST_OF_ADDITION
-    image = change.image
-    texts = (len(image.tie_keys) + len(image.set_keys)) * _MOST_OF_TIE_KEY + len(image.notes) * _MOST_OF_NOTE
-    fixed = _MOST_OF_KEY if change.whole else _MOST_OF_ADDITION
-    return fixed + len(image.values) * _MOST_OF_NUMBER + texts
-
-
 @lru_cache(maxsize=4096)
 def _addition_expression(adds: tuple[str, ...], removes: tuple[str, ...]) -> str:
     """The update expression of an addition. A member that was removed exists again, and does not expire."""
@@ -400,28 +392,45 @@ def _addition_expression(adds: tuple[str, ...], removes: tuple[str, ...]) -> str
     return f"SET v = {_NEXT_VERSION}, t = :t ADD {added} REMOVE {', '.join(['e', 'x', *removes])}"
 
 
-def decode_image(item: Item) -> Image:
-    """The image of a member's item. Raises KeyError, ValueError or TypeError if the item is malformed."""
-    # With a base, int() accepts text only.
-    rest = [(name, value) for name, value in item.items() if name not in MEMBER_FIELDS]
-    values = {name: int(value["N"], 10) for name, value in rest if "N" in value}
-    if values:
-        _check_bounds(min(values.values()), MAX_UNITS)
-        _check_bounds(max(values.values()), MAX_UNITS)
-    return Image(
-        board=board_of(item["pk"]["S"]),
-        member=item["sk"]["S"],
-        version=_check_bounds(int(item["v"]["N"], 10), MAX_NUMBER),
-        written_at_ms=_check_bounds(int(item["t"]["N"], 10), LAST_INSTANT),
-        abs_total=_check_bounds(int(item["g"]["N"], 10), MAX_NUMBER) if "g" in item else 0,
+def decode_image(item: Item, of: MemberKey | None = None) -> Image:
+    """The image of a member's item. Raises KeyError, ValueError or TypeError if the item is malformed.
+
+    ValueError also if it is the item of another member than `of` (None: of any).
+    """
+    key = item["pk"]["S"], item["sk"]["S"]
+    if of is not None and key != member_key(*of):
+        raise ValueError(f"expected an image of {of!r}, got one of {key!r}")
+    values: dict[str, int] = {}
+    texts: dict[str, dict[str, str]] = {prefix: {} for prefix in TEXT_PREFIXES}
+    for name, value in item.items():
+        if name in MEMBER_FIELDS:
+            continue
+        if "N" in value:
+            values[name] = int(value["N"], 10)  # With a base, int() accepts text only
+        elif "S" in value and name[:1] in texts:
+            texts[name[:1]][name[1:]] = value["S"]
+    image = Image(
+        board=board_of(key[0]),
+        member=key[1],
+        version=int(item["v"]["N"], 10),
+        written_at_ms=int(item["t"]["N"], 10),
+        abs_total=int(item["g"]["N"], 10) if "g" in item else 0,
         hidden="h" in item and bool(item["h"]["BOOL"]),
         values=values,
-        tie_keys=_texts(rest, TIE_KEY_PREFIX),
-        notes=_texts(rest, NOTE_PREFIX),
-        set_keys=_texts(rest, SET_KEY_PREFIX),
+        tie_keys=texts[TIE_KEY_PREFIX],
+        notes=texts[NOTE_PREFIX],
+        set_keys=texts[SET_KEY_PREFIX],
         removed="x" in item,
-        removed_at=_check_bounds(_removed_at(item), LAST_INSTANT) if "y" in item else None,
+        removed_at=_removed_at(item) if "y" in item else None,
     )
+    # Later stages would reject a larger number, long after it was written.
+    bounded = [(image.version, MAX_NUMBER), (image.abs_total, MAX_NUMBER)]
+    bounded += [(image.written_at_ms, LAST_INSTANT), (image.removed_at or 0, LAST_INSTANT)]
+    bounded += [(end(values.values(), default=0), MAX_UNITS) for end in (min, max)]
+    for number, bound in bounded:
+        if not -bound <= number <= bound:
+            raise ValueError(f"expected a number from -{bound} to {bound}, got {number}")
+    return image
 
 
 def _removed_at(item: Item) -> int:
@@ -450,18 +459,6 @@ def decode_stored(item: Item) -> Image:
     return image
 
 
-def _texts(attributes: Iterable[tuple[str, Any]], prefix: str) -> dict[str, str]:
-    """The texts of accumulators, by accumulator."""
-    return {name[1:]: value["S"] for name, value in attributes if name[:1] == prefix and "S" in value}
-
-
-def _check_bounds(number: int, bound: int) -> int:
-    """Return a number from -bound to bound. Later stages would reject a larger one, long after it was written."""
-    if not -bound <= number <= bound:
-        raise ValueError(f"expected a number from -{bound} to {bound}, got {number}")
-    return number
-
-
 def encode_image(image: Image) -> dict[str, Any]:
     """The item of an image, as in `{"pk": {"S": "berlin-2026#50"}, "sk": {"S": "u123"}, "h9e": {"N": "300"}, …}`.
 
@@ -474,7 +471,7 @@ def encode_image(image: Image) -> dict[str, Any]:
         "g": {"N": str(image.abs_total)},
     }
     item.update((name, {"N": str(value)}) for name, value in image.values.items())
-    for prefix, texts in zip(TEXT_PREFIXES, (image.tie_keys, image.notes, image.set_keys), strict=True):
+    for prefix, texts in zip(TEXT_PREFIXES, image.texts, strict=True):
         item.update((prefix + name, {"S": text}) for name, text in texts.items())
     if image.hidden:
         item["h"] = {"BOOL": True}
@@ -494,12 +491,26 @@ def decode_change(record: Any) -> Change | None:
     key = _member_of(record["Keys"])
     if key is None:
         return None
-    old = _image_of(key, record["OldImage"]) if "OldImage" in record else None
+    old = decode_image(record["OldImage"], key) if "OldImage" in record else None
     if "NewImage" in record:
-        return Change(old, _image_of(key, record["NewImage"]))
+        return Change(old, decode_image(record["NewImage"], key))
     if old is None:
         raise KeyError("NewImage")
     return Change(old, old.without_scores())
+
+
+def _member_of(keys: Any) -> MemberKey | None:
+    """The member in the key of an item; None if it is a board's record."""
+    partition = keys["pk"]["S"]
+    if partition in (BOARDS, DELETED_BOARDS):
+        return None
+    member = keys["sk"]["S"]
+    if not (isinstance(partition, str) and isinstance(member, str)):
+        raise TypeError(f"expected the text key of a member's item, got {keys!r}")
+    board = board_of(partition)
+    if member_key(board, member) != (partition, member):
+        raise ValueError(f"expected the key of a member's item, got {partition!r} {member!r}")
+    return board, member
 
 
 class ParkedMember(NamedTuple):
@@ -530,29 +541,9 @@ def decode_parked(record: Any) -> ParkedMember | None:
     images = []
     for name in ("NewImage", "OldImage"):
         with suppress(KeyError, TypeError, ValueError):
-            images.append(_image_of(key, content[name]))
+            images.append(decode_image(content[name], key))
     gone = max(images, key=lambda image: image.version).without_scores() if images else None
     return ParkedMember(*key, gone, round(made * SECOND) if known else None)
-
-
-def _member_of(keys: Any) -> MemberKey | None:
-    partition = keys["pk"]["S"]
-    if partition in (BOARDS, DELETED_BOARDS):
-        return None
-    member = keys["sk"]["S"]
-    if not (isinstance(partition, str) and isinstance(member, str)):
-        raise TypeError(f"expected the text key of a member's item, got {keys!r}")
-    board = board_of(partition)
-    if member_key(board, member) != (partition, member):
-        raise ValueError(f"expected the key of a member's item, got {partition!r} {member!r}")
-    return board, member
-
-
-def _image_of(key: MemberKey, item: Any) -> Image:
-    item_key = item["pk"]["S"], item["sk"]["S"]
-    if item_key != member_key(*key):
-        raise ValueError(f"expected an image of {key!r}, got one of {item_key!r}")
-    return decode_image(item)
 
 
 class BoardRecords:

@@ -3,7 +3,7 @@
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from standings.aws.dynamodb.tables import COUNTERS, DynamoDBClient, item_key, items_by_key, node_key, transact
 from standings.domain import tiers
@@ -42,7 +42,11 @@ class Pruning:
         until = ranking.kept_until
         if until is not None and until < self.clock.now() + self.worth:
             return None
-        leaves = [leaf for move in moves if (leaf := _left_leaf(move)) and self.clock.random() < self.chance]
+        leaves: list[Path] = []
+        for old, new in ((move.old, move.new) for move in moves if move.old is not None):
+            leaf = path(old.sort_value)[:-1]
+            has_left = new is None or path(new.sort_value)[:-1] != leaf
+            leaves += [leaf] if has_left and self.clock.random() < self.chance else []
         return prune(self.trees, ranking, leaves[:LOOKED_AT]) if leaves else None
 
 
@@ -55,25 +59,12 @@ def prune(trees: "Trees", ranking: Ranking, leaves: Sequence[Path]) -> PruneResu
     try:
         nodes = _read(trees, ranking, leaves)
         removable = _removable(nodes)
-        parents = sorted({node[:-1] for node in removable} - set(removable))
-        counters = [
-            Removal(parent, [node[-1] for node in removable if node[:-1] == parent], nodes[parent])
-            for parent in parents
-        ]
-        conflicts = trees.remove(ranking, {node: nodes[node] for node in removable}, counters)
+        conflicts = trees.remove(ranking, nodes, removable)
     except (StoreRefusedError, StoreUnavailableError) as error:
         return PruneResult(reason=str(error), unexpected=isinstance(error, StoreRefusedError))
     if conflicts:
         return PruneResult(reason=conflicts[0].name)
     return PruneResult(removed=sum(1 for node in removable if nodes[node]))
-
-
-def _left_leaf(move: Move) -> Path | None:
-    """The leaf that a member has left; None if it stayed in its leaf, or was in none."""
-    if move.old is None:
-        return None
-    leaf = path(move.old.sort_value)[:-1]
-    return leaf if move.new is None or path(move.new.sort_value)[:-1] != leaf else None
 
 
 def _read(trees: "Trees", ranking: Ranking, leaves: Sequence[Path]) -> dict[Path, Lanes]:
@@ -137,12 +128,15 @@ class Trees:
         """Read the lanes of nodes. A node without lanes is left out."""
         return self._reads.lanes(ranking, paths)
 
-    def remove(
-        self, ranking: Ranking, nodes: Mapping[Path, Lanes], counters: "Sequence[Removal]"
-    ) -> list[CancelReason]:
-        """Remove nodes and counters in one transaction, if their lanes have not changed. Empty: it succeeded."""
-        actions = [action for path, lanes in nodes.items() for action in self._node_out(ranking, path, lanes)]
-        actions += [action for removal in counters for action in self._counters_out(ranking, removal)]
+    def remove(self, ranking: Ranking, nodes: Mapping[Path, Lanes], removable: Sequence[Path]) -> list[CancelReason]:
+        """Remove nodes, and the counters that lead to them, in one transaction: if they are still as in `nodes`.
+
+        An empty list means that it succeeded.
+        """
+        actions = [action for node in removable for action in self._node_out(ranking, node, nodes[node])]
+        for parent in sorted({node[:-1] for node in removable} - set(removable)):
+            digits = [node[-1] for node in removable if node[:-1] == parent]
+            actions += self._counters_out(ranking, parent, digits, nodes[parent])
         return [reason for _, reason, _, _ in transact(self._client, actions)] if actions else []
 
     def _node_out(self, ranking: Ranking, path: Path, lanes: Lanes) -> Iterator[dict[str, Any]]:
@@ -150,9 +144,11 @@ class Trees:
             condition = {"ConditionExpression": "v = :v", "ExpressionAttributeValues": {":v": {"N": str(lane.version)}}}
             yield {"Delete": {**self._target(ranking, path, number), **condition}}
 
-    def _counters_out(self, ranking: Ranking, removal: "Removal") -> Iterator[dict[str, Any]]:
-        for number, lane in removal.lanes.items():
-            counters = {COUNTERS[digit]: lane.counters[digit] for digit in removal.digits if digit in lane.counters}
+    def _counters_out(
+        self, ranking: Ranking, path: Path, digits: Sequence[int], lanes: Lanes
+    ) -> Iterator[dict[str, Any]]:
+        for number, lane in lanes.items():
+            counters = {COUNTERS[digit]: lane.counters[digit] for digit in digits if digit in lane.counters}
             if counters:
                 values = {f":{name}": {"N": str(count)} for name, count in counters.items()}
                 update = {
@@ -160,15 +156,7 @@ class Trees:
                     "ConditionExpression": " AND ".join(f"{name} = :{name}" for name in counters),
                     "ExpressionAttributeValues": {":one": {"N": "1"}, **values},
                 }
-                yield {"Update": {**self._target(ranking, removal.path, number), **update}}
+                yield {"Update": {**self._target(ranking, path, number), **update}}
 
     def _target(self, ranking: Ranking, path: Path, lane: int) -> dict[str, Any]:
         return {"TableName": self._table, "Key": item_key(node_key(ranking.key, path, lane))}
-
-
-class Removal(NamedTuple):
-    """Counters to remove from a node's lanes if they still have the values in `lanes`."""
-
-    path: Path
-    digits: Sequence[int]
-    lanes: Lanes

@@ -20,12 +20,12 @@ from standings.aws.dynamodb.tables import (
 )
 from standings.domain.boards import Ranking
 from standings.domain.members import Move
-from standings.domain.scoring import decode_sort_key, sort_key
+from standings.domain.scoring import Place, decode_sort_key, sort_key
 from standings.domain.tiers import ROOT, Path, deltas, path, prefixes
 from standings.domain.windows import SECOND
 from standings.rankings import EXPIRY_MARGIN, ROW_LIFETIME
 from standings.rankings.calendar.pruning import Pruning
-from standings.rankings.commits import Attempt, Conflict, Outcome, RankingRow, attempt_all
+from standings.rankings.commits import Attempt, Conflict, Outcome, attempt_all
 from standings.runtime.clock import RANKING_TTL_S, Backoff, Clock, TtlCache
 from standings.stores import MAX_ACTIONS, CancelReason, StoreRefusedError
 
@@ -64,7 +64,9 @@ class CalendarStorage:
     def commit(self, moves: Sequence[Move], backoff: Backoff, stopped: Callable[[], bool]) -> Outcome:
         """Commit the moves of one ranking until stopped or too late. Commits of other rankings may run in parallel."""
         outcome = Outcome()
-        attempt_all(chunks(moves), partial(self._attempt, outcome=outcome), backoff, stopped, outcome)
+        # Neighbours share tiers, so they should share transactions.
+        ordered = sorted(moves, key=lambda move: getattr(move.new or move.old, "sort_value", 0))
+        attempt_all(chunks(ordered), partial(self._attempt, outcome=outcome), backoff, stopped, outcome)
         return outcome
 
     def _attempt(self, chunk: Sequence[Move], outcome: Outcome) -> Attempt:
@@ -91,8 +93,8 @@ class CalendarStorage:
         until = ranking.kept_until
         expiry = None if until is None else (until + EXPIRY_MARGIN) // SECOND
         lane = self._lanes.get(ranking.key) or _Lane()
-        if lane.conflicts >= CONFLICTS and (busy := self._change_lane(ranking, lane, expiry)):
-            return busy
+        if lane.conflicts >= CONFLICTS and (on_root := self._change_lane(ranking, lane, expiry)):
+            return on_root
         shards = ranking.metric.shards
         named = shards == 1 or self._named.get((ranking.key, shards)) is not None
         entries = [entry_action(self._table, ranking, move, expiry) for move in moves]
@@ -107,22 +109,19 @@ class CalendarStorage:
                 conflicts.append(Conflict(None, cancelled.reason, cancelled.message))
             else:
                 raise StoreRefusedError(cancelled.message)
-        self._count_conflicts(ranking, lane, conflicts)
-        if not conflicts and not named:
-            self._named.put((ranking.key, shards), value=True)
-        return conflicts
-
-    def _write(self, entries: Sequence[Any], counters: Sequence[Any]) -> list[Cancellation]:
-        return transact(self._client, [*entries, *counters])
-
-    def _count_conflicts(self, ranking: Ranking, lane: "_Lane", conflicts: Sequence[Conflict]) -> None:
-        """Count conflicts in a row on tiers alone: another lane cannot prevent a conflict on an entry."""
         busy = {conflict.position for conflict in conflicts if conflict.reason is CancelReason.BUSY}
         if busy == {None}:
+            # Only on tiers: another lane cannot prevent a conflict on an entry.
             lane.conflicts += 1
             self._lanes.put(ranking.key, lane)
         elif not conflicts:
             lane.conflicts = 0
+            if not named:
+                self._named.put((ranking.key, shards), value=True)
+        return conflicts
+
+    def _write(self, entries: Sequence[Any], counters: Sequence[Any]) -> list[Cancellation]:
+        return transact(self._client, [*entries, *counters])
 
     def _change_lane(self, ranking: Ranking, lane: "_Lane", expiry: int | None) -> list[Conflict]:
         """Double the lanes and choose one at random. Returns a conflict if the root is busy."""
@@ -159,48 +158,46 @@ def _resolve(chunk: Sequence[Move], conflicts: Sequence[Conflict], outcome: Outc
     for conflict in conflicts:
         if conflict.reason is CancelReason.BUSY or conflict.position is None:
             continue
-        move, row = chunk[conflict.position], conflict.found
+        move = chunk[conflict.position]
         if conflict.reason is CancelReason.INVALID:
             del left[conflict.position]
             outcome.refused.append((move, conflict.message))
-        elif row is not None and row.version >= move.version:
+        elif conflict.found is not None and conflict.found >= move.version:
             del left[conflict.position]
             outcome.stale_moves += 1
             outcome.done.append(move)
         else:
             outcome.gaps += 1
-            _start_from(move, row)
+            _start_from(move, conflict.place)
     return list(left.values())
 
 
-def _start_from(move: Move, row: RankingRow | None) -> None:
-    move.old = row.place if row is not None else None
+def _start_from(move: Move, place: Place | None) -> None:
+    move.old = place
 
 
 def chunks(moves: Iterable[Move]) -> Iterator[list[Move]]:
-    """Cut moves into chunks of one ranking, each small enough for one transaction with its tiers."""
+    """Cut moves in one ranking into chunks, each small enough for one transaction with its tiers."""
     chunk: list[Move] = []
     tiers: set[Path] = set()
     for move in moves:
-        nodes = _nodes(move)
-        # If the ranking has shards and the moves count in another lane, the first lane's root may be written too.
-        most = MAX_ACTIONS - (move.ranking.metric.shards > 1)
-        if chunk and (chunk[0].ranking != move.ranking or len(chunk) + 1 + len(tiers | nodes) > most):
+        values = {each.sort_value if each is not None else None for each in (move.old, move.new)}
+        # The nodes that a move may write.
+        nodes: set[Path] = set()
+        if len(values) > 1:
+            nodes.update(node for value in values if value is not None for node in prefixes(path(value)))
+        most = MAX_ACTIONS
+        if move.ranking.metric.shards > 1:
+            # The root names the shards. If moves count in another lane, the first lane's root may be written too.
+            nodes.add(ROOT)
+            most -= 1
+        if chunk and len(chunk) + 1 + len(tiers | nodes) > most:
             yield chunk
             chunk, tiers = [], set()
         chunk.append(move)
         tiers |= nodes
     if chunk:
         yield chunk
-
-
-def _nodes(move: Move) -> set[Path]:
-    """The tree nodes that a move may write. With several shards the root, which names them, is always one."""
-    nodes: set[Path] = {ROOT} if move.ranking.metric.shards > 1 else set()
-    values = {each.sort_value if each is not None else None for each in (move.old, move.new)}
-    if len(values) > 1:
-        nodes.update(node for value in values if value is not None for node in prefixes(path(value)))
-    return nodes
 
 
 def _conflict(cancelled: Cancellation, ranking: Ranking, move: Move) -> Conflict:
@@ -215,7 +212,7 @@ def _conflict(cancelled: Cancellation, ranking: Ranking, move: Move) -> Conflict
             place, _ = decode_sort_key(key, ties_by_instant=ranking.metric.ties_by_instant)
             if key != sort_key(place, move.member):
                 raise ValueError(key)
-        return Conflict(position, reason, message, RankingRow(place, int(item["v"]["N"])))
+        return Conflict(position, reason, message, int(item["v"]["N"]), place)
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         why = f"the entry in {ranking.key} is damaged ({error!r}): rebuild its board"
         return Conflict(position, CancelReason.INVALID, why)
@@ -260,9 +257,10 @@ def node_actions(
     every entry while the number changes, and after.
     """
     sets = {"t": {"N": str(max(move.written_at_ms for move in moves))}}
+    counted = [(move.old and move.old.sort_value, move.new and move.new.sort_value) for move in moves]
     adds: dict[tuple[Path, int], dict[str, Any]] = {
         (path, lane): {COUNTERS[digit]: {"N": str(n)} for digit, n in counters.items()}
-        for path, counters in deltas(_counted(move) for move in moves).items()
+        for path, counters in deltas(counted).items()
     }
     if name_shards:
         adds.setdefault((ROOT, 0), {})["n"] = {"NS": [str(ranking.metric.shards)]}
@@ -290,8 +288,3 @@ def node_update(
             ":one": {"N": "1"},
         },
     }
-
-
-def _counted(move: Move) -> tuple[int | None, int | None]:
-    old, new = (place.sort_value if place is not None else None for place in (move.old, move.new))
-    return old, new

@@ -48,24 +48,6 @@ def shifts(boards: Boards, changes: Iterable[Change], generations: Sequence[int]
     return found
 
 
-def placing_shifts(
-    family: Family, image: Image, generation: int, now: int, *, rewrite_every_item: bool
-) -> "list[Shift]":
-    """The shifts that bring a member to its steps in each rolling window, wherever it is counted now."""
-    return [
-        Shift(
-            rankings._replace(generation=generation),
-            image.member,
-            (),
-            steps_of(image, rankings, max(now, image.written_at_ms)),
-            image.version,
-            image.written_at_ms,
-            rewrite_every_item,
-        )
-        for rankings in rolling_windows(family, image.board)
-    ]
-
-
 @dataclass(slots=True)
 class Shift:
     """A member's new steps in a rolling window.
@@ -81,23 +63,6 @@ class Shift:
     version: int
     written_at_ms: int
     rewrite_every_item: bool = False
-
-    def count_changes(self, seen: "Steps | None") -> "list[CountChange]":
-        """How the counts change if these steps replace those of the row that was read."""
-        return list(count_changes(seen, self.stored(seen)))
-
-    def stored(self, seen: "Steps | None") -> "Steps":
-        """The steps to store in place of those of the row that was read."""
-        return counted_from(seen, self.steps)
-
-    def blocks(self, seen: "Steps | None") -> "Sequence[Block]":
-        """The blocks of the list items to write."""
-        timetable, window = self.ranking.metric.timetable, self.ranking.window
-        if not self.rewrite_every_item:
-            return blocks_to_write(window, self.steps.low, seen, self.passed, self.steps)
-        newest = timetable.index(self.ranking.unit, self.written_at_ms + AHEAD_MARGIN) + window.size
-        until = max(newest + 1, *(step.until for step in self.steps.steps), 0)
-        return list(blocks_within(window, self.steps.low, until))
 
 
 def rolling_windows(family: Family, board: str) -> "Iterator[RollingRankings]":
@@ -184,12 +149,13 @@ class CountChange(NamedTuple):
 
 def count_changes(before: Steps | None, after: Steps) -> Iterator[CountChange]:
     """How the counts change, from the first period of `after` on, if a row's steps are replaced."""
-    old = before.steps if before is not None else ()
-    edges = sorted({max(edge, after.low) for step in (*old, *after.steps) for edge in (step.first, step.until)})
+    before = before or Steps(after.low)
+    edges = {max(edge, after.low) for step in (*before.steps, *after.steps) for edge in (step.first, step.until)}
     change: CountChange | None = None
-    for start, until in pairwise(edges):
-        values = _sort_value(old, start), _sort_value(after.steps, start)
-        if change is not None and (change.until, change.old, change.new) == (start, *values):
+    for start, until in pairwise(sorted(edges)):
+        places = before.place(start), after.place(start)
+        values = [None if place is None else place.sort_value for place in places]
+        if change is not None and [*change[1:]] == [start, *values]:
             change = change._replace(until=until)
             continue
         if change is not None and change.old != change.new:
@@ -197,10 +163,6 @@ def count_changes(before: Steps | None, after: Steps) -> Iterator[CountChange]:
         change = CountChange(start, until, *values)
     if change is not None and change.old != change.new:
         yield change
-
-
-def _sort_value(steps: Iterable[Step], period: int) -> int | None:
-    return next((step.place.sort_value for step in steps if step.first <= period < step.until), None)
 
 
 def blocks_to_write(
@@ -247,28 +209,18 @@ class RollingRankings(NamedTuple):
 
     def first_open(self, now: int) -> int:
         """The first period that can be read at `now`, or could be read until `SKIP_MARGIN` before."""
-        return _first_open(self.metric, self.window, self.unit, now)
+        timetable, unit, earliest = self.metric.timetable, self.unit, now - SKIP_MARGIN
+        period = max(0, timetable.index(unit, max(0, earliest - max(timetable.late_for(unit), _LENGTH[unit]))))
+        while self.readable_until(period) <= earliest:
+            period += 1
+        while period > 0 and self.readable_until(period - 1) > earliest:
+            period -= 1
+        return period
 
 
 def rolling_of(ranking: Ranking) -> RollingRankings:
     """The rankings of all periods of a ranking's window."""
     return RollingRankings(ranking.board, ranking.metric, ranking.window, ranking.generation)
-
-
-# The members of a batch were written at almost the same time.
-@lru_cache(maxsize=4096)
-def _first_open(metric: Metric, window: Window, unit: Unit, now: int) -> int:
-    timetable = metric.timetable
-
-    def is_open(period: int) -> bool:
-        return now < (timetable.readable_until(window, period) or 0) + SKIP_MARGIN
-
-    period = max(0, timetable.index(unit, max(0, now - SKIP_MARGIN - max(timetable.late_for(unit), _LENGTH[unit]))))
-    while not is_open(period):
-        period += 1
-    while period > 0 and is_open(period - 1):
-        period -= 1
-    return period
 
 
 class Block(NamedTuple):
@@ -418,6 +370,19 @@ def row_item(shift: Shift, steps: Steps) -> dict[str, Any]:
     }
 
 
+def list_items(shift: Shift, seen: Steps | None) -> Iterator[dict[str, Any]]:
+    """The list items to write for a shift, if a row with these steps was read."""
+    rankings, steps = shift.ranking, shift.steps
+    window, places = rankings.window, steps.by_block(rankings.window, steps.low)
+    blocks: Iterable[Block]
+    if shift.rewrite_every_item:
+        newest = rankings.metric.timetable.index(rankings.unit, shift.written_at_ms + AHEAD_MARGIN) + window.size
+        blocks = blocks_within(window, steps.low, max(newest + 1, *(step.until for step in steps.steps), 0))
+    else:
+        blocks = blocks_to_write(window, steps.low, seen, shift.passed, steps)
+    return (list_item(shift, block, places.get(block)) for block in blocks)
+
+
 def list_item(shift: Shift, block: Block, place: Place | None) -> dict[str, Any]:
     """The item of a shifted member in a block's list: `{"pk": {"S": "berlin-2026#i4q7d20776x2#u123"}, …}`.
 
@@ -439,14 +404,10 @@ def list_item(shift: Shift, block: Block, place: Place | None) -> dict[str, Any]
 
 def listed_member(rankings: RollingRankings, key: str) -> tuple[Block, str] | None:
     """The block and the member in a list item's key: `(Block(20776, 2), "u123")`. None for the key of another item."""
-    named = _item_keys(rankings).fullmatch(key)
-    return None if named is None else (Block(int(named[1]), int(named[2] or 1)), named[3])
-
-
-@lru_cache(maxsize=1024)
-def _item_keys(rankings: RollingRankings) -> re.Pattern[str]:
     window = re.escape(f"{rankings.board}#{rankings.metric.ranking_code(rankings.window)}")
-    return re.compile(rf"{window}([0-9]+)(?:x([0-9]+))?{generation_code(rankings.generation)}#(.*)", re.DOTALL)
+    item_keys = rf"{window}([0-9]+)(?:x([0-9]+))?{generation_code(rankings.generation)}#(.*)"
+    named = re.fullmatch(item_keys, key, re.DOTALL)
+    return None if named is None else (Block(int(named[1]), int(named[2] or 1)), named[3])
 
 
 class Log(NamedTuple):
@@ -485,8 +446,10 @@ NodeDeltas = dict[tuple[int, Path], dict[int, int]]
 def node_deltas(entries: Iterable[LogEntry], periods: range) -> NodeDeltas:
     """The net change of every counter that some entries change in these periods."""
     by_range: defaultdict[tuple[int, int], list[tuple[int | None, int | None]]] = defaultdict(list)
-    for change in _changes(entries, periods):
-        by_range[change.first, change.until].append((change.old, change.new))
+    for change in (change for entry in entries for change in entry.changes):
+        first, until = max(change.first, periods.start), min(change.until, periods.stop)
+        if first < until:
+            by_range[first, until].append((change.old, change.new))
     net: NodeDeltas = {}
     for (first, until), moves in by_range.items():
         of_range = deltas(moves)
@@ -497,14 +460,6 @@ def node_deltas(entries: Iterable[LogEntry], periods: range) -> NodeDeltas:
                     node[digit] = node.get(digit, 0) + count
     changed = {node: {digit: n for digit, n in counters.items() if n} for node, counters in net.items()}
     return {node: counters for node, counters in changed.items() if counters}
-
-
-def _changes(entries: Iterable[LogEntry], periods: range) -> Iterator[CountChange]:
-    for entry in entries:
-        for change in entry.changes:
-            first, until = max(change.first, periods.start), min(change.until, periods.stop)
-            if first < until:
-                yield change._replace(first=first, until=until)
 
 
 def log_of(item: Item) -> Log:

@@ -16,7 +16,7 @@ A repeated attempt writes the same items again, or newer ones. The first step is
 already. A long log is folded before it takes another entry, too.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -51,9 +51,11 @@ from standings.rankings.rolling.steps import (
     RollingRow,
     Shift,
     Steps,
+    count_changes,
+    counted_from,
     encode_entry,
     lates_ever,
-    list_item,
+    list_items,
     log_bytes,
     log_count,
     log_of,
@@ -93,8 +95,6 @@ class RollingStorage:
         self._run_all = run_all
         self._most = most
         self._logs: TtlCache[str, _LogInUse] = TtlCache(clock, RANKING_TTL_S)
-        # Windows whose log 0 names these shards and this `late`: that comes before an item in one of the lists.
-        self._named: TtlCache[tuple[str, int, int], bool] = TtlCache(clock, RANKING_TTL_S)
 
     def commit(self, shifts: Sequence[Shift], backoff: Backoff, stopped: Callable[[], bool]) -> Outcome:
         """Commit the shifts of one window until stopped or too late. Commits of other rankings may run in parallel."""
@@ -102,7 +102,7 @@ class RollingStorage:
         most = MAX_ACTIONS - 1  # One action is the log's
         groups = [shifts[start : start + most] for start in range(0, len(shifts), most)]
         attempt_all(groups, partial(self._attempt, outcome=outcome), backoff, stopped, outcome)
-        if outcome.moves and outcome.failure is None:
+        if outcome.moves and outcome.failure is None and self._log(shifts[0].ranking).bytes > ROOM:
             self._fold_until(backoff, shifts[0].ranking, outcome)
         return outcome
 
@@ -134,7 +134,7 @@ class RollingStorage:
         """
         while True:
             try:
-                self.fold(rankings, ROOM)
+                self.fold(rankings)
             except StoreUnavailableError as error:
                 if backoff.wait(error.wait):
                     continue
@@ -155,7 +155,7 @@ class RollingStorage:
         shards, late = _extent(rankings)
         if found is not None and log.number == 0 and shards in shards_ever(found) and late in lates_ever(found):
             # Log 0, as just read, names both: `_prepare` has nothing to do.
-            self._named.put((rankings.key, shards, late), value=True)
+            log.is_prepared = True
         return {by_key[key]: row_of(item) for key, item in rows.items()}
 
     def write(self, rankings: RollingRankings, plan: "Plan") -> Sequence[Conflict]:
@@ -176,15 +176,20 @@ class RollingStorage:
         # The row of a removed member needs no log. On a deleted board nothing would remove the log again.
         if entry.changes:
             self._prepare(rankings)
-        log = self._log(rankings)
-        text = encode_entry(entry)
+        log, text = self._log(rankings), encode_entry(entry)
         if log.conflicts >= CONFLICTS:
             self._change_log(rankings, log)
         if log.bytes + len(text) > LONG:
-            self.fold(rankings, 0)
+            self.fold(rankings)
         actions = [self._row(row) for row in rows]
         if entry.changes:
-            actions.append({"Update": self._append(log_key(rankings.key, log.number), text)})
+            values = {":entry": {"L": [{"S": text}]}, ":bytes": {"N": str(len(text))}, ":most": {"N": str(MAX_LOG)}}
+            update = {
+                **conditional(self._table, "attribute_exists(b) AND z < :most", values),
+                "Key": item_key(log_key(rankings.key, log.number)),
+                "UpdateExpression": "SET l = list_append(l, :entry) ADD z :bytes",
+            }
+            actions.append({"Update": update})
         cancelled = transact(self._client, actions)
         conflicts = [self._conflict(each, rankings, rows, log) for each in cancelled]
         busy = {conflict.position for conflict in conflicts if conflict.reason is CancelReason.BUSY}
@@ -203,18 +208,6 @@ class RollingStorage:
             condition = conditional(self._table, "v = :seen", {":seen": {"N": str(row.seen)}})
         return {"Put": {**condition, "Item": row_item(row.shift, row.steps)}}
 
-    def _append(self, key: str, text: str) -> dict[str, Any]:
-        return {
-            **conditional(self._table, "attribute_exists(b) AND z < :most"),
-            "Key": item_key(key),
-            "UpdateExpression": "SET l = list_append(l, :entry) ADD z :bytes",
-            "ExpressionAttributeValues": {
-                ":entry": {"L": [{"S": text}]},
-                ":bytes": {"N": str(len(text))},
-                ":most": {"N": str(MAX_LOG)},
-            },
-        }
-
     def _conflict(
         self, cancelled: Cancellation, rankings: RollingRankings, rows: "Sequence[RowWrite]", log: "_LogInUse"
     ) -> Conflict:
@@ -224,35 +217,26 @@ class RollingStorage:
         if reason is CancelReason.CONDITION:
             # The log is full, or it was purged with its ranking.
             if item is None:
-                self._forget(rankings)
+                self._logs.forget(rankings.key)
             else:
                 log.bytes = log_bytes(item)
         elif reason is not CancelReason.BUSY:
             raise StoreRefusedError(message)
         return Conflict(None, reason, message)
 
-    def fold(self, rankings: RollingRankings, room: int) -> None:
-        """Take this process's log into the tiers, if it is longer than `room` bytes."""
+    def fold(self, rankings: RollingRankings) -> None:
+        """Take this process's log into the tiers, if it has entries."""
         log = self._log(rankings)
-        if log.bytes > room:
+        if log.bytes:
             log.bytes = fold_log(self._client, self._table, self._clock, self._run_all, rankings, log.number)
 
-    def _forget(self, rankings: RollingRankings) -> None:
-        """Forget the logs: the next commit makes log 0 if it is gone."""
-        self._logs.forget(rankings.key)
-        self._named.forget((rankings.key, *_extent(rankings)))
-
     def _log(self, rankings: RollingRankings) -> "_LogInUse":
-        log = self._logs.get(rankings.key)
-        if log is None:
-            log = _LogInUse()
-            self._logs.put(rankings.key, log)
-        return log
+        return self._logs.get_or_read(rankings.key, _LogInUse)
 
     def _prepare(self, rankings: RollingRankings) -> None:
         """Make log 0, and name the number of shards and `late` in it."""
-        shards, late = _extent(rankings)
-        if self._named.get((rankings.key, shards, late)) is not None:
+        log, (shards, late) = self._log(rankings), _extent(rankings)
+        if log.is_prepared:
             return
         if not self._make(rankings, 0, {"n": {"NS": [str(shards)]}, "w": {"NS": [str(late)]}}):
             request = {
@@ -268,7 +252,7 @@ class RollingStorage:
                 },
             }
             update_if(self._client, request)
-        self._named.put((rankings.key, shards, late), value=True)
+        log.is_prepared = True
 
     def _make(self, rankings: RollingRankings, number: int, more: Item) -> bool:
         """Make a log unless it is there. Its positions begin at the clock: above those of any removed earlier log."""
@@ -296,7 +280,7 @@ class RollingStorage:
             is_named, stored = update_if(self._client, request)
             if not is_named and stored is None:
                 # The ranking was purged. Nobody would read what another log has.
-                self._forget(rankings)
+                self._logs.forget(rankings.key)
                 return
             log.of = count if stored is None else log_count(stored)
         log.conflicts = 0
@@ -345,42 +329,36 @@ def plan_of(group: Sequence[Shift], rows: Mapping[str, RollingRow | str]) -> Pla
                 plan.items += list_items(replace(shift, steps=row.steps, version=row.version), row.steps)
             continue
         seen, version = (None, None) if row is None else (row.steps, row.version)
-        counted = shift.count_changes(seen)
+        steps = counted_from(seen, shift.steps)
+        counted = list(count_changes(seen, steps))
         size += len(encode_entry(LogEntry(0, counted)))
         if plan.rows and size > MAX_ENTRY:
             plan.left = group[position:]
             break
-        plan.rows.append(RowWrite(shift, shift.stored(seen), version))
+        plan.rows.append(RowWrite(shift, steps, version))
         written_at_ms = max(plan.entry.written_at_ms, shift.written_at_ms)
         plan.entry = LogEntry(written_at_ms, [*plan.entry.changes, *counted])
         plan.items += list_items(shift, seen)
-        plan.gaps += _is_gap(shift, seen)
+        if shift.passed:
+            # If the row's places differ from those of the image before, an earlier change is missing.
+            window, low = shift.ranking.window, shift.steps.low
+            plan.gaps += (seen or Steps(low)).by_block(window, low) != shift.passed[0].by_block(window, low)
     return plan
-
-
-def list_items(shift: Shift, seen: Steps | None) -> Iterator[dict[str, Any]]:
-    """The list items to write for a shift, if a row with these steps was read."""
-    places = shift.steps.by_block(shift.ranking.window, shift.steps.low)
-    for block in shift.blocks(seen):
-        yield list_item(shift, block, places.get(block))
-
-
-def _is_gap(shift: Shift, seen: Steps | None) -> bool:
-    """Whether the row's places differ from those of the image before: then an earlier change is missing."""
-    if not shift.passed:
-        return False
-    window, low = shift.ranking.window, shift.steps.low
-    return (seen.by_block(window, low) if seen is not None else {}) != shift.passed[0].by_block(window, low)
 
 
 @dataclass(slots=True)
 class _LogInUse:
-    """The log that this process appends to, as it was read or written last."""
+    """The log that this process appends to, as it was read or written last.
+
+    `is_prepared`: log 0 exists, and names this process's shards and `late`. That comes before an item in a list. The
+    next commit makes it if it is gone.
+    """
 
     number: int = 0
     of: int = 1
     bytes: int = 0
     conflicts: int = 0  # In a row
+    is_prepared: bool = False
 
 
 def _extent(rankings: RollingRankings) -> tuple[int, int]:
@@ -489,9 +467,5 @@ def fold_deltas(entries: Iterable[LogEntry], periods: range) -> NodeDeltas:
 def write_all(run_all: RunAll, clock: Clock, writes: Sequence[Callable[[], None]]) -> None:
     """Do single writes. One that fails is tried again by itself: otherwise many writes would rarely all succeed."""
     deadline = clock.after(WRITES_TIMEOUT_S)
-
-    def persistent(write: Callable[[], None]) -> None:
-        clock.backoff(deadline).retry(write)
-
-    for _ in run_all([partial(persistent, write) for write in writes]):
+    for _ in run_all([partial(clock.backoff(deadline).retry, write) for write in writes]):
         pass
