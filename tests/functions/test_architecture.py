@@ -149,7 +149,8 @@ def files_of(do: Callable[[], object]) -> int:
 
 @pytest.mark.parametrize(
     ("boards", "window", "of_event", "of_record", "of_read"),
-    [(BOARDS, "all", 12, 16, 13), (ROLLING.replace('["last', '["all", "last'), "last-7-days", 12, 21, 17)],
+    # A read passes the module of coverage, which stood in another module once: 14 files, no longer 13.
+    [(BOARDS, "all", 12, 16, 14), (ROLLING.replace('["last', '["all", "last'), "last-7-days", 12, 18, 16)],
 )
 def test_one_thing_is_followed_through_few_files(
     engine: Any, clock: ManualClock, boards: str, window: str, of_event: int, of_record: int, of_read: int
