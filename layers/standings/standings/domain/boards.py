@@ -243,8 +243,8 @@ class Ranking(NamedTuple):
     def key(self) -> str:
         """The ranking in keys, `berlin-2026#q8Qd20778`; it contains exactly one `#` and no `/`."""
         period = "" if self.window.unit is None else self.period
-        generation = f"~{self.generation}" if self.generation else ""
-        return f"{self.board}#{self.metric.ranking_codes[self.window.name]}{period}{generation}"
+        code = self.metric.ranking_codes[self.window.name]
+        return f"{self.board}#{code}{period}{generation_code(self.generation)}"
 
     @property
     def ranking_code(self) -> str:
