@@ -11,7 +11,7 @@ Three things must agree, and each edge is a check:
 1. Each member's item is compared with its row in each ranking; in a rolling window also with its items in the lists,
    which are the entries there.
 2. The tree and the entries are walked side by side (`TreeCheck`): a leaf's counter is the number of entries with its
-   score, another node's counter is the sum of the child's.
+   score, another node's counter is the sum of the child's counters.
 3. Each entry that this walk passes must lead back to a member whose item is part of the ranking.
 
 Each check reads cheaply, at different moments, and reads what differs again at one moment, in a read transaction
