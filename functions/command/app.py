@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
-from aws_lambda_powertools.event_handler import Response
-
 from standings import http
 from standings.authorization import check_admin, check_profile, is_admin, own_member
 from standings.aws.dynamodb.profiles import Profiles
@@ -61,7 +59,7 @@ def _profiles() -> ProfileAdmin:
 
 
 @_api.route("postEvents")
-def post() -> Response[str]:
+def post() -> http.Response:
     """Queue events, or only check them. The answer has the outcome of each."""
     own = own_member(_api.event, _MEMBER_CLAIM)
     if _api.arguments.flag("dry_run"):
@@ -70,29 +68,29 @@ def post() -> Response[str]:
 
 
 @_api.route("getEvent")
-def status() -> Response[str]:
+def status() -> http.Response:
     """Whether an event was counted or refused. A reason may name a member, so it is not for everyone."""
     event_id, with_reason = _api.arguments["id"], is_admin(_api.event)
     return http.json(event_status(_scores(), _clock, event_id, with_reason=with_reason))
 
 
 @_api.route("putMember")
-def put(board: str) -> Response[str]:
+def put(board: str) -> http.Response:
     """Register a member. The body may hide it or show it again."""
     check_admin(_api.event)
     return http.json(_members().put(board, _api.arguments["id"], _hidden()))
 
 
 @_api.route("deleteMember")
-def delete(board: str) -> Response[str]:
+def delete(board: str) -> http.Response:
     """Remove a member with its scores."""
     check_admin(_api.event)
     _members().remove(board, _api.arguments["id"])
-    return Response(status_code=204, body="")
+    return http.Response(204)
 
 
 @_api.route("putProfile")
-def put_profile() -> Response[str]:
+def put_profile() -> http.Response:
     """Set and remove fields of a member's profile."""
     member = _api.arguments["id"]
     check_profile(_api.event, _MEMBER_CLAIM, member)
@@ -100,11 +98,11 @@ def put_profile() -> Response[str]:
 
 
 @_api.route("deleteProfile")
-def delete_profile() -> Response[str]:
+def delete_profile() -> http.Response:
     """Remove a member's profile."""
     check_admin(_api.event)
     _profiles().remove(_api.arguments["id"])
-    return Response(status_code=204, body="")
+    return http.Response(204)
 
 
 def _hidden() -> bool | None:

@@ -5,8 +5,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from aws_lambda_powertools.event_handler import Response
-
 from standings import http
 from standings.read.dispatch import Answers, Tables
 from standings.read.session import PRIVATE_LIMITS, PUBLIC_LIMITS
@@ -38,19 +36,21 @@ _PAGE: Final = Path(__file__).with_name("page")
 
 
 @_api.route("getDescription")
-def openapi() -> Response[str]:
+def openapi() -> http.Response:
     """The OpenAPI description of this API."""
     return _description()
 
 
 @lru_cache(maxsize=1)
-def _description() -> Response[str]:
+def _description() -> http.Response:
     """Read on first use: most instances of this function never need it."""
-    return Response(status_code=200, content_type="application/json", body=_DESCRIPTION.read_text(encoding="utf-8"))
+    return http.Response(
+        status_code=200, content_type="application/json", body=_DESCRIPTION.read_text(encoding="utf-8")
+    )
 
 
 @lru_cache(maxsize=1)
-def live_page_() -> Response[str]:
+def live_page_() -> http.Response:
     """The live page: one HTML document. Everything but members' pictures comes from this API."""
     hosts, frames = _listed("PICTURE_ORIGINS"), _listed("EMBED_ORIGINS")
     return http.html(http.document(_PAGE, hosts), hosts, frames)

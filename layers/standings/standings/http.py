@@ -3,15 +3,14 @@
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial, wraps
+from dataclasses import dataclass, field
+from functools import partial
 from hashlib import blake2b, sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import parse_qsl
 
 import orjson
-from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
-from aws_lambda_powertools.event_handler import exceptions as powertools
 
 from standings import calls
 from standings.domain import zones
@@ -22,7 +21,7 @@ from standings.stores import StoreUnavailableError
 if TYPE_CHECKING:
     from standings.read.dispatch import Answers
 
-_Answer = TypeVar("_Answer", bound=Callable[..., Response[str]])
+_Answer = TypeVar("_Answer", bound="Callable[..., Response]")
 
 
 class Api:
@@ -33,46 +32,24 @@ class Api:
     """
 
     arguments: calls.Arguments
+    event: dict[str, Any]
+    """The request that is being answered, in API Gateway's payload format 2.0: `{"rawPath": "/boards", …}`."""
 
     def __init__(self, rankings_max_age: int = 0) -> None:
         self._rankings_max_age = rankings_max_age
-        self._page: Callable[[], Response[str]] | None = None
-        self._app = APIGatewayHttpResolver()
-        # Called as functions: as decorators, these methods of Powertools would hide the types of what they decorate.
-        self._app.exception_handler(RequestError)(_request_error)
-        self._app.exception_handler(StoreUnavailableError)(_store_unavailable)
-        self._app.not_found(self._no_such_call)
+        self._page: Callable[[], Response] | None = None
+        self._routes: dict[str, Callable[..., Response]] = {}
 
     def route(self, name: str) -> Callable[[_Answer], _Answer]:
         """Make the decorated function answer a call of `CALLS`: `@api.route("postEvents")`.
 
         It is called with the names in the path, such as `board="berlin-2026"`, once the arguments of the query string
-        are checked. Any other error becomes an InternalError without its text: Powertools and Lambda log it, and the
-        text may quote what a client sent.
+        are checked. Any other error becomes an InternalError without its text: Lambda logs it, and the text may quote
+        what a client sent.
         """
-        call = calls.CALLS[name]
-        is_kept = call.method == "GET" and call.path.startswith(calls.RANKING) and self._rankings_max_age > 0
 
         def add(function: _Answer) -> _Answer:
-            @wraps(function)
-            def answer(**names: str) -> Response[str]:
-                try:
-                    if call.path == "/" and (page := self._page_asked_for()) is not None:
-                        return page
-                    self.arguments = self._given(call.arguments)
-                    response = function(**names)
-                except (RequestError, StoreUnavailableError):
-                    raise
-                except Exception as bug:  # noqa: BLE001 - it is raised again
-                    raise stack_of(bug) from None
-                if is_kept:
-                    # With `CorsOrigins` the gateway adds the origin of the page that sent the request. A browser
-                    # refuses a response that names another origin, so caches keep one for each.
-                    response.headers["Cache-Control"] = f"public, max-age={self._rankings_max_age}"
-                    response.headers["Vary"] = "Origin"
-                return response
-
-            self._app.route(call.path, call.method)(answer)
+            self._routes[name] = function
             return function
 
         return add
@@ -83,17 +60,17 @@ class Api:
         for name in answers.reads:
             self.route(name)(partial(self._read, name))
 
-    def _read(self, name: str, **path: str) -> Response[str]:
+    def _read(self, name: str, **path: str) -> "Response":
         return json(self.answers.answer(name, path, self.arguments, self.document))
 
-    def page(self, function: Callable[[], Response[str]]) -> None:
+    def page(self, function: Callable[[], "Response"]) -> None:
         """Make a function answer `GET /` with a page for people. The page's script reads the query string.
 
         A request that accepts JSON and no HTML still gets the answer for programs.
         """
         self._page = function
 
-    def _page_asked_for(self) -> Response[str] | None:
+    def _page_asked_for(self) -> "Response | None":
         """The page, unless a program asks. Raises NotFoundError for the page's query string where there is no page."""
         accepted = (self.event.get("headers") or {}).get("accept", "")
         if "application/json" in accepted and "text/html" not in accepted:
@@ -102,7 +79,7 @@ class Api:
             raise NotFoundError("no-such-path", "No such path", "there is no live page at /, for reads are not open")
         return self._page and self._page()
 
-    def handle(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
+    def handle(self, event: dict[str, Any], _context: Any) -> dict[str, Any]:
         """Answer an HTTP request in API Gateway's payload format 2.0. This is the Lambda function's handler.
 
         The answer is `{"statusCode": 200, "headers": {…}, "body": "…"}`. A `HEAD` gets no body. The answer to a
@@ -114,12 +91,16 @@ class Api:
             refused = _request_error(bad_argument("event", detail))
             return {"statusCode": refused.status_code, "headers": refused.headers, "body": refused.body}
         logger.debug("request", extra={"path": event.get("rawPath")})
-        http = event["requestContext"]["http"]
-        if (method := http["method"]) == "OPTIONS":
+        if (method := event["requestContext"]["http"]["method"]) == "OPTIONS":
             return {"statusCode": 204, "headers": {}, "body": ""}
-        if method == "HEAD":
-            event = {**event, "requestContext": {**event["requestContext"], "http": {**http, "method": "GET"}}}
-        answer = self._app.resolve(event, context)
+        self.event = event
+        response = self._answered(_path(event), method)
+        answer: dict[str, Any] = {
+            "statusCode": response.status_code,
+            "headers": ({"Content-Type": response.content_type} if response.content_type else {}) | response.headers,
+            "body": response.body,
+            "isBase64Encoded": False,
+        }
         if method in ("GET", "HEAD") and answer["statusCode"] == 200:  # noqa: PLR2004 - OK
             answer = _with_etag(answer, (event.get("headers") or {}).get("if-none-match", ""))
         return answer if method != "HEAD" else {**answer, "body": ""}
@@ -132,11 +113,6 @@ class Api:
             return calls.Arguments(known, parse_qsl(query_string, keep_blank_values=True, errors="strict"))
         except UnicodeDecodeError as error:
             raise bad_argument("query", f"expected UTF-8, got {error}") from error
-
-    @property
-    def event(self) -> dict[str, Any]:
-        """The request that is being answered, in API Gateway's payload format 2.0: `{"rawPath": "/boards", …}`."""
-        return self._app.current_event.raw_event
 
     def body(self) -> bytes:
         """The body of the request, empty if there is none. InvalidBodyError if it is not the base64 it claims to be."""
@@ -153,27 +129,86 @@ class Api:
         except orjson.JSONDecodeError as error:
             raise InvalidBodyError(f"expected JSON, got {error}") from error
 
-    def _no_such_call(self, _: powertools.NotFoundError) -> Response[str]:
-        """404, or 405 for a path that has other methods.
+    def _answered(self, path: str, method: str) -> "Response":
+        """The answer of the function that answers a call, or the problem that it met."""
+        wanted = "GET" if method == "HEAD" else method
+        try:
+            for name, function in self._routes.items():
+                call = calls.CALLS[name]
+                if call.method == wanted and (names := _names(call.path, path)) is not None:
+                    return self._called(call, function, names)
+        except RequestError as error:
+            return _request_error(error)
+        except StoreUnavailableError as error:
+            return _store_unavailable(error)
+        except Exception as bug:  # noqa: BLE001 - it is raised again
+            raise stack_of(bug) from None
+        return _no_such_call(path, wanted)
 
-        The gateway sends every call that does not exist to the query function: `PUT /events` too. So this goes by all
-        calls. A known path with a known method comes here only if a name in it has a character that no name can have.
-        """
-        path, method = self._app.current_event.path, self._app.current_event.http_method
-        allowed = {
-            call.method
-            for call in calls.CALLS.values()
-            if re.fullmatch(re.sub("<[a-z]+>", "[^/]+", re.escape(call.path)), path)
-        }
-        if "GET" in allowed:
-            allowed.add("HEAD")
-        if not allowed or method in allowed:
-            return _request_error(
-                NotFoundError("no-such-path", "No such path", f"there is nothing at {calls.short(path)}")
-            )
-        names = ", ".join(sorted(allowed))
-        detail = f"{calls.short(path)} takes {names}, not {calls.short(method)}"
-        return _problem(calls.Problem(405, "method-not-allowed", "Method not allowed", detail), {"Allow": names})
+    def _called(self, call: calls.Call, function: Callable[..., "Response"], names: Mapping[str, str]) -> "Response":
+        if call.path == "/" and (page := self._page_asked_for()) is not None:
+            return page
+        self.arguments = self._given(call.arguments)
+        response = function(**names)
+        if call.method == "GET" and call.path.startswith(calls.RANKING) and self._rankings_max_age > 0:
+            # With `CorsOrigins` the gateway adds the origin of the page that sent the request. A browser refuses a
+            # response that names another origin, so caches keep one for each.
+            response.headers |= {"Cache-Control": f"public, max-age={self._rankings_max_age}", "Vary": "Origin"}
+        return response
+
+
+@dataclass
+class Response:
+    """An answer to a request: `Response(200, "application/json", "{}")`."""
+
+    status_code: int
+    content_type: str = ""
+    body: str = ""
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+_NAME: Final = re.compile(r"[-._~()'!*:@,;=+&$%<> \[\]{}|^\w]+")  # Gateways pass some of these decoded
+
+
+def _names(call: str, path: str) -> dict[str, str] | None:
+    """The names in the path of a call: `{"board": "berlin"}` in `/boards/berlin`. None if it is another call's path."""
+    parts, given = call.split("/"), path.split("/")
+    if len(parts) != len(given):
+        return None
+    names: dict[str, str] = {}
+    for part, text in zip(parts, given, strict=True):
+        if part.startswith("<") and _NAME.fullmatch(text):
+            names[part.strip("<>")] = text
+        elif part != text:
+            return None
+    return names
+
+
+def _path(event: Mapping[str, Any]) -> str:
+    """The path of a request, without the stage that API Gateway puts before it: `/boards/berlin`."""
+    path: str = event["rawPath"]
+    stage = event["requestContext"]["stage"]
+    return path.removeprefix(f"/{stage}") if path.startswith(f"/{stage}/") else path
+
+
+def _no_such_call(path: str, method: str) -> Response:
+    """404, or 405 for a path that has other methods.
+
+    The gateway sends every call that does not exist to the query function: `PUT /events` too. So this goes by all
+    calls. A known path with a known method comes here only if a name in it has a character that no name can have.
+    """
+    allowed = {
+        call.method
+        for call in calls.CALLS.values()
+        if re.fullmatch(re.sub("<[a-z]+>", "[^/]+", re.escape(call.path)), path)
+    }
+    if "GET" in allowed:
+        allowed.add("HEAD")
+    if not allowed or method in allowed:
+        return _request_error(NotFoundError("no-such-path", "No such path", f"there is nothing at {calls.short(path)}"))
+    names = ", ".join(sorted(allowed))
+    detail = f"{calls.short(path)} takes {names}, not {calls.short(method)}"
+    return _problem(calls.Problem(405, "method-not-allowed", "Method not allowed", detail), {"Allow": names})
 
 
 _FIELDS: Final = {
@@ -204,7 +239,7 @@ def _wrong_field(event: Any) -> str | None:
     return None if all(isinstance(text, str) for text in headers) else "headers"
 
 
-def json(answer: Any, status: int = 200) -> Response[str]:
+def json(answer: Any, status: int = 200) -> Response:
     """A response with an answer as JSON: `json({"status": "queued"}, 202)`."""
     return Response(status, "application/json", orjson.dumps(answer).decode())
 
@@ -221,26 +256,26 @@ def _with_etag(answer: dict[str, Any], known: str) -> dict[str, Any]:
     return {**answer, "statusCode": 304, "body": ""} if is_known else answer
 
 
-def _request_error(error: RequestError) -> Response[str]:
+def _request_error(error: RequestError) -> Response:
     return _problem(calls.problem_of(error))
 
 
-def _store_unavailable(error: StoreUnavailableError) -> Response[str]:
+def _store_unavailable(error: StoreUnavailableError) -> Response:
     """503 with `Retry-After`, for a store that is throttled or down. The log has the reason."""
     logger.error("the store did not answer", extra={"reason": str(error)})
     return _problem(calls.UNAVAILABLE, {"Retry-After": str(calls.RETRY_AFTER_S)})
 
 
-def _problem(problem: calls.Problem, headers: Mapping[str, str] = {}) -> Response[str]:
+def _problem(problem: calls.Problem, headers: Mapping[str, str] = {}) -> Response:
     """A problem document (RFC 9457)."""
     status, kind, title, detail = problem
     document = {"type": f"urn:standings:{kind}", "title": title, "status": status, "detail": detail}
     # Without this header a CDN keeps a 404 for some seconds, so a board's first event would not show at once.
     headers = {"Cache-Control": "no-cache", **headers}
-    return Response(status, "application/problem+json", orjson.dumps(document).decode(), headers)
+    return Response(status, "application/problem+json", orjson.dumps(document).decode(), dict(headers))
 
 
-def html(page: str, picture_hosts: Sequence[str] = (), embed_origins: Sequence[str] = ()) -> Response[str]:
+def html(page: str, picture_hosts: Sequence[str] = (), embed_origins: Sequence[str] = ()) -> Response:
     """A response with a page, which may only run its own script, use its own styles and request its own origin.
 
     It may also load pictures from the given hosts, such as `pictures.example`. Pages of the given origins, such as
