@@ -8,7 +8,7 @@ from botocore.retries.standard import RetryHandler
 
 from standings.wiring import building_blocks
 from tests.support.aws.stack import ManualClock
-from tests.support.aws.throttling import HUGE, Throttled
+from tests.support.aws.throttling import HUGE, LIGHT, Throttled
 
 WISHES: Final = [None, "0", "1000", "6000", HUGE, "9" * 5000, "-1", "1e9", "soon", ""]
 """What an answer may say of the milliseconds to wait."""
@@ -28,6 +28,7 @@ def tries(throttled: Throttled, clock: ManualClock, operation: str, request: dic
 @pytest.mark.parametrize(
     ("service", "operation", "request_"),
     [
+        (LIGHT, "get_item", {"TableName": "t", "Key": {"pk": {"S": "x"}}}),
         ("dynamodb", "get_item", {"TableName": "t", "Key": {"pk": {"S": "x"}}}),
         ("sqs", "receive_message", {"QueueUrl": "https://sqs.invalid/0/q"}),
         ("s3", "delete_object", {"Bucket": "bucket", "Key": "key"}),

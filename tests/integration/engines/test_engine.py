@@ -106,7 +106,7 @@ def test_a_token_applies_its_transaction_once_in_ten_minutes(engine: Engine, clo
     ids=str,
 )
 def test_botocore_looks_at_every_action(engine: Any, action: dict[str, Any]) -> None:
-    """The product sends transactions without this check (`send_as_built`), and the engine would take some of them."""
+    """The product sends requests without this check (`LightClient`), and the engine would take some of them."""
     with pytest.raises(ParamValidationError, match=r"TransactItems\[1\]"):
         engine.transact_write_items(TransactItems=[put("good"), action])
     assert stored(engine, "Things", key("good")) is None

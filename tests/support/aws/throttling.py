@@ -1,15 +1,20 @@
-"""Clients of the real SDK to which a service that has too much to do answers late, and asks for more patience."""
+"""Clients as the functions have them, of services that have too much to do: they answer late, and ask for patience."""
 
 from collections.abc import Callable
 from io import BytesIO
-from typing import Any
+from typing import Any, Final
 
+import urllib3
 from botocore.awsrequest import AWSResponse
+from botocore.session import get_session
 
+from standings.aws.dynamodb.light_client import Connection, Credentials, LightClient
 from standings.wiring import building_blocks
 from tests.support.aws.stack import ManualClock
 
-HUGE = "999999999999"
+HUGE: Final = "999999999999"
+LIGHT: Final = "light"
+"""The service DynamoDB, by the light client."""
 
 
 class Throttled:
@@ -19,16 +24,30 @@ class Throttled:
         self, service: str, clock: ManualClock, retry_after: str | None = HUGE, late: Callable[[], float] = lambda: 1.0
     ) -> None:
         self.attempts = 0
+        self.client: Any
         self._clock = clock
         self._late = late
         self._headers = {} if retry_after is None else {"x-amz-retry-after": retry_after}
-        self.client = building_blocks.client(service)
-        self.client.meta.events.register("before-send", self._answer)
+        if service == LIGHT:
+            nowhere = Connection("http://throttled.invalid/", "eu-central-1", Credentials("a", "b", None))
+            self.client = LightClient(nowhere, building_blocks.LIMITS, building_blocks.real_clock())
+            self.client._made_pool = self
+        else:
+            self.client = building_blocks.client_of(get_session(), service)
+            self.client.meta.events.register("before-send", self._answer)
+
+    def urlopen(self, *_: Any, **__: Any) -> urllib3.HTTPResponse:
+        """Answer in place of the light client's connections."""
+        self._wait()
+        return urllib3.HTTPResponse(BytesIO(), self._headers, 429)
 
     def _answer(self, request: Any, **_: Any) -> AWSResponse:
-        self.attempts += 1
-        settings = self.client.meta.config
-        self._clock.sleep((settings.connect_timeout + settings.read_timeout) * self._late())
+        self._wait()
         raw: Any = BytesIO()
         raw.stream = lambda: [b""]
         return AWSResponse(request.url, 429, self._headers, raw)  # type: ignore[arg-type]
+
+    def _wait(self) -> None:
+        self.attempts += 1
+        longest = building_blocks.CONNECT_TIMEOUT_S + building_blocks.SOCKET_READ_S
+        self._clock.sleep(longest * self._late())

@@ -1,7 +1,7 @@
 """Checks whole requests as botocore does before it sends them: names, types and least sizes of all parameters.
 
-The product sends the actions of its transactions without these checks (`send_as_built`), and DynamoDB would refuse what
-is wrong in them. Benchmarks do without, so an engine makes them only within `checked`.
+The product sends its requests without these checks (`LightClient`), and DynamoDB would refuse what is wrong in them.
+Benchmarks do without, so an engine makes them only within `checked`.
 """
 
 from collections.abc import Iterator, Mapping

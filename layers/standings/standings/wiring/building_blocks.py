@@ -1,13 +1,10 @@
 """What all functions share: the clock, the AWS clients, and the boards."""
 
+import os
 from functools import lru_cache
 from typing import Any, Final
 
-from botocore.client import BaseClient
-from botocore.config import Config
-from botocore.session import get_session
-
-from standings.aws.dynamodb.as_built import send_as_built
+from standings.aws.dynamodb.light_client import LightClient, Limits, connection_of
 from standings.aws.dynamodb.scores import BoardRecords
 from standings.aws.s3 import FailureBucket
 from standings.catalog import BoardCatalog
@@ -25,11 +22,11 @@ BETWEEN_ATTEMPTS_S: Final = 1.0  # Longest time that the SDK waits between two a
 MAX_CALL_S: Final = ATTEMPTS * (CONNECT_TIMEOUT_S + SOCKET_READ_S) + (ATTEMPTS - 1) * BETWEEN_ATTEMPTS_S
 """Seconds after which a call has failed that hangs or is throttled, whatever the service answers."""
 
+LIMITS: Final = Limits(ATTEMPTS, CONNECTIONS, CONNECT_TIMEOUT_S, SOCKET_READ_S)
 REPORTING_RESERVE: Final = MAX_CALL_S + 1.0
 """Seconds between a function's deadline and its timeout: enough for one call that hangs, and to answer."""
 
 _RETRY_AFTER: Final = "x-amz-retry-after"
-_SESSION: Final = get_session()
 
 
 def real_clock() -> Clock:
@@ -45,10 +42,12 @@ def boards() -> Boards:
 
 def client(service: str) -> Any:
     """Create a function's client of a service, such as `dynamodb`."""
-    created = client_of(_SESSION, service)
-    if service == "dynamodb":
-        send_as_built(created)
-    return created
+    connection = connection_of(os.environ) if service == "dynamodb" else None
+    if connection is not None:
+        return LightClient(connection, LIMITS, real_clock())
+    from botocore.session import get_session  # noqa: PLC0415 - a third of a start, and few functions need it
+
+    return client_of(get_session(), service)
 
 
 def client_of(session: Any, service: str) -> Any:
@@ -56,6 +55,9 @@ def client_of(session: Any, service: str) -> Any:
 
     botocore creates the same client as boto3, in two thirds of the time.
     """
+    from botocore.client import BaseClient  # noqa: PLC0415 - as above
+    from botocore.config import Config  # noqa: PLC0415 - as above
+
     config = Config(
         retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
         connect_timeout=CONNECT_TIMEOUT_S,

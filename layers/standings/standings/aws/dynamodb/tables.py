@@ -138,7 +138,7 @@ def store_errors() -> Iterator[None]:
         yield
     except (ClientError, BotoCoreError) as error:
         code = error_code(error) if isinstance(error, ClientError) else ""
-        if code == "ValidationException" or isinstance(error, ParamValidationError):
+        if code in {"ValidationException", "SerializationException"} or isinstance(error, ParamValidationError):
             raise StoreRefusedError(str(error)) from error
         # An earlier try of this transaction, whose answer was lost, still runs.
         wait = IN_PROGRESS_WAIT if code == "TransactionInProgressException" else 0.0
