@@ -30,8 +30,8 @@ MODULES: Final = {
     "zones": "benchmarks.pages.zones",
 }
 """The modules of the benchmarks, in the order in which they run: later ones read the results of earlier ones."""
-NAMED: Final = {"serve": "benchmarks.measure.serve"}
-"""Benchmarks that run only if they are named: this one deploys the stack."""
+NAMED: Final = {"serve": "benchmarks.measure.serve", "builds": "benchmarks.measure.speed.builds"}
+"""Benchmarks that run only if they are named: one deploys the stack, the other needs an earlier commit."""
 SAFEGUARDS: Final = "safeguards"
 """A program of the tests, which `make bench` runs too."""
 

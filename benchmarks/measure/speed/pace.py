@@ -2,7 +2,7 @@
 
 `python -m benchmarks.measure.speed.pace pace writer store 200000 10 5` prints JSON: events (records) per second of CPU
 time, through the deployed handler, from records as Lambda passes them. Level `store` stubs the tables: every write
-succeeds at no cost. Level `botocore` stubs the network: requests are built and signed, and an empty 200 answers them.
+succeeds at no cost. Level `network` stubs the network: requests are built and signed, and an empty 200 answers them.
 `memory writer all` prints how much memory a batch takes.
 """
 
@@ -11,10 +11,8 @@ import os
 import sys
 import time
 import tracemalloc
-import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import ExitStack, redirect_stdout
-from io import BytesIO
 from pathlib import Path
 from random import Random
 from types import ModuleType
@@ -22,11 +20,11 @@ from typing import Any, Final
 from unittest import mock
 
 import orjson
-from botocore.awsrequest import AWSResponse
 
 from benchmarks.harness import population
 from benchmarks.harness.pipeline import event
 from benchmarks.harness.results_file import REPOSITORY
+from benchmarks.measure.speed import driver
 from standings.aws.dynamodb import scores
 from standings.aws.dynamodb.scores import encode_image
 from standings.domain.boards_toml import parse_boards
@@ -67,7 +65,7 @@ def pace(function: str, level: str, members: int, count: int, repeats: int) -> d
 
     The pace is that of the fastest repeat, the one that other processes disturbed least.
     """
-    app = load(function, population.BOARDS, Transport() if level == "botocore" else None)
+    app = load(function, population.BOARDS, stubs_network=level == "network")
     all_batches = batches(function, population.BOARDS, members, BATCH, count * (repeats + 1))
     run(app, all_batches[:count])
     best = min(_seconds(app, all_batches[turn * count : (turn + 1) * count]) for turn in range(1, repeats + 1))
@@ -82,7 +80,7 @@ def _seconds(app: ModuleType, part: Iterable[dict[str, Any]]) -> float:
 
 def memory(function: str, boards: str) -> dict[str, Any]:
     """Measure the peak memory of the largest batch, from its event to the last request, in megabytes."""
-    app = load(function, boards, Transport())
+    app = load(function, boards, stubs_network=True)
     made = batches(function, boards, 10 * LARGEST, LARGEST, 2)
     first, second = map(orjson.dumps, made)
     run(app, [orjson.loads(first)])
@@ -138,27 +136,10 @@ _STORES: Final = (
 )
 
 
-class _Raw(BytesIO):
-    """A response body with the interface of urllib3's."""
-
-    def stream(self, **_: Any) -> Iterator[bytes]:
-        yield self.read()
-
-
-class Transport:
-    """Takes the place of botocore's HTTP session: answers every request as DynamoDB does from empty tables."""
-
-    def send(self, request: Any) -> AWSResponse:
-        target = request.headers["X-Amz-Target"].decode()
-        body = b'{"Responses":{}}' if target.endswith(".BatchGetItem") else b"{}"
-        headers: Any = {"x-amz-crc32": str(zlib.crc32(body)), "content-type": "application/x-amz-json-1.0"}
-        return AWSResponse(request.url, 200, headers, _Raw(body))
-
-
-def load(function: str, boards: str, transport: Transport | None) -> ModuleType:
+def load(function: str, boards: str, *, stubs_network: bool) -> ModuleType:
     """Import a function's `app.py` with a `boards.toml` of this text.
 
-    Requests go to `transport`; with None the stores are stubbed.
+    With `stubs_network`, no request of this process leaves it from now on. Otherwise the stores are stubbed.
     """
     spec = importlib.util.spec_from_file_location(function, REPOSITORY / "functions" / function / "app.py")
     if spec is None or spec.loader is None:
@@ -166,13 +147,11 @@ def load(function: str, boards: str, transport: Transport | None) -> ModuleType:
     app = importlib.util.module_from_spec(spec)
     with ExitStack() as stubs:
         stubs.enter_context(mock.patch.object(building_blocks, "boards", return_value=parse_boards(boards)))
-        if transport is None:
+        if stubs_network:
+            driver.stub({})
+        else:
             for module, name, store in _STORES:
                 stubs.enter_context(mock.patch.object(module, name, store))
-        else:
-            client = building_blocks.client("dynamodb")
-            client._endpoint.http_session = transport  # noqa: SLF001 - botocore takes no session of ours
-            stubs.enter_context(mock.patch.object(building_blocks, "client", return_value=client))
         spec.loader.exec_module(app)
     return app
 

@@ -22,14 +22,14 @@ from benchmarks.pages.tables import Lines, Result, Table, crossed
 FUNCTIONS: Final = ("writer", "projector")
 MEMBERS: Final = 200_000
 BATCHES: Final = 5
-BUDGETS: Final = {"store": 10_000, "botocore": 5_000}
+BUDGETS: Final = {"store": 10_000, "network": 5_000}
 """Records per second, by what is stubbed."""
 STARTS: Final = {"writer": 1.3, "projector": 1.3, "query": 1.5}
 """Multiples of the start of a program that only makes a boto3 client."""
 COMMAND_STARTS: Final = {"standings --help": 3, "standings --version": 3, "standings boards check": 5}
 """The same for commands, of the start of a Python that does nothing."""
 RECORDS: Final = {"writer": "events", "projector": "records"}
-STUBBED: Final = {"store": "the store", "botocore": "the network"}
+STUBBED: Final = {"store": "the store", "network": "the network"}
 
 
 def _ask_pace(*question: str) -> dict[str, Any]:
@@ -45,7 +45,8 @@ def measure(out: Output) -> dict[str, Any]:
     processes, repeats, rounds, command_rounds = (1, 2, 2, 2) if out.small else (3, 6, 25, 40)
     board = ("10000", "1") if out.small else (str(MEMBERS), str(BATCHES))
     with tempfile.TemporaryDirectory() as directory:
-        functions = starts.measure(starts.functions(starts.build(Path(directory))), rounds)
+        layer, sdk = starts.build(Path(directory) / "layer"), starts.sdk(Path(directory) / "sdk")
+        functions = starts.measure(starts.functions(layer, sdk), rounds)
     commands = starts.measure(starts.commands(), command_rounds)
     paces = []
     for function in FUNCTIONS:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from urllib3 import HTTPConnectionPool
 
 from benchmarks import __main__ as bench
 from benchmarks.harness import population
@@ -264,8 +265,9 @@ def test_a_function_runs_over_stubs(monkeypatch: pytest.MonkeyPatch, function: s
         monkeypatch.setenv(name, value)
     some = pace.batches(function, population.BOARDS, 20, 5, 2)
 
-    for transport in (None, pace.Transport()):
-        pace.run(pace.load(function, population.BOARDS, transport), some)
+    monkeypatch.setattr(HTTPConnectionPool, "urlopen", HTTPConnectionPool.urlopen)  # to have it back
+    for stubs_network in (False, True):
+        pace.run(pace.load(function, population.BOARDS, stubs_network=stubs_network), some)
 
 
 def test_a_benchmark_that_fails_or_lacks_a_program_is_named_and_the_others_run(
