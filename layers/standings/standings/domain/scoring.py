@@ -22,7 +22,7 @@ negative. So text of any length sorts numerically, small numbers are short, and 
 
 from collections.abc import Iterable
 from decimal import Decimal
-from functools import partial, reduce
+from functools import lru_cache, partial, reduce
 from typing import Final, NamedTuple
 
 from standings.domain.boards import MAX_UNITS, Metric
@@ -138,6 +138,7 @@ _VALUE: Final = {digit: value for value, digit in enumerate(_DIGITS)}
 _ZERO_HEAD: Final = ord("O")
 
 
+@lru_cache(maxsize=4096)
 def encode_sortable(number: int) -> str:
     """Encode an integer as text that sorts numerically, such as -300 as `MvI`. No encoded number begins another one."""
     digits = digits_of(number, len(_DIGITS))

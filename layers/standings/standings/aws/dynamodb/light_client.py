@@ -98,7 +98,7 @@ class LightClient:
     def _try(self, operation: str, body: bytes, attempt: int) -> dict[str, Any]:
         headers = self._signer.headers(f"DynamoDB_20120810.{operation}", body, self._clock.now())
         try:
-            answer = self._pool.urlopen("POST", "/", body, headers, redirect=False)
+            answer = self._pool.urlopen("POST", "/", body=body, headers=headers, redirect=False)
         except Exception as error:
             raise _unanswered(error, self._url) from error
         if answer.status >= 301:  # noqa: PLR2004 - as botocore has it
@@ -229,7 +229,7 @@ _AGENT: Final = f"Botocore/{botocore.__version__} standings"
 def _body(request: Mapping[str, Any]) -> bytes:
     """The request as JSON, as botocore writes it. Raises ParamValidationError for what JSON cannot say."""
     try:
-        body = json.dumps(request, default=_base64).encode()
+        body = json.dumps(request, default=_base64, check_circular=False).encode()
         if b"\\ud" in body:
             orjson.dumps(request, default=_base64)  # It refuses half a surrogate pair
     except (TypeError, ValueError) as error:

@@ -392,14 +392,14 @@ def _addition_expression(adds: tuple[str, ...], removes: tuple[str, ...]) -> str
     return f"SET v = {_NEXT_VERSION}, t = :t ADD {added} REMOVE {', '.join(['e', 'x', *removes])}"
 
 
-def decode_image(item: Item, of: MemberKey | None = None) -> Image:
+def decode_image(item: Item, keys: Item | None = None) -> Image:
     """The image of a member's item. Raises KeyError, ValueError or TypeError if the item is malformed.
 
-    ValueError also if it is the item of another member than `of` (None: of any).
+    ValueError also if it has another key than `keys` (None: any).
     """
+    if keys is not None and (item["pk"], item["sk"]) != (keys["pk"], keys["sk"]):
+        raise ValueError(f"expected an image of {keys!r}, got one of {item['pk']!r} {item['sk']!r}")
     key = item["pk"]["S"], item["sk"]["S"]
-    if of is not None and key != member_key(*of):
-        raise ValueError(f"expected an image of {of!r}, got one of {key!r}")
     values: dict[str, int] = {}
     texts: dict[str, dict[str, str]] = {prefix: {} for prefix in TEXT_PREFIXES}
     for name, value in item.items():
@@ -409,28 +409,33 @@ def decode_image(item: Item, of: MemberKey | None = None) -> Image:
             values[name] = int(value["N"], 10)  # With a base, int() accepts text only
         elif "S" in value and name[:1] in texts:
             texts[name[:1]][name[1:]] = value["S"]
-    image = Image(
+    version, written_at_ms = int(item["v"]["N"], 10), int(item["t"]["N"], 10)
+    abs_total = int(item["g"]["N"], 10) if "g" in item else 0
+    removed_at = _removed_at(item) if "y" in item else None
+    _check_bound(MAX_NUMBER, version, abs_total)
+    _check_bound(LAST_INSTANT, written_at_ms, removed_at or 0)
+    _check_bound(MAX_UNITS, *values.values())
+    return Image(
         board=board_of(key[0]),
         member=key[1],
-        version=int(item["v"]["N"], 10),
-        written_at_ms=int(item["t"]["N"], 10),
-        abs_total=int(item["g"]["N"], 10) if "g" in item else 0,
+        version=version,
+        written_at_ms=written_at_ms,
+        abs_total=abs_total,
         hidden="h" in item and bool(item["h"]["BOOL"]),
         values=values,
         tie_keys=texts[TIE_KEY_PREFIX],
         notes=texts[NOTE_PREFIX],
         set_keys=texts[SET_KEY_PREFIX],
         removed="x" in item,
-        removed_at=_removed_at(item) if "y" in item else None,
+        removed_at=removed_at,
     )
-    # Later stages would reject a larger number, long after it was written.
-    bounded = [(image.version, MAX_NUMBER), (image.abs_total, MAX_NUMBER)]
-    bounded += [(image.written_at_ms, LAST_INSTANT), (image.removed_at or 0, LAST_INSTANT)]
-    bounded += [(end(values.values(), default=0), MAX_UNITS) for end in (min, max)]
-    for number, bound in bounded:
+
+
+def _check_bound(bound: int, *numbers: int) -> None:
+    """Raise ValueError for a number that is beyond a bound: later stages would reject it, long after it was written."""
+    for number in numbers:
         if not -bound <= number <= bound:
             raise ValueError(f"expected a number from -{bound} to {bound}, got {number}")
-    return image
 
 
 def _removed_at(item: Item) -> int:
@@ -488,12 +493,12 @@ def decode_change(record: Any) -> Change | None:
 
     Raises KeyError, ValueError or TypeError if the record is malformed.
     """
-    key = _member_of(record["Keys"])
-    if key is None:
+    keys = record["Keys"]
+    if _member_of(keys) is None:
         return None
-    old = decode_image(record["OldImage"], key) if "OldImage" in record else None
+    old = decode_image(record["OldImage"], keys) if "OldImage" in record else None
     if "NewImage" in record:
-        return Change(old, decode_image(record["NewImage"], key))
+        return Change(old, decode_image(record["NewImage"], keys))
     if old is None:
         raise KeyError("NewImage")
     return Change(old, old.without_scores())
@@ -541,7 +546,7 @@ def decode_parked(record: Any) -> ParkedMember | None:
     images = []
     for name in ("NewImage", "OldImage"):
         with suppress(KeyError, TypeError, ValueError):
-            images.append(decode_image(content[name], key))
+            images.append(decode_image(content[name], content["Keys"]))
     gone = max(images, key=lambda image: image.version).without_scores() if images else None
     return ParkedMember(*key, gone, round(made * SECOND) if known else None)
 

@@ -369,7 +369,7 @@ def index_key(ranking: str, shard: int) -> str:
 
 def shard_of(member: str, shards: int) -> int:
     """The shard of a member's entries."""
-    return crc32(member.encode()) % shards
+    return crc32(member.encode()) % shards if shards > 1 else 0
 
 
 def node_key(ranking: str, path: Path, lane: int = 0) -> str:

@@ -225,13 +225,14 @@ def entry_action(table: str, ranking: Ranking, move: Move, expiry: int | None) -
     since 1970, here and below.
     A member that leaves keeps an entry without a score (a tombstone): no older change can bring the member back.
     """
+    key = ranking.key
     item: dict[str, Any] = {
-        "pk": {"S": entry_key(ranking.key, move.member)},
+        "pk": {"S": entry_key(key, move.member)},
         "v": {"N": str(move.version)},
         "t": {"N": str(move.written_at_ms)},
     }
     if move.new is not None:
-        item["r"] = {"S": index_key(ranking.key, shard_of(move.member, ranking.metric.shards))}
+        item["r"] = {"S": index_key(key, shard_of(move.member, ranking.metric.shards))}
         item["s"] = {"S": sort_key(move.new, move.member)}
     elif expiry is None:
         expiry = (move.written_at_ms + ROW_LIFETIME) // SECOND
