@@ -6,7 +6,7 @@ class Unreachable extends Error {}
 // Asking again does not help.
 const lasting = error => error instanceof Problem && error.status < 500 && error.status !== 429;
 
-// CloudFront signs requests to a function URL, and needs the hash of their bodies. A browser has none to offer over plain HTTP.
+// CloudFront signs requests to a function URL, and needs the hash of their bodies. Over plain HTTP a browser computes none.
 async function hashed(body) {
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(body)));
   return {"x-amz-content-sha256": [...digest].map(byte => byte.toString(16).padStart(2, "0")).join("")};
