@@ -27,7 +27,8 @@ def add(commands: Commands) -> None:
 def _open(connection: Connection, options: argparse.Namespace) -> int:
     shows = {name: getattr(options, name) for name in ("board", "metric", "window")}
     query = urlencode({name: value for name, value in shows.items() if value is not None}, quote_via=quote)
-    address = f"{connection.api_url.rstrip('/')}/{'?' if query else ''}{query}"
+    url = connection.function_url if options.function_url else connection.api_url
+    address = f"{url.rstrip('/')}/{'?' if query else ''}{query}"
     print(shown(address), flush=True)
     if webbrowser.open(address):
         return OK

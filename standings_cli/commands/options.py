@@ -110,6 +110,7 @@ def add_stack_options(parser: argparse.ArgumentParser, *, again: bool) -> None:
     add("--local", "use the stack that `make serve` has started", default=False, action="store_true")
     add("--queue-url", "the queue of events (read from the stack)", metavar="URL", type=_address)
     add("--api-url", "the HTTP API (read from the stack)", metavar="URL", type=_address)
+    add("--function-url", "read at the stack's function URL, not over its API", default=False, action="store_true")
     token = os.environ.get("STANDINGS_TOKEN") or None
     add("--token", "a JWT for the API (STANDINGS_TOKEN)", token, metavar="JWT", type=_token)
     add("--json", "print JSON, one answer to a line", default=False, action="store_true")

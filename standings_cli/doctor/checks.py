@@ -1,5 +1,6 @@
 """Checks that a stack is deployed as it should be, without changing anything."""
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -320,6 +321,64 @@ def signatures(deployed: Deployed) -> Iterator[Finding]:
             yield failed_on_aws(deployed, f"unsigned {about}", detail)
 
 
+_AUTH_TYPES: Final = {"iam": ["AWS_IAM"], "open": ["NONE"]}
+_FOR_ANYONE: Final = [
+    {"action": "lambda:InvokeFunction", "Bool": {"lambda:InvokedViaFunctionUrl": "true"}},
+    {"action": "lambda:InvokeFunctionUrl", "StringEquals": {"lambda:FunctionUrlAuthType": "NONE"}},
+]
+"""What an open function URL allows anyone. Without its condition the first would allow any invocation."""
+
+
+def function_url(deployed: Deployed) -> Iterator[Finding]:
+    """The query function has the address that `FunctionUrl` says or none, for exactly those whom it says."""
+    about, chosen = "the function URL", deployed.parameter("FunctionUrl") or "none"
+    client, name = deployed.connection.client("lambda"), deployed.resources["QueryFunction"]
+    urls, wanted = (
+        client.list_function_url_configs(FunctionName=name)["FunctionUrlConfigs"],
+        _AUTH_TYPES.get(chosen, []),
+    )
+    if (types := [one["AuthType"] for one in urls]) != wanted:
+        expected, got = (", ".join(one) or "none" for one in (wanted, types))
+        advice = "deploy again" if wanted else f"`aws lambda delete-function-url-config --function-name {name}`"
+        yield failed(about, f"FunctionUrl is {chosen}: expected {expected}, got {got}: {advice}")
+        return
+    allowed = _FOR_ANYONE if chosen == "open" else []
+    if (grants := _for_anyone(client.get_policy(FunctionName=name)["Policy"])) != allowed:
+        detail = f"FunctionUrl is {chosen}: expected that anyone may {_shown(allowed)}, got {_shown(grants)}"
+        yield failed(about, f"{detail}: deploy again, and remove what is left with `aws lambda remove-permission`")
+    elif wanted:
+        yield _at_the_url(deployed, about, chosen)
+    else:
+        yield ok(about, "none, and no grant to anyone")
+
+
+def _for_anyone(policy: str) -> list[dict[str, Any]]:
+    """What a function's policy allows anyone: each action with its conditions."""
+    statements = [one for one in json.loads(policy)["Statement"] if one["Principal"] in ("*", {"AWS": "*"})]
+    return sorted(({"action": one["Action"], **one.get("Condition", {})} for one in statements), key=str)
+
+
+def _shown(grants: Sequence[Mapping[str, Any]]) -> str:
+    return json.dumps(grants) if grants else "do nothing"
+
+
+def _at_the_url(deployed: Deployed, about: str, chosen: str) -> Finding:
+    """Whether the address refuses who has no signature, or answers anyone."""
+    connection = deployed.connection
+    unsigned = connection.unsigned("GET", "boards", connection.function_url)
+    if chosen == "open" and unsigned == HTTPStatus.OK:
+        return note(about, "open to anyone: FunctionUrl is open")
+    if chosen == "open":
+        return failed(about, f"expected 200 for a read without a signature, got {unsigned}: deploy again")
+    if unsigned not in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+        return failed(about, f"expected 401 or 403 for a read without a signature, got {unsigned}: deploy again")
+    signed = connection.signed_read("boards")
+    if signed == HTTPStatus.OK:
+        return ok(about, f"answers signed reads, and refuses others with {unsigned}")
+    told = f"refuses unsigned reads with {unsigned}, and these credentials with {signed}"
+    return note(about, f"{told}: the policy of the output FunctionUrlPolicyArn lets a role read there")
+
+
 _FIRST_POLLS: Final = timedelta(minutes=20)
 _IN_QUEUE: Final = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible")
 _LONG_RUN: Final = timedelta(hours=1)
@@ -461,6 +520,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     time_zones,
     concurrency,
     signatures,
+    function_url,
     alarms,
     refused,
     parked,

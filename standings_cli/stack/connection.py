@@ -42,13 +42,28 @@ class Connection:
 
     @cached_property
     def api(self) -> "Api":
-        """The HTTP API. Requests are signed if there are credentials and no token."""
-        from standings.client.api import Api, Transport, signature  # noqa: PLC0415 - at first use
+        """The HTTP API, whose reads go to the function URL with `--function-url`.
 
-        signs = None
-        if not self._options.token:  # with one, AWS's packages are not imported
-            signs = signature(self._session.get_credentials(), self.api_url, self._session.region_name)
-        return Api(self.api_url, Transport(local=self._options.local), signs, self._options.token)
+        Requests are signed if there are credentials and no token; those to a function URL carry no token.
+        """
+        from standings.client import api  # noqa: PLC0415 - at first use
+
+        function_url = self.function_url if self._options.function_url else None
+        signs, token = None, self._options.token
+        if not token or function_url or api.is_function_url(self.api_url):  # else AWS's packages are not imported
+            signs = api.signature(
+                self._session.get_credentials(), function_url or self.api_url, self._session.region_name
+            )
+        transport = api.Transport(local=self._options.local)
+        return api.Api(self.api_url, transport, signs, token, function_url=function_url)
+
+    @property
+    def function_url(self) -> str:
+        """The address of the query function, by the stack's outputs. StackError if it has none."""
+        from standings.client.api import local_function_url  # noqa: PLC0415 - at first use
+
+        url = self._output("FunctionUrlEndpoint", "deploy it with FunctionUrl=iam")
+        return url if self._endpoint_url is None else local_function_url(self._endpoint_url, url)
 
     @property
     def knows_api(self) -> bool:
@@ -72,9 +87,21 @@ class Connection:
         """Whether the stack runs on an emulator."""
         return self._endpoint_url is not None
 
-    def unsigned(self, method: str, path: str) -> int:
-        """Send a request without a body, a signature or a token. Return the status of the answer."""
-        return self.api.transport.send(method, f"{self.api_url.rstrip('/')}/{path}").status
+    def unsigned(self, method: str, path: str, url: str | None = None) -> int:
+        """Send a request to the API, or to another address, without a body, a signature or a token.
+
+        Return the status of the answer.
+        """
+        return self.api.transport.send(method, f"{(url or self.api_url).rstrip('/')}/{path}").status
+
+    def signed_read(self, path: str) -> int:
+        """Send a read to the function URL, signed if there are credentials. Return the status of the answer."""
+        from standings.client import api  # noqa: PLC0415 - at first use
+
+        signs = api.signature(self._session.get_credentials(), self.function_url, self._session.region_name)
+        url = f"{self.function_url.rstrip('/')}/{path}"
+        headers = {} if signs is None else signs.headers("GET", url, {}, b"")
+        return self.api.transport.send("GET", url, headers).status
 
     def client(self, service: Any) -> Any:
         """Make a client of an AWS service for the stack's account and region, or for the local endpoint."""
@@ -136,11 +163,11 @@ class Connection:
             return boto3.Session("embedded", "embedded", region_name=_REGION)
         return boto3.Session(profile_name=self._options.profile, region_name=self._options.region)
 
-    def _output(self, name: str) -> str:
+    def _output(self, name: str, advice: str = "deploy it again") -> str:
         value = self._outputs.get(name)
         if value is None:
             raise StackError(
-                f"stack {self._options.stack!r} has no output {name}: check --stack and --region, or deploy it again"
+                f"stack {self._options.stack!r} has no output {name}: check --stack and --region, or {advice}"
             )
         return value
 

@@ -10,7 +10,7 @@ from benchmarks.harness.results_file import REPOSITORY, Output
 from benchmarks.measure import lanes, reads, tabs
 from benchmarks.measure.speed import speed
 from benchmarks.models import assumed
-from benchmarks.models.cost import cost_page, league, provisioned, spending
+from benchmarks.models.cost import cost_page, doors, league, provisioned, spending
 from benchmarks.models.cost.prices import MILLION, Bill, read_prices
 from benchmarks.models.cost.services import SERVICES
 from tests.faults.safeguards import __main__ as search
@@ -150,8 +150,39 @@ def test_the_first_paragraph_says_where_others_cost_less() -> None:
             assert cheaper | {"Upstash", "Upstash, fixed plan", "a Durable Object"} == set(SERVICES)
         if rate >= 1:
             assert dollars[cost_page.OURS] > 2 * dollars["Valkey Serverless"]
+        by_url = row["services_by_url"]
+        if rate >= 1:
+            assert 4 < by_url[cost_page.OURS] / by_url["Valkey Serverless"] < 7
+    said = "With all reads over a function URL, it costs four to seven times as much, from one event a second on."
+    assert said in first
+    assert "at a function URL less than a quarter" in text_of("README.md")
     quiet = SHIPPED_BY_RATE[0.1]["services"]
     assert quiet["Valkey Serverless"] < quiet[cost_page.OURS] < quiet["a cache node and a replica"]
+
+
+def test_the_page_of_the_function_url_says_what_it_saves() -> None:
+    row, text = SHIPPED_BY_RATE[10], text_of("docs/how-to/without-api-gateway.md")
+    (api, url), waved = (row["ways"][way] for way in (spending.API, spending.URL)), f"{cost_page.OURS}, provisioned"
+    waves = [row[services][waved] for services in ("services_by_url", "services")]
+    prices = read_prices()
+
+    assert url <= 1_110
+    assert waves[0] <= 590
+    assert row["services_by_url"][cost_page.OURS] == url
+    said = (
+        f"costs ${url:,.0f} with reads over the function URL, instead of ${api:,.0f} over the API, and ${waves[0]:,.0f}"
+    )
+    assert f"{said} instead of ${waves[1]:,.0f} with" in text
+    plans = [(most, prices.of[f"cdn_plans_of_{most}_million"].dollars) for most in doors.PLANS]
+    assert "{} million a month for ${:,}, {} million for ${:,}, {} million for ${:,}".format(*sum(plans, ())) in text
+    added = {name for name, _ in expanded(source(), {"FunctionUrl": "iam"}).of("CloudWatch::Alarm")}
+    added -= {name for name, _ in expanded(source()).of("CloudWatch::Alarm")}
+    assert f"the two alarms that the address adds (${prices.total(Bill(alarms=len(added))):.2f})" in text
+    assert len(added) == 2
+    # "about what a read at the function URL costs in all"
+    (reads,) = (one for one in COST["doors"] if one["reads_per_second"] == 1)
+    of_cdn = prices.total(Bill(cdn_requests=assumed.MONTH))
+    assert of_cdn == pytest.approx(reads["doors"][spending.URL], rel=0.1)
 
 
 def test_pages_say_up_to_how_many_events_ours_costs_less() -> None:

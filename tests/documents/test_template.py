@@ -169,6 +169,35 @@ def test_the_cdn_keeps_what_the_api_allows_and_tells_requests_apart_that_have_ot
     assert "Authorization" not in forwarded
 
 
+ALL_BUT_THE_HOST: Final = "b689b0a8-53d0-40ab-baf2-68738e2966ac"
+"""The id of an origin request policy of AWS's own. Lambda finds a function URL by the header `Host`."""
+
+
+def test_the_cdn_before_the_function_url_signs_each_request_and_keeps_what_the_cdn_of_the_api_keeps() -> None:
+    parts, of_api = resources("function-url"), resources("cdn")
+    distribution, access = parts["Distribution"]["DistributionConfig"], parts["Access"]["OriginAccessControlConfig"]
+    (origin,), (cached,) = distribution["Origins"], distribution["CacheBehaviors"]
+    grants = [parts[f"{name}Permission"] for name in ("Url", "Invoke")]
+
+    assert (access["OriginAccessControlOriginType"], access["SigningBehavior"]) == ("lambda", "always")
+    assert origin["OriginAccessControlId"] == {"Fn::GetAtt": ["Access", "Id"]}
+    assert {grant["Action"] for grant in grants} == {"lambda:InvokeFunctionUrl", "lambda:InvokeFunction"}
+    assert {grant["Principal"] for grant in grants} == {"cloudfront.amazonaws.com"}
+    assert all(grant["SourceArn"]["Fn::Sub"].endswith(":distribution/${Distribution}") for grant in grants)
+    assert [(one.get("FunctionUrlAuthType"), one.get("InvokedViaFunctionUrl")) for one in grants] == [
+        ("AWS_IAM", None),
+        (None, True),
+    ]
+    assert distribution["DefaultCacheBehavior"]["CachePolicyId"] == CACHING_DISABLED
+    for behavior in (cached, distribution["DefaultCacheBehavior"]):
+        assert behavior["OriginRequestPolicyId"] == ALL_BUT_THE_HOST
+    kept, expected = (one["RankingsPolicy"]["CachePolicyConfig"] for one in (parts, of_api))
+    assert {**kept, "Name": ""} == {**expected, "Name": ""}
+    assert distribution["CustomErrorResponses"] == of_api["Distribution"]["DistributionConfig"]["CustomErrorResponses"]
+    example = yaml_parse((PROJECT / "examples" / "function-url" / "template.yaml").read_text(encoding="utf-8"))
+    assert {name for name, one in example["Parameters"].items() if "Default" not in one} <= TEMPLATE["Outputs"].keys()
+
+
 def test_the_pool_gives_the_scopes_that_the_api_asks_for_but_people_cannot_post_unless_it_is_asked_for() -> None:
     parts = resources("tokens")
     server = parts["Scopes"]

@@ -53,7 +53,8 @@ metrics.points = {{ aggregate = "sum", windows = ["day"] }}
 @pytest.fixture(scope="session")
 def deployment() -> Iterator[Deployment]:
     skip_without_tools()
-    with deployed(print, {"PictureOrigins": PICTURES}, boards=boards("1 day")) as stack:
+    parameters = {"PictureOrigins": PICTURES, "FunctionUrl": "open", "QueryReservedConcurrency": "100"}
+    with deployed(print, parameters, boards=boards("1 day")) as stack:
         yield stack
 
 
@@ -66,8 +67,12 @@ def issuer() -> Iterator[Issuer]:
 
 @pytest.fixture(scope="session")
 def guarded(issuer: Issuer) -> Iterator[Deployment]:
-    """A stack that takes tokens. One without `standings/admin` writes for the member that its `sub` names."""
+    """A stack that takes tokens. One without `standings/admin` writes for the member that its `sub` names.
+
+    Its query function has an address that takes signed requests.
+    """
     skip_without_tools()
     tokens = {"JwtIssuer": issuer.address, "JwtAudience": f"another,{AUDIENCE}", "JwtMemberClaim": "sub"}
-    with deployed(print, {**tokens, "OpenReads": "false", "OpenWrites": "false"}) as stack:
+    closed = {"OpenReads": "false", "OpenWrites": "false", "FunctionUrl": "iam"}
+    with deployed(print, {**tokens, **closed}) as stack:
         yield stack

@@ -169,6 +169,9 @@ def failures_have_alarms(template: Expanded) -> Iterator[str]:
         for metric in ("DroppedEventCount", "OnFailureDestinationDeliveredEventCount"):
             metrics.append(("AWS/Lambda", metric, name))
     metrics += [("AWS/ApiGateway", "5xx", name) for name, _ in template.of("ApiGatewayV2::Api")]
+    for _, url in template.of("Lambda::Url"):
+        # Callers of a function URL get 429 for a throttle.
+        metrics += [("AWS/Lambda", name, named(url["TargetFunctionArn"])) for name in ("Url5xxCount", "Throttles")]
     watched = _watched(template)
     for namespace, metric, measured in metrics:
         if (namespace, metric, measured) not in watched:

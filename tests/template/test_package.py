@@ -41,9 +41,12 @@ def packaged() -> dict[str, Any]:
 SAFE: Final = {**expansion.TOKENS, "KmsKeyArn": expansion.KEY, "TableCapacity": "provisioned"}
 WHOLE: Final = {"Announcements": "true", "Settlements": "true", "SettleSchedule": "rate(1 hour)", "LogLevel": "DEBUG"}
 OTHER: Final = {"Architecture": "x86_64", "EndpointUrl": "http://a:1", "Tracing": "Active", "FunctionMemory": "512"}
+ADDRESS: Final = {"FunctionUrl": "open", "OpenReads": "true", "QueryReservedConcurrency": "50"}
 
 
-@pytest.mark.parametrize("parameters", [{}, {**SAFE, "PythonRuntime": "python3.14"}, {**WHOLE, **OTHER}])
+@pytest.mark.parametrize(
+    "parameters", [{}, {**SAFE, "PythonRuntime": "python3.14", "FunctionUrl": "iam"}, {**WHOLE, **OTHER, **ADDRESS}]
+)
 def test_it_deploys_what_sam_deploys(packaged: dict[str, Any], parameters: dict[str, str]) -> None:
     assert expansion.expanded(packaged, parameters) == expansion.deployed(**parameters)
 

@@ -31,6 +31,7 @@ EVERYTHING: Final = {
 }
 CLAIM: Final = {**TOKENS, "JwtMemberClaim": "sub"}
 PUBLIC: Final = {"OpenReads": "true"}
+OPEN_URL: Final = {**PUBLIC, "FunctionUrl": "open", "QueryReservedConcurrency": "50"}
 SIGNED: Final = ("AWS_IAM", None)
 OPEN: Final = ("NONE", None)
 BY_READ, BY_WRITE, BY_ADMIN = (("JWT", [f"standings/{scope}"]) for scope in ("read", "write", "admin"))
@@ -145,6 +146,14 @@ CLAIMED: Final = "CommandFunction/Environment.Variables.JWT_MEMBER_CLAIM"
         ({}, "MaintenanceFunction/Environment.Variables.RESULTS_BUCKET", [None]),
         ({}, "MaintenanceFunction/Environment.Variables.STACK_NAME", [None]),
         ({**EVERYTHING, "AuditReadUnits": "7"}, "AuditRule/Targets.0.Input", ['{"audits":{"next":{"read_units":7}}}']),
+        *(
+            ({**PUBLIC, "FunctionUrl": url, "QueryReservedConcurrency": "5"}, "QueryFunctionUrl/AuthType", [who])
+            for url, who in (("iam", "AWS_IAM"), ("open", "NONE"))
+        ),
+        ({"FunctionUrl": "iam"}, "QueryFunctionUrl/TargetFunctionArn", [arn("QueryFunction")]),
+        ({"FunctionUrl": "iam"}, "QueryFunctionUrl/Cors", [None]),
+        # A page that may call the API may call the address too: with the same headers, and for as long.
+        ({"FunctionUrl": "iam", **CORS}, "QueryFunctionUrl/Cors", deployed(**CORS).values("Api/CorsConfiguration")),
         (TOKENS, "ApiGatewayV2::Route/AuthorizerId", [{"Ref": "JwtAuthorizer"}]),
         (TOKENS, "JwtAuthorizer/JwtConfiguration.Issuer", [TOKENS["JwtIssuer"]]),
         (TOKENS, "JwtAuthorizer/JwtConfiguration.Audience", [["standings", "other"]]),
@@ -258,12 +267,20 @@ def test_alarms_go_to_the_topic_if_there_is_one() -> None:
             {"Settlements": "true", "SettleSchedule": "rate(1 hour)"},
             {"ResultsBucket", "ResultsBucketOverTlsOnly", "SettleRule", "SettleInvokePermission", "AuditRetries"},
         ),
+        ({"FunctionUrl": "iam"}, {"QueryFunctionUrl", "FunctionUrlPolicy"}),
+        (OPEN_URL, {"QueryFunctionUrl", "OpenUrlPermission", "OpenUrlInvokePermission"}),
     ],
 )
 def test_what_is_there_only_where_it_is_asked_for(parameters: dict[str, str], added: set[str]) -> None:
     more = deployed(**parameters).resources.keys() - deployed().resources.keys()
     assert {name for name in more if "Alarm" not in name} == added
-    assert template()["Outputs"]["ResultsBucketName"]["Condition"] == "PeriodsAreSettled"
+    outputs = {name: one["Condition"] for name, one in template()["Outputs"].items() if "Condition" in one}
+    assert outputs == {
+        "AnnouncerFunctionName": "TopsAreAnnounced",
+        "FunctionUrlEndpoint": "HasFunctionUrl",
+        "FunctionUrlPolicyArn": "FunctionUrlIsSigned",
+        "ResultsBucketName": "PeriodsAreSettled",
+    }
 
 
 def test_a_default_deployment_has_the_listed_resources() -> None:
@@ -341,6 +358,11 @@ def test_parameters_are_checked(parameter: str, good: list[str], bad: list[str])
     assert [value for value in bad if re.fullmatch(pattern, value)] == []
 
 
+CLOSED: Final = "FunctionUrl is open without OpenReads, so anyone could read what the API keeps closed"
+UNBOUND: Final = (
+    "FunctionUrl is open without QueryReservedConcurrency, so reads could take all of the account's concurrency from "
+    "writers and projectors"
+)
 WITH_OPEN_WRITES: Final = "JwtMemberClaim is given together with OpenWrites"
 LOCAL: Final = {"EndpointUrl": "http://localhost:4566"}
 
@@ -367,6 +389,15 @@ def test_every_parameter_is_described() -> None:
         ({"SettleSchedule": "rate(1 day)", "Settlements": "true"}, []),
         ({"TableCapacity": "provisioned", **LOCAL}, ["TableCapacity is provisioned with an EndpointUrl"]),
         (LOCAL, []),
+        # A function URL never opens what the API keeps closed, and nothing else bounds an open one.
+        (OPEN_URL, []),
+        ({**OPEN_URL, **TOKENS}, []),
+        ({"FunctionUrl": "iam"}, []),
+        ({"FunctionUrl": "iam", **TOKENS}, []),
+        ({**OPEN_URL, "OpenReads": "false"}, [CLOSED]),
+        ({**OPEN_URL, "OpenReads": "false", **TOKENS}, [CLOSED]),
+        ({**OPEN_URL, "QueryReservedConcurrency": "0"}, [UNBOUND]),
+        ({"FunctionUrl": "open"}, [CLOSED, UNBOUND]),
     ],
 )
 def test_parameters_that_do_not_fit_together_are_refused(parameters: dict[str, str], refused: list[str]) -> None:
@@ -375,7 +406,7 @@ def test_parameters_that_do_not_fit_together_are_refused(parameters: dict[str, s
 
 def test_the_dashboard_shows_every_metric_of_ours_and_throttles_and_is_no_larger_than_its_grid() -> None:
     """Descriptions of alarms tell people to look there for throttles that have no alarm of their own."""
-    stack = deployed(Announcements="true")
+    stack = deployed(Announcements="true", FunctionUrl="iam")
     widgets = json.loads(stack.properties("Dashboard")["DashboardBody"])["widgets"]
     metrics = [metric for widget in widgets for metric in _written_out(widget["properties"]["metrics"])]
     shown = {(metric[0], metric[3], metric[1]) for metric in metrics if not metric[0].startswith("AWS/")}
@@ -384,13 +415,20 @@ def test_the_dashboard_shows_every_metric_of_ours_and_throttles_and_is_no_larger
     assert shown == {(NAMESPACE, service, name) for service, names in emitted().items() for name in names}
     assert len(set(places)) == len(places)
     assert all(widget["x"] + widget["width"] <= 24 for widget in widgets)
-    (throttles,) = (one["properties"]["metrics"] for one in widgets if one["properties"]["title"] == "Throttles")
-    throttled = {(metric[1], *map(named, metric[3::2])) for metric in _written_out(throttles)}
+    throttles, url = (
+        {(metric[1], *map(named, metric[3::2])) for metric in _written_out(one["properties"]["metrics"])}
+        for title in ("Throttles", "Reads at the function URL")
+        for one in widgets
+        if one["properties"]["title"] == title
+    )
 
     for side in ("Read", "Write"):
-        assert {(f"{side}ThrottleEvents", name) for name, _ in stack.of("DynamoDB::Table")} <= throttled
-        assert (f"{side}ThrottleEvents", "RankingsTable", "") in throttled  # the index
-    assert {("Throttles", name) for name, _ in stack.of("Lambda::Function") if name != "AnnouncerFunction"} <= throttled
+        assert {(f"{side}ThrottleEvents", name) for name, _ in stack.of("DynamoDB::Table")} <= throttles
+        assert (f"{side}ThrottleEvents", "RankingsTable", "") in throttles  # the index
+    assert {("Throttles", name) for name, _ in stack.of("Lambda::Function") if name != "AnnouncerFunction"} <= throttles
+    names = ("UrlRequestCount", "Url4xxCount", "Url5xxCount", "UrlRequestLatency", "Throttles")
+    assert {metric[:2] for metric in url} == {(name, "QueryFunction") for name in names}
+    assert "function URL" not in deployed().properties("Dashboard")["DashboardBody"]
 
 
 def _written_out(metrics: list[list[Any]]) -> Iterator[list[Any]]:
@@ -415,13 +453,23 @@ def test_functions_have_folders_and_outputs_of_their_names() -> None:
 AUDITING: Final = {"AuditSchedule": "rate(1 hour)"}
 SETTLING: Final = {"Settlements": "true", "SettleSchedule": "rate(1 hour)"}
 ANNOUNCING: Final = {"Announcements": "true"}
-ALL_AT_ONCE: Final = {**AUDITING, **SETTLING, **ANNOUNCING, **TOKENS, "KmsKeyArn": KEY, "TableCapacity": "provisioned"}
+ALL_AT_ONCE: Final = {
+    **AUDITING,
+    **SETTLING,
+    **ANNOUNCING,
+    **TOKENS,
+    **OPEN_URL,
+    "KmsKeyArn": KEY,
+    "TableCapacity": "provisioned",
+}
 
 
 WAITING: Final = {"WriterMaximumConcurrency": "0", "WriterBatchingWindow": "60", "ProjectorBatchingWindow": "300"}
 
 
-@pytest.mark.parametrize("parameters", [{}, WAITING, AUDITING, SETTLING, ANNOUNCING, ALL_AT_ONCE], ids=",".join)
+@pytest.mark.parametrize(
+    "parameters", [{}, WAITING, AUDITING, SETTLING, ANNOUNCING, OPEN_URL, ALL_AT_ONCE], ids=",".join
+)
 def test_it_keeps_to_the_rules(parameters: dict[str, str]) -> None:
     assert complaints(deployed(**parameters)) == []
 
@@ -433,6 +481,7 @@ MISTAKES: Final = {
     "FailureBucketOverTlsOnly.Properties.Bucket": "another",
     "WriterFunctionRole.Properties.Policies.0.PolicyDocument.Statement.4.Condition": {},
     "PlacesWriteThrottlesAlarm.Properties.MetricName": "ReadThrottleEvents",
+    "QueryThrottlesAlarm.Properties.MetricName": "ConcurrentExecutions",
     "DriftAlarm.Properties.AlarmDescription": "Drift",
     "DriftAlarm.Properties.MetricName": "Drifts",
 }
@@ -452,3 +501,4 @@ def test_every_rule_can_fail() -> None:
 
     assert {name for name, _ in wrong} == {rule.__name__ for rule in RULES}, wrong
     assert ("failures_have_alarms", "RankingsTable/places: has no alarm on WriteThrottleEvents") in wrong
+    assert ("failures_have_alarms", "QueryFunction: has no alarm on Throttles") in wrong

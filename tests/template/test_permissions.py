@@ -24,7 +24,7 @@ from tests.support.awslambda.pollers import Context, Message, record_of
 from tests.support.builders.checks import rows
 from tests.support.builders.maintenance import call, finish
 from tests.support.dynamodb.tables import engine_with_tables
-from tests.template.expansion import KEY, Expanded, deployed
+from tests.template.expansion import KEY, Expanded, deployed, named
 from tests.template.rules import listed, shared, statements
 
 Permission = tuple[str, str]
@@ -328,6 +328,63 @@ def test_a_stack_that_announces_nothing_has_neither_the_function_nor_the_queue_n
     more = added("Announcements")
     assert more.keys() == {"announcer", "projector", "maintenance"}
     assert more["projector"] == more["maintenance"] == {("sqs:SendMessage", "LooksQueue")}
+
+
+Grant = tuple[str, str, str, tuple[tuple[str, str], ...]]
+"""Who may call a function: anyone (`*`) or whoever has a policy; the action, the function, the conditions."""
+AT_THE_URL: Final = ("lambda:InvokeFunctionUrl", "lambda:InvokeFunction")
+"""The actions of a request to a function URL: https://docs.aws.amazon.com/lambda/latest/dg/urls-auth.html"""
+SIGNED_URL: Final = {"FunctionUrl": "iam"}
+OPEN_URL: Final = {"FunctionUrl": "open", "OpenReads": "true", "QueryReservedConcurrency": "50"}
+
+
+def granted(template: Expanded) -> Iterator[Grant]:
+    """Yield what the stack lets others call: anyone, and whoever has one of its policies."""
+    for _, one in template.of("Lambda::Permission"):
+        if one["Principal"] == "*":
+            auth, via = one.get("FunctionUrlAuthType"), one.get("InvokedViaFunctionUrl")
+            conditions = {"lambda:FunctionUrlAuthType": auth, "lambda:InvokedViaFunctionUrl": via and "true"}
+            kept = tuple((key, str(value)) for key, value in conditions.items() if value)
+            yield "*", one["Action"], named(one["FunctionName"]), kept
+    for name, policy in template.of("IAM::ManagedPolicy"):
+        for statement in policy["PolicyDocument"]["Statement"]:
+            for action in listed(statement["Action"]):
+                if action.startswith("lambda:"):
+                    kept = tuple(pair for each in statement.get("Condition", {}).values() for pair in each.items())
+                    yield name, action, named(statement["Resource"]), kept
+
+
+def may(template: Expanded, actions: tuple[str, ...], **context: str) -> set[tuple[str, str]]:
+    """Who may call which function: all the actions are granted, and their conditions hold."""
+    holds = {f"lambda:{key}": value for key, value in context.items()}
+    grants = [
+        {
+            (who, function)
+            for who, one, function, needs in granted(template)
+            if one == action and set(needs) <= holds.items()
+        }
+        for action in actions
+    ]
+    return set.intersection(*grants)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "auth", "callers"),
+    [({}, "", set()), (SIGNED_URL, "AWS_IAM", {"FunctionUrlPolicy"}), (OPEN_URL, "NONE", {"*"})],
+    ids=["none", "iam", "open"],
+)
+def test_who_may_read_at_the_function_url_may_do_nothing_else(
+    parameters: dict[str, str], auth: str, callers: set[str]
+) -> None:
+    """Without its condition, the second action would let anyone invoke the function with a payload of their own."""
+    stack, readers = deployed(**parameters), {(who, "QueryFunction") for who in callers}
+
+    assert [url["AuthType"] for _, url in stack.of("Lambda::Url")] == [auth] * len(callers)
+    assert may(stack, AT_THE_URL, FunctionUrlAuthType=auth, InvokedViaFunctionUrl="true") == readers
+    assert {(who, function) for who, _, function, _ in granted(stack)} == readers
+    assert may(stack, AT_THE_URL[1:], InvokedViaFunctionUrl="false") == set()
+    # If somebody changes the address, the grants end.
+    assert may(stack, AT_THE_URL[:1], FunctionUrlAuthType="another") == set()
 
 
 @pytest.mark.parametrize(("function", "reads"), [("projector", False), ("announcer", True)])

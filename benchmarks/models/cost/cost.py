@@ -19,7 +19,7 @@ from benchmarks.models.cost.prices import MILLION, SHIPPED, Bill, Prices, read_p
 from benchmarks.models.cost.services import SERVICES
 from benchmarks.models.cost.spending import DAY, READS, WAYS, Counted, Load, gathered, of_event, of_month, of_read
 
-WAY_NAMES: Final = dict(zip(("api", "no-access-log", "invocation", "client"), WAYS, strict=True))
+WAY_NAMES: Final = dict(zip(("api", "no-access-log", "function-url", "invocation", "client"), WAYS, strict=True))
 
 
 OPTIONS: Final[Mapping[str, Mapping[str, Mapping[str, Any]]]] = {

@@ -8,11 +8,23 @@ from typing import Any, Final
 from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.results_file import Output
 from benchmarks.models import assumed
-from benchmarks.models.cost import counted, league, provisioned, settlements, spending
+from benchmarks.models.cost import counted, doors, league, provisioned, settlements, spending
 from benchmarks.models.cost.counted import Settings, Traffic
 from benchmarks.models.cost.prices import MILLION, Bill, Prices, read_prices
 from benchmarks.models.cost.services import CHEAP, KEEPING, SERVICES
-from benchmarks.models.cost.spending import API, CLIENT, DIRECT, READS, UNLOGGED, WAYS, Counted, Load, used_by, waiting
+from benchmarks.models.cost.spending import (
+    API,
+    CLIENT,
+    DIRECT,
+    READS,
+    UNLOGGED,
+    URL,
+    WAYS,
+    Counted,
+    Load,
+    used_by,
+    waiting,
+)
 from benchmarks.pages.plots import plot
 from benchmarks.pages.tables import Lines, Result, Row, Table, crossed
 from standings.domain.windows import parse_window
@@ -70,7 +82,9 @@ MONTHS: Final[tuple[Rates, ...]] = (
 CLUB: Final[Rates] = (0.01, 0.1, 300)
 SERVED: Final[tuple[Rates, ...]] = (CLUB, (0.1, 1.0, 10_000), *MONTHS)
 SERVED_BOARDS: Final = {"`all`": ALL, "as shipped": SHIPPED}
-CASES: Final = tuple(f"{board}, {way}" for board in SERVED_BOARDS for way in (API, CLIENT))
+ASKED_BY: Final = (API, URL, CLIENT)
+"""The ways to read of the short tables."""
+CASES: Final = tuple(f"{board}, {way}" for board in SERVED_BOARDS for way in ASKED_BY)
 SHORT: Final = (1.0, 10.0, 100.0)
 """Events per second of the loads that are also computed in other cases."""
 SIZES: Final = (CLUB[0], *SHORT)
@@ -80,6 +94,7 @@ CHANGED: Final = {
     "members come on two days of seven": ("habits", "two days of seven"),
     "members come once a week": ("habits", "once a week"),
     "`AccessLog=false`": ("ways", UNLOGGED),
+    "reads over the function URL": ("ways", URL),
     "reads by invoking the function": ("ways", DIRECT),
     "reads by the client": ("ways", CLIENT),
     "`WriterBatchingWindow=10`": ("windows", "10 s"),
@@ -90,6 +105,7 @@ CHANGED: Final = {
     "the same with a plan": ("committed", "provisioned, with a plan"),
     "the same with reserved capacity": ("committed", "provisioned, reserved"),
     "`TableCapacity=provisioned`, daily wave": ("services", "Standings, provisioned"),
+    "the same with reads over the function URL": ("services_by_url", "Standings, provisioned"),
 }
 """What changes a month's dollars: the part of a load's row, and the case in it."""
 IDLE: Final = {
@@ -101,6 +117,8 @@ IDLE: Final = {
 """What a stack at rest pays for, by the names of amounts."""
 OURS: Final = "Standings"
 DSQL: Final = KEEPING[-1]
+SERVER: Final = CHEAP[-1]
+"""It answers its own requests, so there is one way to read."""
 DRAWN: Final = (*CHEAP, "durable Valkey", "a Durable Object")
 
 
@@ -174,6 +192,7 @@ def computed(prices: Prices, reads: Counted) -> dict[str, Any]:
             )
         ],
         "settlements": list(settlements.rows(prices)),
+        "doors": list(doors.rows(prices, reads)),
         "idle": _idle(prices),
     }
 
@@ -205,16 +224,22 @@ def _month(prices: Prices, load: Load, reads: Counted) -> dict[str, Any]:
         part: {name: total(spending.in_all(one, reads)) for name, one in ones.items()}
         for part, ones in cases(load).items()
     }
-    tables, month = provisioned.compared(prices, load, reads), total(spending.in_all(load, reads))
-    theirs = {name: ask(load) for name, ask in SERVICES.items()}
-    row = {
-        "month": {name: total(bill) for name, bill in spending.of_month(load, reads).items()},
-        "ways": costs.pop("ways"),
-        "services": {
+    tables = provisioned.compared(prices, load, reads)
+
+    def services(way: str) -> dict[str, float | None]:
+        asked = replace(load, way=way)
+        month, theirs = total(spending.in_all(asked, reads)), {name: ask(asked) for name, ask in SERVICES.items()}
+        return {
             OURS: month,
             f"{OURS}, provisioned": round(month - tables["on demand"] + tables["daily wave"], 2),
             **{name: None if bill is None else total(bill) for name, bill in theirs.items()},
-        },
+        }
+
+    row = {
+        "month": {name: total(bill) for name, bill in spending.of_month(load, reads).items()},
+        "ways": costs.pop("ways"),
+        "services": services(API),
+        "services_by_url": services(URL),
     }
     if costs:
         units = {habit: round(used_by(one).write_units, 2) for habit, one in cases(load)["habits"].items()}
@@ -229,7 +254,7 @@ def _break_even(prices: Prices, reads: Counted) -> list[dict[str, Any]]:
     There are 10,000 members, and batches of one.
     """
     rows: list[dict[str, Any]] = [{"rival": rival} for rival in KEEPING]
-    for (board, settings), way in product(SERVED_BOARDS.items(), (API, CLIENT)):
+    for (board, settings), way in product(SERVED_BOARDS.items(), ASKED_BY):
         ((_, load),) = spending.loads(settings, MONTHS[:1])
         asked = [replace(load, events_per_second=rate, reads_per_second=10 * rate, way=way) for rate in ASKED]
         ours = [prices.total(spending.in_all(at, reads)) for at in asked]
@@ -268,17 +293,21 @@ def of_events(result: Result) -> Iterator[str]:
 def of_sizes(result: Result) -> Iterator[str]:
     """Return the short table, for the first paragraph and the README: four sizes as shipped, and `all` of ours."""
     in_all = {row["events_per_second"]: row["ways"] for row in result["loads"] if row["board"] == "`all`"}
+
+    def cells(row: Row) -> Iterator[tuple[str, str]]:
+        for board, ways in (("as shipped", row["ways"]), ("`all`", in_all[row["events_per_second"]])):
+            yield f"{OURS}, {board}: {DOORS}", " · ".join(_dollars(ways[way]) for way in ASKED_BY)
+        for name in CHEAP:
+            dollars = [_dollars(row[services][name]) for services in ("services", "services_by_url")]
+            yield ((f"{name}: {DOORS_OF_OTHERS}", " · ".join(dollars)) if name != SERVER else (name, dollars[0]))
+
     return crossed(
         "events/s | reads/s | members",
         (
-            (LOAD.format_map(row), name, _dollars(amount))
+            (LOAD.format_map(row), *cell)
             for row in result["loads"]
             if row["board"] == "as shipped" and row["events_per_second"] in SIZES
-            for name, amount in (
-                *((f"{OURS}, as shipped, {way}", row["ways"][way]) for way in (API, CLIENT)),
-                *((f"{OURS}, `all`, {way}", in_all[row["events_per_second"]][way]) for way in (API, CLIENT)),
-                *((name, row["services"][name]) for name in CHEAP),
-            )
+            for cell in cells(row)
         ),
     )
 
@@ -289,7 +318,7 @@ def by_load(part: str, columns: Iterable[str], more: str = "") -> Table:
 
     def rows(result: Result) -> Iterator[Row]:
         for row in result["loads"]:
-            if part in row and (part in ("services", "ways") or row["events_per_second"] >= 1):
+            if part in row and (part in ("services", "services_by_url", "ways") or row["events_per_second"] >= 1):
                 cells = {**row["month"], **row[part]}
                 yield {**row, "cells": " | ".join(_dollars(cells[name]) for name in names)}
 
@@ -320,7 +349,7 @@ def of_reads(result: Result) -> Iterator[str]:
     cells = []
     for (read, window), row in most.items():
         cells.append((read, f"`{window}`: units", f"{row['read_units']:g}"))
-        cells += [(read, f"`{window}`, {way}", f"${row['dollars'][way]:,.2f}") for way in (API, CLIENT)]
+        cells += [(read, f"`{window}`, {way}", f"${row['dollars'][way]:,.2f}") for way in ASKED_BY]
     return crossed("read", sorted(cells, key=lambda cell: (list(READS).index(cell[0]), cell[1])))
 
 
@@ -344,6 +373,8 @@ def _dollars(amount: float | None) -> str:
     return "-" if amount is None else f"${amount:,.0f}"
 
 
+DOORS: Final = "API · function URL · client"
+DOORS_OF_OTHERS: Final = "API · function URL"
 LOAD: Final = "{events_per_second:,g} | {reads_per_second:,g} | {members:,}"
 SETTLED: Final = "{members:,} members, {winners:,} winners, {read_units:,} read units, {requests:,} requests of S3"
 IDLE_PART: Final = "{part} ${dollars:,.2f}"
@@ -354,6 +385,7 @@ TABLES: Final[dict[str, Lines]] = {
     "months": by_load("ways", ("events", "reads", "storage", "at rest", *WAYS), "{batch:,} | "),
     "parts": of_parts,
     "services": by_load("services", (OURS, f"{OURS}, provisioned", *SERVICES)),
+    "by_url": by_load("services_by_url", (OURS, f"{OURS}, provisioned", *SERVICES)),
 }
 DECIDE: Final[dict[str, Lines]] = {
     "sizes": of_sizes,
@@ -363,6 +395,14 @@ DECIDE: Final[dict[str, Lines]] = {
     ),
 }
 """The tables of the page to decide by."""
+DOOR: Final = Table(
+    f"reads/s | {API} | {URL} | {' | '.join(f'CloudFront, {share} kept' for share in doors.KEPT)} | a plan, 90 % kept",
+    "{reads_per_second:,g} | {cells}",
+    lambda result: (
+        {**row, "cells": " | ".join(map(_dollars, (*row["doors"].values(), *row["cdn"].values(), row["plan"]["90 %"])))}
+        for row in result["doors"]
+    ),
+)
 LEAGUE: Final = Table("what | a month", "{part} | ${dollars:,.2f}", "league")
 TARGETS: Final = Table(
     f"`TargetUtilization` | {' | '.join(provisioned.SHAPES)}",
@@ -391,6 +431,7 @@ BENCHMARK: Final = Benchmark(
         "docs/cost-tables.md": TABLES,
         "README.md": {"sizes": of_sizes},
         "docs/how-to/provisioned-capacity.md": {"targets": TARGETS},
+        "docs/how-to/without-api-gateway.md": {"doors": DOOR},
         "docs/tutorials/league.md": {"league": LEAGUE},
     },
     pictures=pictures,

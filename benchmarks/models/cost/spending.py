@@ -35,11 +35,12 @@ ROLLING: Final = {7: "`last-7-days`, two days of seven", 30: "`last-30-days`, tw
 
 API: Final = "over the API"
 UNLOGGED: Final = "over the API, no access log"
+URL: Final = "over the function URL"
 DIRECT: Final = "by invocation"
 CLIENT: Final = "from your own backend (client)"
-WAYS: Final = (API, UNLOGGED, DIRECT, CLIENT)
-"""Ways of a read: the second with `AccessLog=false`, the third invokes the query function without the API, the last
-reads the tables in a process of the caller's own, which is not counted."""
+WAYS: Final = (API, UNLOGGED, URL, DIRECT, CLIENT)
+"""Ways of a read: the second with `AccessLog=false`, the third and the fourth reach the query function without the API,
+for the same price, the last reads the tables in a process of the caller's own, which is not counted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,13 @@
 
 import re
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b, sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote
 
 import orjson
 
@@ -82,15 +82,18 @@ class Api:
     def handle(self, event: dict[str, Any], _context: Any) -> dict[str, Any]:
         """Answer an HTTP request in API Gateway's payload format 2.0. This is the Lambda function's handler.
 
-        The answer is `{"statusCode": 200, "headers": {…}, "body": "…"}`. A `HEAD` gets no body. The answer to a
-        preflight request (CORS) is empty: the gateway adds the headers that `CorsOrigins` allows. Who may invoke the
-        function can pass it anything: what is no such request is answered with 400.
+        The answer is `{"statusCode": 200, "headers": {…}, "body": "…"}`, the same for a request to the API and for one
+        to a function URL. A `HEAD` gets no body. The answer to a preflight request (CORS) is empty: the gateway adds
+        the headers that `CorsOrigins` allows. Who may invoke the function can pass it anything: what is no such request
+        is answered with 400.
         """
         if (field := _wrong_field(event)) is not None:
             detail = f"expected a request in API Gateway's payload format 2.0; {field} is missing or of another type"
             refused = _request_error(bad_argument("event", detail))
             return {"statusCode": refused.status_code, "headers": refused.headers, "body": refused.body}
-        logger.debug("request", extra={"path": event.get("rawPath")})
+        if _FUNCTION_URL in (event["requestContext"].get("domainName") or ""):
+            event = {**event, "rawPath": unquote(event["rawPath"])}  # API Gateway decodes the path, a function URL not
+        logger.debug("request", extra={"path": event["rawPath"]})
         if (method := event["requestContext"]["http"]["method"]) == "OPTIONS":
             return {"statusCode": 204, "headers": {}, "body": ""}
         self.event = event
@@ -143,7 +146,7 @@ class Api:
             return _store_unavailable(error)
         except Exception as bug:  # noqa: BLE001 - it is raised again
             raise stack_of(bug) from None
-        return _no_such_call(path, wanted)
+        return _no_such_call(path, wanted, self._routes)
 
     def _called(self, call: calls.Call, function: Callable[..., "Response"], names: Mapping[str, str]) -> "Response":
         if call.path == "/" and (page := self._page_asked_for()) is not None:
@@ -191,19 +194,23 @@ def _path(event: Mapping[str, Any]) -> str:
     return path.removeprefix(f"/{stage}") if path.startswith(f"/{stage}/") else path
 
 
-def _no_such_call(path: str, method: str) -> Response:
+def _no_such_call(path: str, method: str, answered: Collection[str]) -> Response:
     """404, or 405 for a path that has other methods.
 
     The gateway sends every call that does not exist to the query function: `PUT /events` too. So this goes by all
-    calls. A known path with a known method comes here only if a name in it has a character that no name can have.
+    calls. A call that is `answered` here comes only if a name in its path has a character that no name can have. A call
+    of another function comes by a function URL, or by an invocation.
     """
     allowed = {
-        call.method
-        for call in calls.CALLS.values()
+        call.method: name
+        for name, call in calls.CALLS.items()
         if re.fullmatch(re.sub("<[a-z]+>", "[^/]+", re.escape(call.path)), path)
     }
+    if method in allowed and allowed[method] not in answered:
+        detail = f"this address does not take {method} {calls.short(path)}: send it to the stack's API (ApiUrl)"
+        return _request_error(NotFoundError("no-such-path", "No such path", detail))
     if "GET" in allowed:
-        allowed.add("HEAD")
+        allowed["HEAD"] = allowed["GET"]
     if not allowed or method in allowed:
         return _request_error(NotFoundError("no-such-path", "No such path", f"there is nothing at {calls.short(path)}"))
     names = ", ".join(sorted(allowed))
@@ -211,10 +218,14 @@ def _no_such_call(path: str, method: str) -> Response:
     return _problem(calls.Problem(405, "method-not-allowed", "Method not allowed", detail), {"Allow": names})
 
 
+_FUNCTION_URL: Final = ".lambda-url."
+"""What the host of each function URL has in it, such as `a1b2c3.lambda-url.eu-central-1.on.aws`."""
+
 _FIELDS: Final = {
     "rawPath": str,
     "requestContext": dict,
     "requestContext.stage": str,
+    "requestContext.domainName": str | None,
     "requestContext.http": dict,
     "requestContext.http.method": str,
     "rawQueryString": str | None,

@@ -48,11 +48,16 @@ class Aws:
     def is_local(self) -> bool:
         return bool(self.says["is_local"])
 
-    def unsigned(self, method: str, _: str) -> int:
-        status = self.says["statuses"][method]
+    function_url = "https://ab12.lambda-url.eu-central-1.on.aws/"
+
+    def unsigned(self, method: str, _: str, url: str | None = None) -> int:
+        status = self.says["statuses"][method if url is None else {self.function_url: "URL"}[url]]
         if isinstance(status, Exception):
             raise status
         return int(status)
+
+    def signed_read(self, _: str) -> int:
+        return int(self.says["statuses"]["SIGNED"])
 
     def client(self, service: str) -> Any:
         """All services in one."""
@@ -77,6 +82,8 @@ class Aws:
                 "EventSourceMappings": [says["mappings"][function]] if function in says["mappings"] else []
             },
             "get_function_configuration": lambda function: says["functions"][function],
+            "list_function_url_configs": lambda function: {"FunctionUrlConfigs": {"query": says["urls"]}[function]},
+            "get_policy": lambda function: {"Policy": json.dumps({"Statement": {"query": says["policy"]}[function]})},
             "get_layer_version_by_arn": lambda layer: {"layer": says["layer"]}[layer],
             "get_account_settings": lambda _: {"AccountLimit": {"UnreservedConcurrentExecutions": says["concurrency"]}},
         }
@@ -149,6 +156,20 @@ SINCE_DEPLOYED: Final = {
     "alarms.not-polled.StateValue": "ALARM",
     "alarms.not-polled.AlarmConfigurationUpdatedTimestamp": NOW - timedelta(minutes=19),
 }
+URL: Final = "the function URL"
+ANYONE: Final = [
+    {"Principal": "*", "Action": action, "Condition": condition}
+    for action, condition in (
+        ("lambda:InvokeFunctionUrl", {"StringEquals": {"lambda:FunctionUrlAuthType": "NONE"}}),
+        ("lambda:InvokeFunction", {"Bool": {"lambda:InvokedViaFunctionUrl": "true"}}),
+    )
+]
+OPEN_URL: Final[dict[str, Any]] = {
+    "parameters.FunctionUrl": "open",
+    "urls": [{"AuthType": "NONE"}],
+    "policy": ANYONE,
+    "statuses.URL": 200,
+}
 TO_BUILD = "but the layer was built for python3.13, "
 
 
@@ -179,6 +200,20 @@ BROKEN: Final[list[tuple[dict[str, Any], str, str]]] = [
     ({"statuses.GET": 200}, "unsigned reads", "expected 401 or 403, got 200: deploy again with OpenReads=false"),
     ({"statuses.POST": 404}, "unsigned writes", "expected 401 or 403, got 404: deploy again with OpenWrites=false"),
     ({"statuses.POST": 400}, "unsigned writes", "expected 401 or 403, got 400: deploy again with OpenWrites=false"),
+    ({"urls": []}, URL, "FunctionUrl is iam: expected AWS_IAM, got none: deploy again"),
+    ({"urls": [{"AuthType": "NONE"}]}, URL, "FunctionUrl is iam: expected AWS_IAM, got NONE: deploy again"),
+    ({"parameters.FunctionUrl": "none"}, URL, "expected none, got AWS_IAM: `aws lambda delete-function-url-config"),
+    ({"parameters.FunctionUrl": GONE}, URL, "FunctionUrl is none: expected none, got AWS_IAM"),
+    ({"policy": ANYONE}, URL, "expected that anyone may do nothing, got [{"),
+    (
+        {"policy": ANYONE, "parameters.FunctionUrl": "none", "urls": []},
+        URL,
+        "FunctionUrl is none: expected that anyone",
+    ),
+    ({**OPEN_URL, "policy": ANYONE[:1]}, URL, 'got [{"action": "lambda:InvokeFunctionUrl", "StringEquals"'),
+    ({**OPEN_URL, "policy": [ANYONE[0], {**ANYONE[1], "Condition": {}}]}, URL, "`aws lambda remove-permission`"),
+    ({"statuses.URL": 200}, URL, "expected 401 or 403 for a read without a signature, got 200: deploy again"),
+    ({**OPEN_URL, "statuses.URL": 403}, URL, "expected 200 for a read without a signature, got 403: deploy again"),
     ({"alarms.drift.StateValue": "ALARM"}, "alarms", "ringing: DriftAlarm"),
     ({"alarms.drift.AlarmActions": []}, "topic of the alarms", "without an action: DriftAlarm"),
     ({"alarms.drift.ActionsEnabled": False}, "topic of the alarms", "actions are disabled: DriftAlarm"),
@@ -208,6 +243,8 @@ EXPLAINED: Final[list[tuple[dict[str, Any], str, str]]] = [
     ({"tasks.audits.last": None}, "scheduled audits", "none has run yet"),
     (SINCE_DEPLOYED, "alarms", "StreamNotPolledAlarm: new, and ringing until Lambda polls for the first time"),
     ({"parameters.SettleSchedule": ""}, "settled periods", "deploy with SettleSchedule"),
+    (OPEN_URL, URL, "open to anyone: FunctionUrl is open"),
+    ({"statuses.SIGNED": 403}, URL, "these credentials with 403: the policy of the output FunctionUrlPolicyArn"),
 ]
 
 
@@ -236,7 +273,9 @@ RESERVED: Final = {"parameters.WriterReservedConcurrency": "10", "parameters.Pro
         {"resources.AnnouncerFunction": GONE, "resources.LooksQueue": GONE},
         {"tasks.settlements": {"families": [], "settles": False}, "tasks.announcements.families": []},
         {"tasks.runtime.botocore": "1.35.0"},
-        {"statuses": {"GET": 401, "POST": 403}},
+        {"statuses.GET": 401, "statuses.URL": 401},
+        {"parameters.FunctionUrl": "none", "urls": []},
+        {"parameters.FunctionUrl": GONE, "urls": []},
     ],
     ids=str,
 )
@@ -246,7 +285,8 @@ def test_what_nothing_is_wrong_with(run: Run, connection: Aws, changes: dict[str
 
 
 def test_what_a_local_aws_leaves_out_is_noted(run: Run, connection: Aws) -> None:
-    connection.change({"is_local": True, "statuses": {"GET": 200, "POST": 400}, "denied": {"get_account_settings"}})
+    open_here = {"statuses.GET": 200, "statuses.POST": 400}
+    connection.change({"is_local": True, **open_here, "denied": {"get_account_settings"}})
     connection.change({"expiry.receipts.TimeToLiveStatus": "DISABLED", "backups.receipts": "DISABLED"})
     connection.change({f"tables.{name}.WarmThroughput": GONE for name in ("scores", "receipts", "rankings")})
     others = found(run)

@@ -5,17 +5,18 @@ import base64
 import json
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from itertools import count
 from pathlib import Path
 from socketserver import TCPServer
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Final
 from urllib.parse import quote
 
 import pytest
 from botocore.credentials import RefreshableCredentials
 
-from standings.client.api import Api, Signature, Transport
+from standings.client.api import Api, Signature, Transport, is_function_url
 from standings.client.errors import NoAnswerError, StackError
 from standings_cli.__main__ import parser
 from standings_cli.stack.connection import Connection
@@ -120,11 +121,59 @@ def test_options_say_how_an_api_is_asked(capsys: pytest.CaptureFixture[str], mon
         ("--api-url https://ab12.execute-api.eu-west-3.amazonaws.com", "eu-west-3"),
         ("--api-url https://ab12.execute-api.cn-north-1.amazonaws.com.cn --region eu-west-1", "cn-north-1"),
         ("--api-url https://standings.example.org --region eu-west-1", "eu-west-1"),
+        ("--api-url https://ab12.lambda-url.eu-west-3.on.aws/", "eu-west-3"),
+        # It takes no token, so requests are signed.
+        ("--api-url https://ab12.lambda-url.eu-west-3.on.aws --token a.b.c --region eu-west-1", "eu-west-3"),
+        ("--function-url --token a.b.c", "eu-north-1"),
     ],
 )
-def test_an_address_of_aws_says_its_region(options: str, region: str) -> None:
+def test_an_address_of_aws_says_its_region(options: str, region: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    outputs = {"ApiUrl": "https://standings.example.org", "FunctionUrlEndpoint": URL}
+    monkeypatch.setattr(Connection, "_outputs", outputs)
+    monkeypatch.setattr("boto3.Session.get_credentials", lambda _: KEYS)
     api: Any = Connection(parser().parse_args([*options.split(), "boards", "list"])).api
     assert api.signature.region == region
+
+
+URL: Final = "https://ab12.lambda-url.eu-north-1.on.aws/"
+
+
+def test_reads_go_to_the_function_url_signed_for_lambda_and_all_else_to_the_api() -> None:
+    with answering((200, "{}")) as server:
+        url, group = f"{server.address}/_aws/lambda-url/ab12", b'{"members":["a"]}'
+        api = Api(f"{server.address}/api", Transport(), Signature(KEYS, "eu-central-1"), "a.b.c", function_url=url)
+        api.read("boards", "Otters:1", "points", "all", "rank", member="a b")
+        api.answer("POST", ("boards", "b", "points", "all", "ranks"), {}, group)
+        api.read("events", id="e")
+        api.put("members", body={"name": "Ada"}, id="a")
+        api.delete("members", id="a")
+    rank, ranks, *others = server.requests
+
+    assert rank.startswith(b"GET /_aws/lambda-url/ab12/boards/Otters%3A1/points/all/rank?member=a%20b ")
+    assert ranks.startswith(b"POST /_aws/lambda-url/ab12/boards/b/points/all/ranks ")
+    assert signature_of(rank) == expected_signature(rank, "eu-central-1", service="lambda")
+    assert signature_of(ranks) == expected_signature(ranks, "eu-central-1", "POST", group, "lambda")
+    assert signature_of(rank) != expected_signature(rank, "eu-central-1")
+    # CloudFront signs a request to a function URL again, but without a hash of its body Lambda refuses it.
+    assert parts(ranks)[1]["x-amz-content-sha256"] == sha256(group).hexdigest()
+    assert [request.split(b" ")[1].partition(b"?")[0] for request in others] == [b"/api/events", *[b"/api/members"] * 2]
+    assert {parts(request)[1]["authorization"] for request in others} == {"Bearer a.b.c"}
+
+
+@pytest.mark.parametrize(
+    ("address", "is_one"),
+    [
+        *((address, True) for address in (URL, f"{URL[:-1]}:443/boards?limit=1", URL.upper(), URL[:-1])),
+        ("http://127.0.0.1:4566/_aws/lambda-url/ab12/boards", True),
+        # What stands behind the host is no part of it, and may be anybody's text.
+        ("https://standings.example/members?id=x.lambda-url.eu-north-1.on.aws", False),
+        ("https://standings.example/members?id=/_aws/lambda-url/", False),
+        ("https://ab12.lambda-url.eu-north-1.on.aws.example/", False),
+        ("https://ab12.execute-api.eu-north-1.amazonaws.com/x.lambda-url.eu-north-1.on.aws", False),
+    ],
+)
+def test_the_address_says_whether_it_is_a_function_url(address: str, is_one: bool) -> None:
+    assert is_function_url(address) is is_one
 
 
 @pytest.mark.parametrize("lost", [(429, "{}"), (500, "{}"), (502, "x"), (503, "{}"), (504, "{}"), (0, ""), (1, "{}")])

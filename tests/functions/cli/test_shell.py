@@ -176,13 +176,15 @@ def test_every_command_and_option_is_in_the_script(run: Run, shell: str) -> None
 
 
 def test_open_prints_and_opens_the_address(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    run = runner(SimpleNamespace(api_url="https://example.org/stage"), capsys)
+    url = "https://a1b2.lambda-url.eu-central-1.on.aws/"
+    run = runner(SimpleNamespace(api_url="https://example.org/stage", function_url=url), capsys)
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", lambda address: opened.append(address) or True)  # type: ignore[func-returns-value]
     page = "https://example.org/stage/"
     assert run("open") == (OK, f"{page}\n", "")
     assert run("open b:1 --window day --metric points").out == f"{page}?board=b%3A1&metric=points&window=day\n"
-    assert opened == [page, f"{page}?board=b%3A1&metric=points&window=day"]
+    assert run("open b --function-url").out == f"{url}?board=b\n"
+    assert opened == [page, f"{page}?board=b%3A1&metric=points&window=day", f"{url}?board=b"]
 
     monkeypatch.setattr("webbrowser.open", lambda _: False)
     nowhere = "standings: there is no browser here: open the address in one of yours\n"

@@ -13,11 +13,21 @@ from unittest import mock
 import pytest
 
 from standings.calls import CALLS
-from standings.client import ApiError, BadArgument, NotAllowed, NotFound, StaleBoards, Standings, Unavailable
+from standings.client import (
+    ApiError,
+    BadArgument,
+    NotAllowed,
+    NotFound,
+    StackError,
+    StaleBoards,
+    Standings,
+    Unavailable,
+)
 from standings.stores import StoreUnavailableError
 from tests.functions.client.conftest import Clients, Connect
+from tests.support.aws.gateway import serving
 from tests.support.aws.stack import Stack, apply
-from tests.support.cli.signing import answering
+from tests.support.cli.signing import KEYS, answering
 from tests.support.documents.openapi import OPERATIONS, assert_valid
 
 BOARDS = """
@@ -135,6 +145,34 @@ def test_both_read_the_same_with_the_same_requests(clients: Clients) -> None:
     assert clients.tables.board("golf").rank("a")["score"] == 0.25
 
 
+OUTPUTS: Final = {
+    "FunctionUrlEndpoint": "https://a1b2.lambda-url.eu-central-1.on.aws/",
+    "ApiUrl": "https://ab12.execute-api.eu-central-1.amazonaws.com",
+    "ApiId": "ab12",
+}
+
+
+def test_at_the_function_url_it_reads_the_same(
+    clients: Clients, stack: Stack, connected: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Signed, though there is a token: that goes to the API, which alone has the status of an event."""
+    given = {"reads": "url", "credentials": KEYS, "token": "a.b.c"}
+    with serving(stack) as gateway:
+        by_address = connected(**given, api_url=f"{gateway.address}/_aws/lambda-url/a1b2")
+        monkeypatch.setenv("AWS_ENDPOINT_URL", gateway.address)
+        by_name = connected(**given, stack="standings", outputs=OUTPUTS)
+        for read in READS:
+            assert read(by_name) == read(by_address) == read(clients.tables)
+        assert [status(by_name) for status in STATUSES] == [status(clients.tables) for status in STATUSES]
+        with pytest.raises(NotFound, match=r"does not take GET /events: send it to the stack's API \(ApiUrl\)"):
+            by_address.event("b-0-0")
+        with pytest.raises(NotAllowed, match=r"Forbidden: this call needs an AWS IAM signature .*FunctionUrlPolicyArn"):
+            connected(**{**given, "credentials": None}, stack="standings", outputs=OUTPUTS).board("b").top()
+        with pytest.raises(StackError, match=r"no output FunctionUrlEndpoint: .*, or deploy it with FunctionUrl=iam"):
+            connected(**given, stack="standings").board("b").top()
+        assert gateway.raised == []
+
+
 def test_every_read_and_argument_is_answered_as_described(clients: Clients, monkeypatch: pytest.MonkeyPatch) -> None:
     tried: dict[str, set[str]] = {}
     answer = Standings._answer
@@ -214,7 +252,8 @@ def test_what_is_missing_is_named(stack: Stack, connected: Connect) -> None:
         ({"tables": {"scores": "Scores"}}, r"tables\['rankings'\]: is missing"),
         ({"reads": "api"}, "api_url: is missing"),
         ({"tables": {"score": "Scores"}}, "tables: expected scores, rankings, profiles, receipts, got score"),
-        ({"reads": "cache"}, "reads: expected tables or api, got 'cache'"),
+        ({"reads": "url"}, "api_url: is missing"),
+        ({"reads": "cache"}, "reads: expected tables, api or url, got 'cache'"),
     ):
         with pytest.raises(BadArgument, match=missing):
             connected(**given).board("b").rank("a")

@@ -18,7 +18,7 @@ from standings.stores import CancelReason, StoreUnavailableError
 from tests.e2e.test_lambda_runtime import EVENTS, invoke_all
 from tests.support.aws.documented import FOLDER, documented, page, shape
 from tests.support.aws.fakes import Queue
-from tests.support.aws.stack import ManualClock, Stack, count, http_event, project, running
+from tests.support.aws.stack import ManualClock, Stack, count, http_event, project, running, url_event
 from tests.support.awslambda.failure_records import OUT_OF_TRIES, failure_key, failure_record
 from tests.support.awslambda.pollers import Context
 
@@ -41,7 +41,7 @@ def listed(stack: Stack) -> list[tuple[str, int]]:
 
 def test_each_file_names_the_page_that_shows_it() -> None:
     names = [path.stem for path in FOLDER.glob("*.json")]
-    assert len(names) == 6
+    assert len(names) == 7
     assert all(page(name).startswith(("AWS ", "Amazon ")) and "//" not in page(name) for name in names)
 
 
@@ -69,6 +69,12 @@ def test_the_requests_of_the_tests_are_part_of_a_documented_one(name: str) -> No
     assert shape(found).items() <= shape(expected).items()
 
 
+def test_the_requests_to_a_function_url_of_the_tests_are_part_of_a_documented_one() -> None:
+    expected = documented("url-iam")
+
+    assert shape(url_event(expected["rawPath"], expected["rawQueryString"])).items() <= shape(expected).items()
+
+
 def test_the_functions_take_documented_messages_and_requests(stack: Stack) -> None:
     assert stack.writer(documented("queue-batch"), Context()) == DONE
     project(stack)
@@ -79,9 +85,10 @@ def test_the_functions_take_documented_messages_and_requests(stack: Stack) -> No
     posted = stack.command(documented("http-jwt"), Context())
     assert (posted["statusCode"], orjson.loads(posted["body"])["results"][0]["status"]) == (202, "queued")
     count(stack)
-    answer = stack.query(documented("http-iam"), Context())
-    body = orjson.loads(answer["body"])
-    assert (answer["statusCode"], body["rank"], body["total"]) == (200, 2, 2)
+    for name in ("http-iam", "url-iam"):
+        answer = stack.query(documented(name), Context())
+        body = orjson.loads(answer["body"])
+        assert (answer["statusCode"], body["rank"], body["total"]) == (200, 2, 2)
 
 
 def test_the_projector_takes_a_documented_batch(stack: Stack) -> None:

@@ -7,6 +7,7 @@ import base64
 import os
 import re
 from datetime import datetime
+from hashlib import sha256
 from typing import Any, Final
 from unittest import mock
 
@@ -234,6 +235,19 @@ def test_late_answers_bring_back_nobody_stand_for_nobody_else_and_are_shown(open
     tab.release()
     tab.pass_seconds(3)
     expect(tab.page.locator("#rows tr.me .moved span")).to_have_text("▲ 119")
+
+
+def test_what_the_page_posts_has_the_hash_that_cloudfront_needs_before_a_function_url(opened: Opener) -> None:
+    posted: list[tuple[str | None, str]] = []
+
+    def note(route: Route) -> dict[str, Any]:
+        body = route.request.post_data_buffer or b""
+        posted.append((route.request.headers.get("x-amz-content-sha256"), sha256(body).hexdigest()))
+        return {"status": 403, "body": '{"Message":"Forbidden"}'}
+
+    opened("board=b&window=day", instead={"/ranks": note}, missing="403")
+    ((sent, expected),) = posted
+    assert sent == expected
 
 
 def test_after_hours_in_a_tab_the_later_period_is_the_next_one(opened: Opener) -> None:

@@ -1,4 +1,8 @@
-"""Serves the functions over HTTP on loopback, as API Gateway does: payload format 2.0, routes as in template.yaml."""
+"""Serves the functions over HTTP on loopback, as API Gateway does: payload format 2.0, routes as in template.yaml.
+
+Below `/_aws/lambda-url/` it is the function URL of the query function, which takes signed requests alone, as with
+`FunctionUrl=iam`. Below `/_aws/execute-api/` it is the API, where the client looks for that of a local AWS.
+"""
 
 import re
 import threading
@@ -11,10 +15,13 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from tests.support.aws.servers import listening
-from tests.support.aws.stack import Stack, http_event
+from tests.support.aws.stack import Stack, http_event, url_event
 from tests.support.awslambda.pollers import Context
 
 _METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY")
+_PREFIX: Final = re.compile(r"/_aws/(lambda-url|execute-api)/[^/]+")
+_SIGNED: Final = re.compile(r"AWS4-HMAC-SHA256 Credential=[^,]+/lambda/aws4_request,")
+_FORBIDDEN: Final = {"statusCode": 403, "body": '{"Message":"Forbidden"}'}
 _TEXT: Final = re.compile(r"text/|application/(json|xml|javascript)")
 
 
@@ -46,6 +53,10 @@ class _Server(ThreadingHTTPServer):
     def invoke(self, event: dict[str, Any]) -> dict[str, Any]:
         """Route an event as the template does. Return the function's answer, or 500 if the function raises."""
         function = self._stack.function(event["requestContext"]["http"]["method"], event["rawPath"])
+        if "domainName" in event["requestContext"]:
+            if not _SIGNED.match(event["headers"].get("authorization", "")):
+                return _FORBIDDEN
+            function = self._stack.query
         try:
             with self._one_at_a_time:
                 return function(event, Context())
@@ -78,6 +89,10 @@ class _Request(BaseHTTPRequestHandler):
         body: Any = self.rfile.read(int(headers.get("content-length", 0))) or None
         if body and _TEXT.match(headers.get("content-type", "")):
             body = body.decode(errors="replace")
+        prefix = _PREFIX.match(path)
+        path = path.removeprefix(prefix[0] if prefix else "")
+        if prefix and prefix[1] == "lambda-url":
+            return {**url_event("", query, self.command, body), "rawPath": path, "headers": headers}
         # API Gateway decodes the path before it calls a function: `%2F` arrives as a slash.
         event = http_event(unquote(path, errors="replace"), query, self.command, body)
         return {**event, "headers": headers}

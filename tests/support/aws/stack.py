@@ -137,6 +137,28 @@ def http_event(path: str, query: str = "", method: str = "GET", body: Any = None
     return event
 
 
+def url_event(path: str, query: str = "", method: str = "GET", body: Any = None) -> dict[str, Any]:
+    """Return the same request as a function URL passes it to a function: the path is encoded, and the host is its own.
+
+    `headers` are those of a signed request.
+    """
+    event, domain = http_event(path, query, method, body), f"{URL_ID}.lambda-url.eu-central-1.on.aws"
+    encoded = quote(path, safe="/")
+    event["requestContext"] |= {
+        "accountId": "123456789012",
+        "apiId": URL_ID,
+        "authorizer": {"iam": {"accountId": "111122223333", "callerId": "AIDA", "userArn": "arn:aws:iam::1:user/u"}},
+        "domainName": domain,
+        "domainPrefix": URL_ID,
+        "http": {**event["requestContext"]["http"], "path": encoded},
+        "routeKey": "$default",
+    }
+    return {**event, "rawPath": encoded, "headers": {"host": domain, "x-amz-date": "20261121T101500Z"}}
+
+
+URL_ID = "a1b2c3d4e5f6g7h8i9j0k1l2m3n4o5p6"
+
+
 class OneThread(Executor):
     """In place of a pool of threads: each call runs when it is given, so every run sends the same requests."""
 

@@ -78,7 +78,9 @@ def parts(request: bytes) -> tuple[bytes, dict[str, str]]:
     return target, {name.lower(): value for name, value in headers}
 
 
-def expected_signature(request: bytes, region: str, method: str = "GET", body: bytes = b"") -> str:
+def expected_signature(
+    request: bytes, region: str, method: str = "GET", body: bytes = b"", service: str = "execute-api"
+) -> str:
     """Sign a raw request as it came, with botocore: the same headers, at the same time."""
     target, headers = parts(request)
     signed = headers["authorization"].partition("SignedHeaders=")[2].partition(",")[0].split(";")
@@ -86,5 +88,5 @@ def expected_signature(request: bytes, region: str, method: str = "GET", body: b
     given = {name: headers[name] for name in signed}
     again = AWSRequest(method, f"http://{headers['host']}{target.decode()}", given, body)
     again.context["timestamp"] = headers["x-amz-date"]
-    auth = SigV4Auth(KEYS, "execute-api", region)
+    auth = SigV4Auth(KEYS, service, region)
     return str(auth.signature(auth.string_to_sign(again, auth.canonical_request(again)), again))

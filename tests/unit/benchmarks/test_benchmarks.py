@@ -14,7 +14,7 @@ from benchmarks.harness.questions import SideBySide, Ticks
 from benchmarks.harness.results_file import REPOSITORY, Output
 from benchmarks.measure.speed import pace, starts
 from benchmarks.models import assumed, ceiling
-from benchmarks.models.cost import cost, provisioned, services, spending
+from benchmarks.models.cost import cost, doors, provisioned, services, spending
 from benchmarks.models.cost.counted import Settings, Traffic, usage
 from benchmarks.models.cost.prices import MILLION, SHIPPED, Bill, read_prices
 from benchmarks.models.cost.spending import Load, counted_reads, of_event, of_month
@@ -166,6 +166,24 @@ def test_what_keeps_scores_by_itself_needs_no_table() -> None:
         services.upstash(replace(LOAD, traffic=replace(BATCH, members=n)), fixed=True) for n in (2_000, 10**7, 10**9)
     ]
     assert [plan and (plan.upstash_small_plans, plan.upstash_large_plans) for plan in plans] == [(1, 0), (0, 1), None]
+
+
+def test_a_read_over_the_function_url_passes_the_function_alone_and_so_do_those_of_others() -> None:
+    by_url, (_, row, *_) = replace(LOAD, way=spending.URL), list(doors.rows(PRICES, READS))
+    reads, over_the_api = (of_month(load, READS)["reads"] for load in (by_url, LOAD))
+
+    assert reads == of_month(replace(LOAD, way=spending.DIRECT), READS)["reads"]
+    spared = {name for name in over_the_api.amounts if name not in reads.amounts}
+    assert spared == {"api_requests", "logged_gigabytes"}
+    for ask in (services.valkey_serverless, services.node_and_replica, services.durable_valkey, services.dsql):
+        ours, theirs = (bill(by_url) for bill in (lambda load: spending.in_all(load, READS), ask))
+        assert (ours.api_requests, theirs.api_requests) == (0, 0)
+        assert PRICES.total(ask(LOAD)) - PRICES.total(theirs) == pytest.approx(
+            PRICES.total(over_the_api) - PRICES.total(reads)
+        )
+    # 10 reads a second are 26 million a month: a CDN takes a dollar for each million, its plan of 125 million 200.
+    assert row["cdn"]["0 %"] == pytest.approx(row["doors"][spending.URL] + 10 * MONTH / MILLION, abs=0.01)
+    assert row["plan"]["90 %"] == pytest.approx(200 + row["doors"][spending.URL] / 10, abs=0.01)
 
 
 def test_provisioned_units_are_those_of_events_and_reads() -> None:

@@ -1,4 +1,4 @@
-"""Calls a stack's HTTP API. Requests are signed for AWS IAM, carry a token, or neither."""
+"""Calls a stack's HTTP API, and its function URL. Requests are signed for AWS IAM, carry a token, or neither."""
 
 import json
 import os
@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from http import HTTPStatus
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,7 +28,11 @@ _FIRST_RETRY_S: Final = 0.5
 _MAX_RETRY_S: Final = 4.0
 _RETRIED: Final = frozenset({429, 500, 502, 503, 504})
 _TIMEOUT_S: Final = 35
-_HOST: Final = re.compile(r"\.execute-api\.([a-z0-9-]+)\.amazonaws\.")
+_API: Final = re.compile(r"\.execute-api\.([a-z0-9-]+)\.amazonaws\.")
+_FUNCTION_URL: Final = re.compile(
+    r"https?://(?:[^/?#]+\.lambda-url\.([a-z0-9-]+)\.on\.aws(?=[:/?#]|$)|[^/?#]+/_aws/lambda-url/)", re.IGNORECASE
+)
+"""The address of a function: `https://a1b2c3.lambda-url.eu-central-1.on.aws`, or that of a local AWS."""
 _REGION: Final = "us-east-1"
 _MAX_KEPT: Final = 32  # connections to an address
 
@@ -35,6 +40,8 @@ _MAX_KEPT: Final = 32  # connections to an address
 @dataclass(frozen=True, slots=True)
 class Api:
     """The API at an address. Requests carry the `token` (JWT) if there is one, else the `signature` if there is one.
+
+    Reads go to `function_url` if there is one, with the signature: a function URL takes no tokens.
 
     A request without an answer, or with a temporary error, is sent again after a growing random wait, up to `attempts`
     times in all.
@@ -47,6 +54,7 @@ class Api:
     sleep: Callable[[float], None] = time.sleep
     chance: Callable[[], float] = random.random
     attempts: int = 5
+    function_url: str | None = None
 
     def read(self, *path: str, **arguments: str | int | None) -> dict[str, Any]:
         """Return the answer at a path: `read("boards", limit=2)` gives `{"boards": [{"board": "berlin-2026"}, …], …}`.
@@ -67,16 +75,19 @@ class Api:
         self, method: str, path: Sequence[str], arguments: Mapping[str, str | int | None], data: bytes = b""
     ) -> dict[str, Any]:
         """Send a request, and return the answer. It may be sent twice. Raises ApiError and NoAnswerError."""
-        status, content = self._exchange(method, self._address(path, arguments), data)
+        # The status of an event is a call of the command function, which has no function URL.
+        is_read = method in ("GET", "POST") and "events" not in path[:1]
+        base = self.function_url if is_read and self.function_url is not None else self.url
+        status, content = self._exchange(method, self._address(base, path, arguments), data)
         if status not in (HTTPStatus.OK, HTTPStatus.ACCEPTED, HTTPStatus.NO_CONTENT):
-            raise _error(status, content)
+            raise _error(base, status, content)
         try:
             answer: dict[str, Any] = json.loads(content or b"{}")
         except ValueError as error:
-            raise ApiError(status, "", f"{self.url} is not the API of a stack: expected JSON, {error}") from error
+            raise ApiError(status, "", f"{base} is not the API of a stack: expected JSON, {error}") from error
         return answer
 
-    def _address(self, path: Sequence[str], arguments: Mapping[str, str | int | None]) -> str:
+    def _address(self, base: str, path: Sequence[str], arguments: Mapping[str, str | int | None]) -> str:
         for name in path:
             if name in ("", ".", ".."):
                 raise error_of(HTTPStatus.NOT_FOUND, "no-such-path", f"expected a name, got {name!r}")
@@ -86,7 +97,7 @@ class Api:
             # sent; of the path it covers the encoded form encoded again, as every service but S3 requires.
             # https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
             suffix = f"?{urlencode(query, quote_via=quote)}" if query else ""
-            return f"{self.url.rstrip('/')}/{'/'.join(quote(name, safe='') for name in path)}{suffix}"
+            return f"{base.rstrip('/')}/{'/'.join(quote(name, safe='') for name in path)}{suffix}"
         except UnicodeEncodeError as error:
             raise error_of(HTTPStatus.BAD_REQUEST, "bad-argument", f"expected UTF-8, got {error.object!r}") from error
 
@@ -103,24 +114,35 @@ class Api:
         return answer.status, answer.data
 
     def _headers(self, method: str, url: str, data: bytes) -> dict[str, str]:
-        headers = {"Accept": "application/json", **({"Content-Type": "application/json"} if data else {})}
-        if self.token is not None:
+        headers = {"Accept": "application/json"}
+        if data:
+            # CloudFront signs requests to a function URL, but does not hash their bodies.
+            headers |= {"Content-Type": "application/json", "X-Amz-Content-SHA256": sha256(data).hexdigest()}
+        if self.token is not None and not is_function_url(url):
             return headers | {"Authorization": f"Bearer {self.token}"}
         return headers if self.signature is None else self.signature.headers(method, url, headers, data)
 
 
-def _error(status: int, content: bytes) -> ApiError:
-    """Make an error from a problem document of the API, or from the gateway's own message."""
+_FOR_THE_API: Final = "an AWS IAM signature (--profile) or a token with its scope (--token)"
+_FOR_A_FUNCTION_URL: Final = (
+    "an AWS IAM signature (--profile) of a caller who may lambda:InvokeFunctionUrl and lambda:InvokeFunction, as the "
+    "policy FunctionUrlPolicyArn of the stack says; a function URL takes no token"
+)
+
+
+def _error(base: str, status: int, content: bytes) -> ApiError:
+    """Make an error from a problem document of the API, or from the message of the gateway or of Lambda."""
     try:
         problem = json.loads(content)
-        kind, detail = str(problem.get("type", "")), problem.get("detail") or problem.get("message")
+        told = (problem.get(name) for name in ("detail", "message", "Message"))
+        kind, detail = str(problem.get("type", "")), next(filter(None, told), None)
     except (ValueError, AttributeError):
         kind, detail = "", None
     text = str(detail or content.decode(errors="replace")[:200] or "no details")
     if not kind:
         text = f"HTTP {status}: {text}"
         if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-            text += ": this call needs an AWS IAM signature (--profile) or a token with its scope (--token)"
+            text += f": this call needs {_FOR_A_FUNCTION_URL if is_function_url(base) else _FOR_THE_API}"
     return error_of(status, kind.removeprefix("urn:standings:"), text)
 
 
@@ -189,16 +211,22 @@ class Signature:
         from botocore.awsrequest import AWSRequest  # noqa: PLC0415 - the same
 
         signed = AWSRequest(method, url, headers, data)
+        service = "lambda" if is_function_url(url) else "execute-api"
         # A role's credentials are renewed now and then: each attempt reads them again, all at once.
-        SigV4Auth(self.credentials.get_frozen_credentials(), "execute-api", self.region).add_auth(signed)
+        SigV4Auth(self.credentials.get_frozen_credentials(), service, self.region).add_auth(signed)
         return dict(signed.headers.items())
 
 
 def signature(credentials: "Credentials | None", url: str, region: str | None) -> Signature | None:
     """The signature for an address, in the address's region or else the configured one; None without credentials."""
-    in_address = _HOST.search(url)
-    region = in_address[1] if in_address else region or _REGION
+    in_address = _API.search(url) or _FUNCTION_URL.match(url)
+    region = (in_address and in_address[1]) or region or _REGION
     return None if credentials is None else Signature(credentials, region)
+
+
+def is_function_url(url: str) -> bool:
+    """Whether an address is that of a function, without API Gateway: its signatures are for the service `lambda`."""
+    return bool(_FUNCTION_URL.match(url))
 
 
 def local_address(endpoint: str, api_id: str) -> str:
@@ -207,3 +235,8 @@ def local_address(endpoint: str, api_id: str) -> str:
     A local AWS serves all APIs at its own address, since few clients resolve the host names of APIs.
     """
     return f"{endpoint}/_aws/execute-api/{api_id}"
+
+
+def local_function_url(endpoint: str, url: str) -> str:
+    """The same of a function URL: `http://localhost:4566/_aws/lambda-url/a1b2c3`."""
+    return f"{endpoint}/_aws/lambda-url/{urlsplit(url).netloc.partition('.')[0]}"

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _TABLES: Final = ("scores", "rankings", "profiles", "receipts")
 _URL: Final = re.compile(r"https?://[!-~]+", re.IGNORECASE)
+_ADVICE: Final = {"FunctionUrlEndpoint": "deploy it with FunctionUrl=iam"}
+"""What to do where the stack lacks an output that not every stack has."""
 
 
 class Stack:
@@ -44,6 +46,8 @@ class Stack:
         token: str | None,
         session: Any,
         clock: Clock,
+        *,
+        by_url: bool = False,
     ) -> None:
         self._name = _given("stack", name)
         self._queue_url = _given("queue_url", queue_url)
@@ -54,6 +58,7 @@ class Stack:
         """Whether there are definitions: those that were given, or those of the stack's layer."""
         self._api_url = _address(_given("api_url", api_url))
         self._token = _token(token)
+        self._by_url = by_url
         self._session = _session(session)
         self._clock = clock
         self._made: dict[str, Any] = {}
@@ -109,19 +114,34 @@ class Stack:
         return cast("SQSClient", self.client("sqs"))
 
     def api(self) -> "Api":
-        """The API. Requests carry the token, or are signed if there are credentials."""
-        from standings.client.api import Api, Transport, local_address, signature  # noqa: PLC0415 - with the first read
+        """The API, whose reads go to the function URL if they shall.
+
+        Requests carry the token, or are signed if there are credentials; those to a function URL carry no token.
+        """
+        from standings.client import api  # noqa: PLC0415 - with the first read
 
         def make() -> "Api":
             local = os.environ.get("AWS_ENDPOINT_URL")
             url = self._api_url
+            function_url = self._function_url() if self._by_url and url is None else None
             if url is None and local:
-                url = local_address(local, self._output("ApiId", "api_url"))
+                url = api.local_address(local, self._output("ApiId", "api_url"))
             url = url or self._output("ApiUrl", "api_url")
-            signs = None if self._token else signature(self._aws().get_credentials(), url, self._region())
-            return Api(url, Transport(local=bool(local)), signs, self._token, self._clock.sleep, self._clock.random)
+            signs = None
+            if not self._token or function_url or api.is_function_url(url):
+                signs = api.signature(self._aws().get_credentials(), function_url or url, self._region())
+            transport, clock = api.Transport(local=bool(local)), self._clock
+            return api.Api(
+                url, transport, signs, self._token, sleep=clock.sleep, chance=clock.random, function_url=function_url
+            )
 
         return self._once("api", make)
+
+    def _function_url(self) -> str:
+        from standings.client.api import local_function_url  # noqa: PLC0415 - with the first read
+
+        url, local = self._output("FunctionUrlEndpoint", "api_url"), os.environ.get("AWS_ENDPOINT_URL")
+        return local_function_url(local, url) if local else url
 
     def client(self, service: str) -> Any:
         """A client of an AWS service."""
@@ -149,9 +169,8 @@ class Stack:
             raise BadArgument(400, "bad-argument", f"{otherwise}: is missing: give it to connect, or the stack's name")
         outputs = self._once("outputs", self._outputs)
         if name not in outputs:
-            raise StackError(
-                f"stack {self._name!r} has no output {name}: check its name and region, or deploy it again"
-            )
+            advice = _ADVICE.get(name, "deploy it again")
+            raise StackError(f"stack {self._name!r} has no output {name}: check its name and region, or {advice}")
         return str(outputs[name])
 
     def _outputs(self) -> dict[str, str]:

@@ -51,7 +51,7 @@ def connect(
     boards: str | Path | None = None,
     api_url: str | None = None,
     token: str | None = None,
-    reads: Literal["tables", "api"] | None = None,
+    reads: Literal["tables", "api", "url"] | None = None,
     session: Any = None,
     clock: Clock | None = None,
     new_id: Callable[[], str] = lambda: uuid4().hex,
@@ -61,21 +61,22 @@ def connect(
     - `stack`: the name of the CloudFormation stack. Its outputs give all that you leave out, which needs the permission
       `cloudformation:DescribeStacks`. Without a name, give what your calls need:
     - `queue_url` to post; `tables` to read and for `event`, such as `{"scores": …, "rankings": …, "profiles": …,
-      "receipts": …}`; or `api_url` to read over the API.
+      "receipts": …}`; or `api_url` to read over the API or at the function URL, whichever address it is.
     - `boards`: the path of the stack's `boards.toml`. A function with the stack's layer has it already.
-    - `reads`: `tables`, the default where there are definitions, or `api`. Requests to the API carry the `token` if
-      there is one, else they are signed with the session's credentials.
+    - `reads`: `tables`, the default where there are definitions; `api`; or `url`, the stack's function URL. Requests to
+      the API carry the `token` if there is one, else they are signed with the session's credentials, as all requests to
+      a function URL are.
     - `session`: of botocore or of boto3, by default a new one, with the environment's credentials and region.
 
     Threads may share a client. It caches what the query function caches, and as long: a board's record for a minute.
     Raises BadArgument for another value of `reads` or `new_id`.
     """
-    if reads is not None and values.text("reads", reads) not in ("tables", "api"):
-        raise values.refused("reads", "tables or api", reads)
+    if reads is not None and values.text("reads", reads) not in ("tables", "api", "url"):
+        raise values.refused("reads", "tables, api or url", reads)
     if not callable(new_id):
         raise values.refused("new_id", "a function that makes a new id", new_id)
     clock = _clock(clock)
-    found = Stack(stack, queue_url, tables, boards, api_url, token, session, clock)
+    found = Stack(stack, queue_url, tables, boards, api_url, token, session, clock, by_url=reads == "url")
     source: Reads = ApiReads(found.api)
     if reads == "tables" or (reads is None and found.has_boards):
         source = TableReads(found.answers, found.scores, clock)
