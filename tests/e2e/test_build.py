@@ -141,7 +141,7 @@ def test_two_builds_of_the_same_tree_are_the_same(project: Path, tmp_path_factor
     status, printed = build(project, *target)
     assert status == 0, printed
     first = project / ".aws-sam" / "build"
-    second = stack._build(tmp_path_factory.mktemp("demo")).parent
+    second = stack._build(tmp_path_factory.mktemp("demo"), print).parent
 
     names = files(first)
     assert {name for name, digest in files(second).items() if names.get(name) != digest} == set()
