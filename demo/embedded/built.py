@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 _LAYER: Final = "StandingsLayer"
+_MARK: Final = "made-of.txt"
 _LINKED: Final = "LinkedLayer"
 _CONTENT: Final = f"ContentUri: {_LAYER}\n"
 
@@ -25,9 +26,22 @@ def digest(sources: Iterable[Path], words: Iterable[str]) -> str:
     return found.hexdigest()
 
 
+def made_of(build: Path) -> str | None:
+    """Return the digest with which a build was marked; None if there is none."""
+    try:
+        return (build / _MARK).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+
+
+def mark(build: Path, made: str) -> None:
+    """Mark a build with the digest of what it was made of. `sam build` takes the mark away when it begins."""
+    (build / _MARK).write_text(made, encoding="utf-8")
+
+
 def copy_build(source: Path, target: Path) -> None:
     """Copy a build. Both have the layer's many files by links, if they can: nobody changes one, but for `define`."""
-    shutil.copytree(source, target, ignore=shutil.ignore_patterns(_LAYER))
+    shutil.copytree(source, target, ignore=shutil.ignore_patterns(_LAYER, _MARK))
     shutil.copytree(source / _LAYER, target / _LAYER, copy_function=_link)
 
 

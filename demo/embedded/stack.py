@@ -16,7 +16,7 @@ import boto3
 from botocore.config import Config
 
 from demo.embedded import emulator
-from demo.embedded.built import boards_file, copy_build, define, digest, link_layer
+from demo.embedded.built import boards_file, copy_build, define, digest, link_layer, made_of, mark
 from demo.embedded.processes import run
 
 if TYPE_CHECKING:
@@ -138,14 +138,12 @@ def _build(directory: Path, report: Callable[[str], None]) -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         sources = [PROJECT / name for name in _SOURCES]
         made = digest(sources, [*target(), environment.get("WHEELS", ""), environment.get("RUNTIME_PYTHON", "")])
-        made_last = shared / "made.txt"
-        if made_last.exists() and made_last.read_text(encoding="utf-8") == made:
+        if made_of(shared / "build") == made:
             report("the application is built: its sources are those of the last sam build")
         else:
             report("building the application with sam build")
-            made_last.unlink(missing_ok=True)
             _sam_build(shared, environment, directory / "sam-build.log")
-            made_last.write_text(made, encoding="utf-8")
+            mark(shared / "build", made)
         copy_build(shared / "build", directory / "build")
     return directory / "build" / "template.yaml"
 

@@ -14,6 +14,7 @@ from typing import Final
 import pytest
 
 from demo.embedded import stack
+from demo.embedded.built import made_of, mark
 from demo.embedded.stack import LOCAL, PROJECT
 from tests.support.aws.embedded_tools import copy_project
 from tests.support.programs import ended
@@ -166,3 +167,11 @@ def test_a_mistake_fails_the_build(project: Path, file: str, change: Callable[[s
     status, printed = build(project)
     assert status != 0
     assert said.format(lines=len(text.splitlines())) in printed
+
+
+def test_a_build_takes_the_mark_of_the_last_one_away(project: Path) -> None:
+    """`make serve` builds nothing if the build is marked: the mark must not outlive what it was made for."""
+    assert build(project)[0] == 0
+    mark(project / ".aws-sam" / "build", "a digest")
+    assert build(project)[0] == 0
+    assert made_of(project / ".aws-sam" / "build") is None

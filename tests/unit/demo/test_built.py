@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from demo.embedded.built import boards_file, copy_build, define, digest, link_layer
+from demo.embedded.built import boards_file, copy_build, define, digest, link_layer, made_of, mark
 
 
 @pytest.fixture
@@ -50,6 +50,13 @@ def build(tmp_path: Path) -> Path:
     (layer.parent / "boards.toml").write_text("shipped", encoding="utf-8")
     (build / "template.yaml").write_text("  A:\n    ContentUri: StandingsLayer\n    CodeUri: A\n", encoding="utf-8")
     return build
+
+
+def test_a_mark_stays_with_the_build(build: Path, tmp_path: Path) -> None:
+    assert made_of(build) is None
+    mark(build, "a digest")
+    copy_build(build, tmp_path / "copy")
+    assert (made_of(build), made_of(tmp_path / "copy")) == ("a digest", None)
 
 
 def test_a_deployment_defines_boards_of_its_own(build: Path, tmp_path: Path) -> None:

@@ -87,8 +87,8 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, float], None]:
     settings = Config(read_timeout=TIMEOUT_S, retries={"total_max_attempts": 1})
 
     def send(address: str, patience_s: float) -> None:
-        keys = {"aws_access_key_id": "embedded", "aws_secret_access_key": "embedded"}
-        sqs = boto3.client("sqs", endpoint_url=address, region_name="us-east-1", config=settings, **keys)
+        keys = boto3.Session("embedded", "embedded", region_name="us-east-1")
+        sqs = keys.client("sqs", endpoint_url=address, config=settings)
         serve.send(sqs, f"{address}/queue", "the event", Progress(), patience_s)
 
     return send
