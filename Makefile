@@ -185,10 +185,10 @@ clean: ## remove all that the targets have set up and built
 
 # ---- environments, each with pins of its own
 
-# $(call install,environment,requirements); where uv cannot reach the index as pip is configured
-# to, pip does the same, slowly.
+# $(call install,environment,requirements,what for), the last without a comma. Where uv cannot reach the index as pip is
+# configured to, pip does the same, slowly.
 define install
-	@echo "installing $(notdir $(2)) into $(1)"
+	@echo "installing $(notdir $(2)) into $(1): $(3)"
 	@test -x $(1)/bin/python || $(UV) venv --quiet --python $(BOOTSTRAP)/bin/python $(1)
 	@$(UV) pip install --quiet --python $(1)/bin/python --requirement $(2) || \
 		$(BOOTSTRAP)/bin/python -m pip --python $(1)/bin/python install --quiet --requirement $(2)
@@ -201,56 +201,61 @@ $(BOOTSTRAPPED): requirements/bootstrap.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "$$($(PYTHON) --version) is too old: Standings needs Python 3.11 or newer;" \
 		"choose one with PYTHON=…" >&2; exit 1; }
-	@echo "installing $(notdir $<) into $(BOOTSTRAP)"
+	@echo "installing $(notdir $<) into $(BOOTSTRAP): uv, which installs the others, and the Python that builds the layer"
 	@$(PYTHON) -m venv --clear $(BOOTSTRAP)
 	@$(BOOTSTRAP)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
 	@touch $@
 
 $(SAM_INSTALLED): requirements/sam.txt $(BOOTSTRAPPED)
-	$(call install,$(TOOLS)/sam,$<)
+	$(call install,$(TOOLS)/sam,$<,the SAM CLI that builds and deploys)
 
 $(MINISTACK_INSTALLED): requirements/ministack.txt $(BOOTSTRAPPED)
-	$(call install,$(TOOLS)/ministack,$<)
+	$(call install,$(TOOLS)/ministack,$<,the embedded AWS)
 
 $(CHECKOV_INSTALLED): requirements/checkov.txt $(BOOTSTRAPPED)
-	$(call install,$(TOOLS)/checkov,$<)
+	$(call install,$(TOOLS)/checkov,$<,checks of the template)
 
 $(DOCS_INSTALLED): requirements/docs.txt $(BOOTSTRAPPED)
-	$(call install,$(TOOLS)/docs,$<)
+	$(call install,$(TOOLS)/docs,$<,the generator of the site)
 
 $(SCHEMAS_INSTALLED): requirements/schemas.txt $(BOOTSTRAPPED)
-	$(call install,$(TOOLS)/schemas,$<)
+	$(call install,$(TOOLS)/schemas,$<,checks of workflows and other files by their schemas)
 
 # What makes Python clients, and what these need.
 $(CLIENTS_INSTALLED): requirements/clients.txt $(BOOTSTRAPPED)
-	$(call install,$(TOOLS)/clients,$<)
+	$(call install,$(TOOLS)/clients,$<,the generator of typed clients for tests)
 
 # Time zones as an older system has them: a package of data.
 $(OLDER_ZONES_INSTALLED): requirements/older-zones.txt $(BOOTSTRAPPED)
-	$(call install,$(TOOLS)/older-zones,$<)
+	$(call install,$(TOOLS)/older-zones,$<,the time zones of a year before for tests)
 
 # What Lambda's own Python brings beside the function and its layer.
 $(LAMBDA_INSTALLED): requirements/lambda.txt $(BOOTSTRAPPED)
-	$(call install,$(TOOLS)/lambda,$<)
+	$(call install,$(TOOLS)/lambda,$<,the runtime of Lambda for tests)
 
 # With the command line, whose modules stay where they are.
 $(DEMO_INSTALLED): requirements/demo.txt pyproject.toml $(BOOTSTRAPPED)
-	$(call install,$(VENV),$<)
+	$(call install,$(VENV),$<,the command line and the demo)
 	@$(UV) pip install --quiet --python $(RUN) --no-deps --editable . || \
 		$(BOOTSTRAP)/bin/python -m pip --python $(RUN) install --quiet --no-deps --editable .
 	@ln -sf ../../$(SAM) $(VENV)/bin/sam
 
 $(COST_INSTALLED): requirements/cost.txt $(DEMO_INSTALLED)
-	$(call install,$(VENV),$<)
+	$(call install,$(VENV),$<,what reads and computes costs)
 
 $(DEV_INSTALLED): requirements/dev.txt $(DEMO_INSTALLED)
-	$(call install,$(VENV),$<)
+	$(call install,$(VENV),$<,tests and linters and benchmarks)
+
+FOR_dynamodb-local := DynamoDB as Amazon gives it to developers, for tests
+FOR_axe-core := the check that people with disabilities can use the pages
+FOR_aws-cdk-lib := the CDK, which deploys the packaged template in a test
+FOR_mermaid := the diagrams of the site
 
 # Tests skip without the first three and say so; .ci/run lets none skip. The site shows the text of diagrams without mermaid.
 $(DYNAMODB_LOCAL_INSTALLED) $(AXE_INSTALLED) $(CDK_INSTALLED) $(MERMAID_INSTALLED): .local/%/.installed: requirements/%.txt
 	@mkdir -p $(@D)
 	@if command -v npm >/dev/null; then \
-		echo "installing $$(cat $<) into $(@D)"; \
+		echo "installing $$(cat $<) into $(@D): $(or $(FOR_$*),$(error no purpose of $*))"; \
 		npm install --silent --no-fund --no-audit --no-save --prefix $(@D) "$$(cat $<)" && touch $@; \
 	else \
 		echo "npm is missing (apt-get install npm): what needs $* will be left out" >&2; \
@@ -260,7 +265,7 @@ $(DYNAMODB_LOCAL_INSTALLED) $(AXE_INSTALLED) $(CDK_INSTALLED) $(MERMAID_INSTALLE
 $(NODE_INSTALLED): .local/%/.installed: %/package.json
 	@mkdir -p $(@D)
 	@if command -v npm >/dev/null; then \
-		echo "installing $< into $(@D)"; \
+		echo "installing $< into $(@D): an example, for its tests"; \
 		cp $< $(@D) && npm install --silent --no-fund --no-audit --no-package-lock --prefix $(@D) && touch $@; \
 	else \
 		echo "npm is missing (apt-get install npm): tests with $* will skip" >&2; \

@@ -92,6 +92,12 @@ def run(deployment: Deployment, progress: Progress, activity: Activity, applied:
 
 def replay(deployment: Deployment, activity: Activity, progress: Progress) -> None:
     """Post activity and wait until the rankings contain it."""
+    post(deployment, activity, progress)
+    wait(deployment, activity, progress)
+
+
+def post(deployment: Deployment, activity: Activity, progress: Progress) -> None:
+    """Post activity."""
     messages = activity.messages
     progress.say(
         f"posting {len(activity.events):,} events with {sum(len(event.shares) for event in activity.events):,} "
@@ -106,6 +112,11 @@ def replay(deployment: Deployment, activity: Activity, progress: Progress) -> No
         messages[_FIRST:],
         lambda sent, _: progress.move(f"posted {sent + _FIRST:,} of {len(messages):,} messages"),
     )
+
+
+def wait(deployment: Deployment, activity: Activity, progress: Progress) -> None:
+    """Wait until the rankings contain the activity, which is all that was posted."""
+    messages = activity.messages
     progress.say("waiting until queue and stream are empty")
     feed.drain(
         deployment,

@@ -7,14 +7,18 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from itertools import islice
 from secrets import token_hex
+from typing import TYPE_CHECKING
 
 from demo.embedded.stack import Deployment
 from demo.reads import Reader
 
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+
 _SENDERS = 4
 _BATCH = 10
 _POLL_S = 0.02
-_STALL_S = 90.0
+STALL_S = 90.0
 
 Count = Callable[[int, int], None]
 
@@ -46,26 +50,25 @@ def drain(deployment: Deployment, progress: Callable[[int], None]) -> None:
     """Wait until the queue is empty and no message is in flight."""
     sqs = deployment.sqs()
     least, moved = None, time.monotonic()
-    while True:
-        answer = sqs.get_queue_attributes(
-            QueueUrl=deployment.queue_url,
-            AttributeNames=[
-                "ApproximateNumberOfMessages",
-                "ApproximateNumberOfMessagesNotVisible",
-            ],
-        )
-        waiting = sum(int(count) for count in answer["Attributes"].values())
-        if not waiting:
-            return
+    while waiting := on_queue(sqs, deployment.queue_url):
         progress(waiting)
         if least is None or waiting < least:
             least, moved = waiting, time.monotonic()
-        elif time.monotonic() - moved > _STALL_S:
+        elif time.monotonic() - moved > STALL_S:
             raise StalledError(f"{waiting} messages are still on the queue\n{deployment.complaint()}")
         time.sleep(0.25)
 
 
-def lag(deployment: Deployment, timeout_s: float = _STALL_S) -> float:
+def on_queue(sqs: "SQSClient", queue_url: str) -> int:
+    """Return the number of messages that wait or are in flight."""
+    answer = sqs.get_queue_attributes(
+        QueueUrl=queue_url,
+        AttributeNames=["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"],
+    )
+    return sum(int(count) for count in answer["Attributes"].values())
+
+
+def lag(deployment: Deployment, timeout_s: float = STALL_S) -> float:
     """Post an event and return the seconds until its rank can be read."""
     board, member = "demo-timing", f"probe-{token_hex(4)}"
     reader = Reader(deployment.api_url, board)

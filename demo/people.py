@@ -1,18 +1,16 @@
 """Names and countries for the members of the demo, so that its page looks like a leaderboard."""
 
-import json
-import urllib.request
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from random import Random
 from typing import Final
 from urllib.parse import quote
 
+from demo import api
 from demo.embedded.stack import Deployment
 
 _AT_ONCE: Final = 4
 _UNNAMED: Final = 0.1
-_TIMEOUT_S: Final = 30
 _PEOPLE: Final = {
     "BR": "Beatriz Caio Lívia Davi / Lima Rocha Prado Moura",
     "DE": "Jonas Lena Mia Felix / Weber Köhler Brandt Otto",
@@ -44,16 +42,12 @@ def profile(member: str) -> dict[str, str] | None:
 
 
 def name(deployment: Deployment, members: Sequence[str]) -> None:
-    """Write a profile of most members."""
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    """Write a profile of most members; `api.NoAnswerError` or `api.ProblemError` if one cannot be written."""
 
     def put(member: str) -> None:
         if (made := profile(member)) is None:
             return
-        address = f"{deployment.api_url}/members?id={quote(member, safe='')}"
-        request = urllib.request.Request(address, json.dumps(made).encode(), method="PUT")  # noqa: S310 - loopback
-        with opener.open(request, timeout=_TIMEOUT_S):
-            pass
+        api.call("PUT", f"{deployment.api_url}/members?id={quote(member, safe='')}", made)
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         list(pool.map(put, members))

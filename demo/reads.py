@@ -1,19 +1,17 @@
 """A client of the HTTP API for reads."""
 
-import json
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from demo import api
+
 PAGE = 500
-_TIMEOUT_S = 30
 
 
 class ReadError(Exception):
-    """The API answered with an error."""
+    """The API answered with an error, or not at all."""
 
 
 class Reader:
@@ -21,7 +19,6 @@ class Reader:
 
     def __init__(self, api_url: str, board: str, metric: str = "points") -> None:
         self._base = f"{api_url}/boards/{quote(board, safe='')}/{metric}"
-        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
     def pages(self, window: str, period: str | None, limit: int = PAGE) -> Iterator[dict[str, Any]]:
         """Yield all pages of a ranking."""
@@ -41,13 +38,12 @@ class Reader:
 
     def _get(self, path: str, **arguments: str | int | None) -> dict[str, Any] | None:
         query = {name: value for name, value in arguments.items() if value is not None}
-        url = f"{self._base}{path}?{urlencode(query)}"
         try:
-            with self._opener.open(url, timeout=_TIMEOUT_S) as response:
-                answer: dict[str, Any] = json.load(response)
-                return answer
-        except urllib.error.HTTPError as error:
-            detail = error.read().decode(errors="replace")
-            if error.code == HTTPStatus.NOT_FOUND:
+            answer: dict[str, Any] = api.call("GET", f"{self._base}{path}?{urlencode(query)}")
+        except api.ProblemError as error:
+            if error.status == HTTPStatus.NOT_FOUND:
                 return None
-            raise ReadError(f"GET {url}: {error.code} {detail}") from error
+            raise ReadError(str(error)) from error
+        except api.NoAnswerError as error:
+            raise ReadError(str(error)) from error
+        return answer

@@ -9,17 +9,25 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from demo import feed, people
+from botocore.exceptions import BotoCoreError, ClientError
+
+from demo import api, feed, people
 from demo.activity import Activity, generate, identifier, message
-from demo.demo import BOARD, SEED, replay
+from demo.definitions import WatchedBoards, mistakes
+from demo.demo import BOARD, SEED, post, wait
 from demo.embedded import emulator
 from demo.embedded.interruption import Interrupted, raised_on_signals
 from demo.embedded.processes import ProcessError
-from demo.embedded.stack import LOCAL, Deployment, deployed
+from demo.embedded.stack import LOCAL, PROJECT, Deployment, deployed
 from demo.progress import Progress
+from demo.reads import ReadError
 
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+
+BOARDS = PROJECT / "layers" / "standings" / "boards.toml"
 ADDRESSES = LOCAL / "serve.json"
 ENVIRONMENTS = LOCAL / "env.json"
 """A file for `sam local … --env-vars`."""
@@ -27,6 +35,8 @@ UP = "the live page is up and starts to fill: "
 READY = "posting simulated activity; Ctrl-C stops it"
 _MEMBERS = 300
 _EVENTS_PER_S = 2.0
+_PAUSE_S = 1.0
+_QUIET_S = 5.0
 
 
 def main() -> int:
@@ -35,17 +45,17 @@ def main() -> int:
     try:
         with raised_on_signals():
             progress.say("starting an embedded AWS")
-            with deployed(progress.say) as deployment:
+            with deployed(progress.say, linked=True) as deployment:
                 progress.say(f"{UP}{_page(deployment)}")
                 try:
                     _serve(deployment, progress)
                 except Interrupted:
-                    progress.say("stopping, which takes up to two minutes")
+                    progress.say("stopping")
                     raise
     except Interrupted:
         progress.say("stopped, nothing is left running")
         return 0
-    except (ProcessError, feed.StalledError) as error:
+    except (ProcessError, ReadError, feed.StalledError, BotoCoreError, ClientError) as error:
         progress.say(f"failed: {error}")
         return 1
     return 0
@@ -53,23 +63,74 @@ def main() -> int:
 
 def _serve(deployment: Deployment, progress: Progress) -> None:
     activity = generate(SEED, BOARD, datetime.now(UTC), _MEMBERS)
-    people.name(deployment, activity.members)
-    replay(deployment, activity, progress)
+    post(deployment, activity, progress)
+    try:
+        people.name(deployment, activity.members)
+    except (api.NoAnswerError, api.ProblemError) as error:
+        progress.say(f"some members stay without a name: {error}")
+    wait(deployment, activity, progress)
     if ADDRESSES.exists():
         progress.say("if another `make serve` is up, commands with --local go to this stack from now on")
     with _published(deployment):
         progress.block(_addresses(deployment))
-        trickle(deployment, activity)
+        watched = WatchedBoards(BOARDS, deployment.boards_file.read_text(encoding="utf-8"))
+        sqs = deployment.sqs()
+        for body in trickle(activity):
+            send(sqs, deployment.queue_url, body, progress)
+            if (text := watched.changed()) is not None:
+                take_up(deployment, text, progress)
 
 
-def trickle(deployment: Deployment, activity: Activity) -> None:
-    """Post two events a second on average, for ever. Active members get more of them."""
+def trickle(activity: Activity) -> Iterator[str]:
+    """Yield two messages a second on average, for ever. Active members get more of them."""
     rng = Random()
-    sqs = deployment.sqs()
     while True:
         event = replace(rng.choice(activity.events), id=identifier(rng), at=datetime.now(UTC))
-        sqs.send_message(QueueUrl=deployment.queue_url, MessageBody=message(rng, BOARD, event))
+        yield message(rng, BOARD, event)
         time.sleep(rng.expovariate(_EVENTS_PER_S))
+
+
+def send(sqs: "SQSClient", queue_url: str, body: str, progress: Progress, patience_s: float = feed.STALL_S) -> None:
+    """Post an event. While that fails or takes too long, say so once and try again; StalledError after 90 seconds."""
+    began, problem = time.monotonic(), False
+    while True:
+        try:
+            sqs.send_message(QueueUrl=queue_url, MessageBody=body)
+        except (BotoCoreError, ClientError) as error:
+            if time.monotonic() - began > patience_s:
+                raise feed.StalledError(f"no event could be posted for {patience_s:.0f} s: {error}") from error
+            if not problem:
+                progress.say(f"an event is late, which is posted again until it arrives: {error}")
+            problem = True
+            time.sleep(_PAUSE_S)
+        else:
+            if problem:
+                progress.say(f"the event arrived, after {time.monotonic() - began:.0f} s")
+            return
+
+
+def take_up(deployment: Deployment, text: str, progress: Progress) -> None:
+    """Give the functions a changed `boards.toml`, or say what is wrong with it."""
+    if wrong := mistakes(BOARDS.name, text):
+        progress.say("boards.toml has changed, but cannot count: the definitions before it go on")
+        progress.block("\n".join(f"          {line}" for line in wrong))
+        return
+    progress.say("boards.toml has changed: giving it to the functions; what was counted stays")
+    began = time.monotonic()
+    sqs = deployment.sqs()
+    try:
+        # A process that is ended has its messages in flight: they count when the queue shows them again, minutes later.
+        while feed.on_queue(sqs, deployment.queue_url) and time.monotonic() - began < _QUIET_S:
+            time.sleep(_PAUSE_S / 10)
+        deployment.define(text)
+        api.call("GET", f"{deployment.api_url}/boards?limit=1")
+    except (api.NoAnswerError, api.ProblemError, BotoCoreError, ClientError) as error:
+        progress.say(f"not all functions have the new boards.toml: save it with a change to try again: {error}")
+        return
+    progress.say(
+        f"the new boards.toml counts, after {time.monotonic() - began:.1f} s; rankings that are new to a board with"
+        " events come with `standings rebuild BOARD --local`"
+    )
 
 
 @contextmanager

@@ -16,6 +16,7 @@ import boto3
 from botocore.config import Config
 
 from demo.embedded import emulator
+from demo.embedded.built import boards_file, copy_build, define, digest, link_layer, made_of, mark
 from demo.embedded.processes import run
 
 if TYPE_CHECKING:
@@ -26,11 +27,16 @@ LOCAL = PROJECT / ".local"
 
 _TOOLS = LOCAL / "tools"
 _STACK_NAME = "standings"
+_BUCKET = "standings-artefacts"
 _REGION = "us-east-1"
+_SOURCES = ("template.yaml", "samconfig.toml", "functions", "layers", "requirements/sam.txt")
+"""What `sam build` makes depends on these alone."""
 _BUILD_TIMEOUT_S = 240
 _DEPLOY_TIMEOUT_S = 120
+_CLIENT_CONFIG = Config(proxies={}, retries={"mode": "standard"}, max_pool_connections=32)
 # An invocation may take as long as a function: a client that sends it again would have two at work.
-_CLIENT_CONFIG = Config(proxies={}, retries={"mode": "standard"}, max_pool_connections=32, read_timeout=900)
+_INVOCATION_S = 900
+_REQUEST_S = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +50,9 @@ class Deployment:
     outputs: Mapping[str, str]
     log: Path
     define: Callable[[str], None]
-    """Deploys the stack once more, with another `boards.toml`."""
+    """Gives the functions another `boards.toml`. What the stack holds stays."""
+    boards_file: Path
+    """The `boards.toml` that the functions have."""
 
     def client(self, service: str) -> Any:
         """Return a client of a service of the embedded AWS."""
@@ -77,31 +85,38 @@ def deployed(
     report: Callable[[str], None],
     parameters: Mapping[str, str] | None = None,
     boards: str | None = None,
+    *,
+    linked: bool = False,
 ) -> Iterator[Deployment]:
     """Deploy the stack, yield it, and stop everything at the end. A failure leaves its logs.
 
     Several stacks can run at the same time. `parameters` override the template parameters of the demo. `boards`
-    replaces `boards.toml`.
+    replaces `boards.toml`. With `linked`, the functions run on the layer where it was built, not on a copy each: that
+    starts and stops sooner.
     """
     LOCAL.mkdir(exist_ok=True)
     directory = Path(tempfile.mkdtemp(prefix="run-", dir=LOCAL))
     failed = False
     try:
         with emulator.running(_TOOLS, directory) as (endpoint, log):
-            report("building the application with sam build")
-            template = _build(directory)
-            report(f"deploying it with sam deploy into the embedded AWS at {endpoint}")
-
-            def define(boards: str) -> None:
-                for path in template.parent.rglob("boards.toml"):
-                    path.write_text(boards, encoding="utf-8")
-                _deploy(template, endpoint, directory, parameters)
-
+            template = _build(directory, report)
+            if linked:
+                link_layer(template, target()[0].partition("=")[2])
             if boards is not None:
-                define(boards)
-            else:
-                _deploy(template, endpoint, directory, parameters)
-            yield _describe(endpoint, log, define)
+                define(template.parent, boards)
+            report(f"deploying it with sam deploy into the embedded AWS at {endpoint}")
+            # Else sam would first deploy a stack of its own, with a bucket in it.
+            _client("s3", endpoint).create_bucket(Bucket=_BUCKET)
+            _deploy(template, endpoint, directory, parameters)
+
+            def define_anew(boards: str) -> None:
+                define(template.parent, boards)
+                if linked:
+                    _restart_functions(endpoint)
+                else:
+                    _deploy(template, endpoint, directory, parameters)
+
+            yield _describe(endpoint, log, boards_file(template.parent), define_anew)
     except Exception:
         failed = True
         report(f"the logs of the failure are in {directory}")
@@ -110,26 +125,39 @@ def deployed(
         _clear(directory, keep_logs=failed)
 
 
-def _build(directory: Path) -> Path:
+def _build(directory: Path, report: Callable[[str], None]) -> Path:
     """Build for the interpreter and the processor that run the functions, and return the built template.
 
-    Builds share a cache, so only one runs at a time. Each deployment has its own copy.
+    Builds share a cache, so only one runs at a time. None runs if the last one was of the same sources. Each deployment
+    has its own copy.
     """
     shared = LOCAL / "sam"
     shared.mkdir(exist_ok=True)
+    environment = _environment(directory)
     with (shared / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        command: list[str | Path] = [_sam(), "build", "--template", PROJECT / "template.yaml", "--cached"]
-        command += ["--build-dir", shared / "build", "--cache-dir", shared / "cache"]
-        run(
-            [*command, "--parameter-overrides", *target()],
-            env=_environment(directory),
-            cwd=PROJECT,
-            log=directory / "sam-build.log",
-            timeout_s=_BUILD_TIMEOUT_S,
-        )
-        shutil.copytree(shared / "build", directory / "build")
+        sources = [PROJECT / name for name in _SOURCES]
+        made = digest(sources, [*target(), environment.get("WHEELS", ""), environment.get("RUNTIME_PYTHON", "")])
+        if made_of(shared / "build") == made:
+            report("the application is built: its sources are those of the last sam build")
+        else:
+            report("building the application with sam build")
+            _sam_build(shared, environment, directory / "sam-build.log")
+            mark(shared / "build", made)
+        copy_build(shared / "build", directory / "build")
     return directory / "build" / "template.yaml"
+
+
+def _sam_build(shared: Path, environment: Mapping[str, str], log: Path) -> None:
+    command: list[str | Path] = [_sam(), "build", "--template", PROJECT / "template.yaml", "--cached"]
+    command += ["--build-dir", shared / "build", "--cache-dir", shared / "cache"]
+    run(
+        [*command, "--parameter-overrides", *target()],
+        env=environment,
+        cwd=PROJECT,
+        log=log,
+        timeout_s=_BUILD_TIMEOUT_S,
+    )
 
 
 def _deploy(template: Path, endpoint: str, directory: Path, parameters: Mapping[str, str] | None) -> None:
@@ -145,7 +173,7 @@ def _deploy(template: Path, endpoint: str, directory: Path, parameters: Mapping[
         **(parameters or {}),
     }
     command: list[str | Path] = [_sam(), "deploy", "--template-file", template, "--stack-name", _STACK_NAME]
-    command += ["--region", _REGION, "--capabilities", "CAPABILITY_IAM", "--resolve-s3"]
+    command += ["--region", _REGION, "--capabilities", "CAPABILITY_IAM", "--s3-bucket", _BUCKET]
     command += ["--no-confirm-changeset", "--no-progressbar"]
     run(
         [*command, "--parameter-overrides", *target(), *(f"{name}={value}" for name, value in chosen.items())],
@@ -154,6 +182,16 @@ def _deploy(template: Path, endpoint: str, directory: Path, parameters: Mapping[
         log=directory / "sam-deploy.log",
         timeout_s=_DEPLOY_TIMEOUT_S,
     )
+
+
+def _restart_functions(endpoint: str) -> None:
+    """Let each function have new processes. A function's memory is set, to what it is: that ends the old ones."""
+    functions = _client("lambda", endpoint)
+    for page in functions.get_paginator("list_functions").paginate():
+        for function in page["Functions"]:
+            functions.update_function_configuration(
+                FunctionName=function["FunctionName"], MemorySize=function["MemorySize"]
+            )
 
 
 def _sam() -> Path:
@@ -187,7 +225,7 @@ def _environment(directory: Path) -> dict[str, str]:
             "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
             "NO_PROXY": ",".join(filter(None, [os.environ.get("NO_PROXY"), emulator.HOST])),
             "SAM_CLI_TELEMETRY": "0",
-            "SAM_CLI_POLL_DELAY": "0.5",
+            "SAM_CLI_POLL_DELAY": "0.2",
         }
     )
 
@@ -199,11 +237,11 @@ def _client(service: str, endpoint: str) -> Any:
         region_name=_REGION,
         aws_access_key_id="embedded",
         aws_secret_access_key="embedded",  # noqa: S106  the embedded AWS accepts any
-        config=_CLIENT_CONFIG,
+        config=_CLIENT_CONFIG.merge(Config(read_timeout=_INVOCATION_S if service == "lambda" else _REQUEST_S)),
     )
 
 
-def _describe(endpoint: str, log: Path, define: Callable[[str], None]) -> Deployment:
+def _describe(endpoint: str, log: Path, boards: Path, define: Callable[[str], None]) -> Deployment:
     stack = _client("cloudformation", endpoint).describe_stacks(StackName=_STACK_NAME)["Stacks"][0]
     outputs = {out["OutputKey"]: out["OutputValue"] for out in stack["Outputs"]}
     return Deployment(
@@ -215,6 +253,7 @@ def _describe(endpoint: str, log: Path, define: Callable[[str], None]) -> Deploy
         outputs=outputs,
         log=log,
         define=define,
+        boards_file=boards,
     )
 
 

@@ -13,6 +13,7 @@ from functools import cache, partial
 from typing import Any, Final
 
 import botocore
+import urllib3
 from aws_lambda_powertools.metrics import MetricUnit
 
 from standings.aws.dynamodb.profiles import Profiles
@@ -34,6 +35,7 @@ from standings.maintain.turns import Lease, Position
 from standings.rankings.audit_reads import AuditReads
 from standings.rankings.reading import CalendarReads
 from standings.rankings.storing import Purging
+from standings.runtime.bytecode import is_compiled
 from standings.runtime.environment import given, required
 from standings.runtime.logs import logger, metrics, stack_of
 from standings.stores import RankingName
@@ -137,9 +139,15 @@ def _delete(deadline: float, *, board: str, begin: bool = True) -> dict[str, Any
 
 
 def _runtime(_deadline: float) -> dict[str, Any]:
-    """The versions that the functions run on. AWS updates its runtimes, and botocore with them, at any time."""
-    of_runtime = {"python": platform.python_version(), "botocore": botocore.__version__}
-    return {**of_runtime, "time_zones": zones.VERSION, "done": True}
+    """What the functions run on. AWS updates its runtimes, and the SDK in them, at any time."""
+    return {
+        "python": platform.python_version(),
+        "botocore": botocore.__version__,
+        "urllib3": urllib3.__version__,  # type: ignore[attr-defined]  # its type stubs do not export it
+        "sdk_compiled": is_compiled("botocore"),
+        "time_zones": zones.VERSION,
+        "done": True,
+    }
 
 
 def _announced(_: float) -> dict[str, Any]:

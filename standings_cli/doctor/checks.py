@@ -77,7 +77,7 @@ class Deployed:
 
     @cached_property
     def runtime(self) -> Mapping[str, Any]:
-        """The versions that the functions run on, such as `{"botocore": "1.44.5", "time_zones": "2026f", …}`."""
+        """What the functions run on, such as `{"botocore": "1.44.5", "time_zones": "2026f", …}`."""
         (answer,) = self.connection.maintenance.answers("runtime", {})
         return answer
 
@@ -264,7 +264,22 @@ def botocore(deployed: Deployed) -> Iterator[Finding]:
         least = ".".join(map(str, _LEAST_BOTOCORE))
         yield failed(about, f"expected {least} or later, got {version}: deploy with a newer PythonRuntime")
     else:
-        yield ok(about, f"{version} on Python {deployed.runtime['python']}")
+        urllib3 = deployed.runtime.get("urllib3", "of a version that the stack does not name")
+        yield ok(about, f"{version} with urllib3 {urllib3}, on Python {deployed.runtime['python']}")
+
+
+def bytecode(deployed: Deployed) -> Iterator[Finding]:
+    """The runtime's SDK, which AWS chooses, is compiled."""
+    about, compiled = "bytecode of the runtime's SDK", deployed.runtime.get("sdk_compiled")
+    if compiled:
+        yield ok(about, "botocore is compiled")
+    elif compiled is None:
+        yield note(about, "this stack does not look: deploy a newer version")
+    else:
+        costs = "each cold start compiles what it imports of botocore, and takes up to half as long again"
+        yield note(
+            about, f"botocore is not compiled: {costs}. A later runtime of AWS, or another PythonRuntime, may help"
+        )
 
 
 def time_zones(deployed: Deployed) -> Iterator[Finding]:
@@ -517,6 +532,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     warm_throughput,
     runtimes,
     botocore,
+    bytecode,
     time_zones,
     concurrency,
     signatures,

@@ -174,6 +174,14 @@ def test_only_the_domain_and_the_package_rankings_know_kinds_of_windows() -> Non
     ]
 
 
+def test_each_environment_says_what_is_installed_where_and_what_for() -> None:
+    dry = subprocess.check_output(["make", "--dry-run", "--always-make", "setup", "cost"], cwd=PROJECT, text=True)
+    touched = re.findall(r"touch (\S+)/\.(?:\w+-)?installed", dry)
+    said = re.findall(r'echo "installing .+ into (\S+): \w.+"', dry)
+    assert sorted(said) == sorted(touched)
+    assert len(said) == dry.count('echo "installing') > 10
+
+
 def test_the_architecture_page_shows_every_module_of_the_layer() -> None:
     text = (PROJECT / "docs" / "architecture.md").read_text(encoding="utf-8")
     tree = text.partition("<!-- tree -->")[2].partition("<!-- /tree -->")[0]

@@ -1,6 +1,10 @@
-"""`sam build` makes a layer with the pinned packages and nothing else, and fails for a bad boards.toml."""
+"""`sam build` makes a layer with the pinned packages and nothing else, all of it compiled for the runtime.
+
+It fails where it cannot compile the layer, and for a bad boards.toml.
+"""
 
 import os
+import platform
 import re
 from collections.abc import Callable
 from hashlib import sha256
@@ -10,6 +14,7 @@ from typing import Final
 import pytest
 
 from demo.embedded import stack
+from demo.embedded.built import made_of, mark
 from demo.embedded.stack import LOCAL, PROJECT
 from tests.support.aws.embedded_tools import copy_project
 from tests.support.programs import ended
@@ -30,6 +35,9 @@ MAX_BYTES: Final = {"StandingsLayer": 12_000_000, "QueryFunction": 200_000}
 """Unpacked. Each function adds a handler of at most 20 kB; Lambda accepts 250 MB with layers."""
 MACHINES: Final = {"x86_64": 62, "arm64": 183}
 """https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.eheader.html: e_machine, at byte 18"""
+MAGIC: Final = {"311": 3495, "312": 3531, "313": 3571, "314": 3627}
+"""https://github.com/python/cpython/blob/main/Include/internal/pycore_magic_number.h: of each release's bytecode"""
+NATIVE: Final = "arm64" if platform.machine().lower() in {"arm64", "aarch64"} else "x86_64"
 
 
 @pytest.fixture
@@ -37,11 +45,13 @@ def project(tmp_path: Path) -> Path:
     return copy_project(tmp_path)
 
 
-def build(project: Path, *parameters: str) -> tuple[int, str]:
+def build(project: Path, *parameters: str, **variables: str) -> tuple[int, str]:
     """Build, and return the exit status and what is printed."""
-    environment = os.environ | {
+    environment = {
+        **os.environ,
         "PATH": f"{LOCAL / 'tools' / 'bootstrap' / 'bin'}:{os.environ['PATH']}",
         "SAM_CLI_TELEMETRY": "0",
+        **variables,
     }
     command: list[str | Path] = [SAM, "build", *(["--parameter-overrides", *parameters] if parameters else [])]
     built = ended(command, cwd=project, env=environment)
@@ -49,21 +59,49 @@ def build(project: Path, *parameters: str) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize(
-    ("parameters", "binary", "built_for"),
+    "target",
     [
-        ((), "313-aarch64", "python3.13 arm64"),
-        (("PythonRuntime=python3.12", "Architecture=x86_64"), "312-x86_64", "python3.12 x86_64"),
+        (),
+        (stack.target()[0], f"Architecture={'x86_64' if NATIVE == 'arm64' else 'arm64'}"),
     ],
+    ids=["default", "another processor"],
 )
-def test_the_layer_fits_the_runtime(project: Path, parameters: tuple[str, ...], binary: str, built_for: str) -> None:
-    status, printed = build(project, *parameters)
+def test_the_layer_fits_the_runtime(project: Path, target: tuple[str, ...]) -> None:
+    """Whichever Python builds it."""
+    status, printed = build(project, *target)
     assert status == 0, printed
+    runtime, processor = (one.partition("=")[2] for one in target or ("=python3.13", "=arm64"))
+    version = runtime.removeprefix("python")
+    assert f"the layer is compiled for Python {version}, by " in printed
     layer = project / ".aws-sam" / "build" / "StandingsLayer" / "python"
+    binary = f"{version.replace('.', '')}-{processor.replace('arm64', 'aarch64')}"
     assert [found.name for found in (layer / "orjson").glob("*.so")] == [f"orjson.cpython-{binary}-linux-gnu.so"]
     assert (layer / "standings" / "__init__.py").exists()
     assert (layer / "boards.toml").exists()
-    assert (layer / "built-for.txt").read_text(encoding="utf-8") == f"{built_for}\n"
-    assert_no_more_than_is_needed(project / ".aws-sam" / "build", "x86_64" if "x86_64" in binary else "arm64")
+    assert (layer / "built-for.txt").read_text(encoding="utf-8") == f"{runtime} {processor}\n"
+    assert_no_more_than_is_needed(project / ".aws-sam" / "build", processor)
+    assert_all_is_compiled(layer, version.replace(".", ""))
+
+
+def assert_all_is_compiled(layer: Path, release: str) -> None:
+    """Beside each module is bytecode that this release of Python loads on Lambda, and no other."""
+    names = files(layer)
+    modules = {name for name in names if name.endswith(".py")}
+    bytecode = {name for name in names if "__pycache__" in name}
+    compiled = {f"{Path(name).parent}/__pycache__/{Path(name).stem}.cpython-{release}.pyc" for name in modules}
+    assert bytecode == {name.removeprefix("./") for name in compiled}
+    for name in bytecode:
+        content = (layer / name).read_bytes()
+        # The magic number with CR and LF, then the flags: a hash of the source is here, and is not to be checked.
+        assert content[:8] == MAGIC[release].to_bytes(2, "little") + b"\r\n" + (1).to_bytes(4, "little"), name
+        source = f"/opt/python/{Path(name).parent.parent / Path(name).name.partition('.')[0]}.py"
+        assert source.encode() in content, name
+
+
+def test_a_build_that_cannot_compile_fails(project: Path) -> None:
+    status, printed = build(project, RUNTIME_PYTHON="/no/python")
+    assert status != 0
+    assert "RUNTIME_PYTHON: expected a Python 3.13, which runs the functions, got /no/python" in printed
 
 
 def assert_no_more_than_is_needed(build: Path, processor: str) -> None:
@@ -83,11 +121,6 @@ def assert_no_more_than_is_needed(build: Path, processor: str) -> None:
     for name in names:
         if name.endswith(".so"):
             assert int.from_bytes((layer / name).read_bytes()[18:20], "little") == MACHINES[processor], name
-        elif "__pycache__" in name:
-            # Bytecode is there only if the building Python is the functions' own, and only of sources that are there.
-            assert f".cpython-{stack.target()[0].rpartition('=python')[2].replace('.', '')}." in name, name
-            source = Path(name).parent.parent / f"{Path(name).name.partition('.')[0]}.py"
-            assert (layer / source).exists(), name
     for name in ("StandingsLayer", *FUNCTIONS):
         total = sum((build / name / file).stat().st_size for file in files(build / name))
         print(f"{name}: {total} bytes in {len(files(build / name))} files")
@@ -104,18 +137,14 @@ def files(directory: Path) -> dict[str, str]:
 
 
 def test_two_builds_of_the_same_tree_are_the_same(project: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """They are equal byte for byte, in another folder and at another time: one is the demo's, which may be old.
-
-    Both are for the building Python, so they include bytecode.
-    """
+    """They are equal byte for byte, in another folder and at another time: one is the demo's, which may be old."""
     target = stack.target()
     status, printed = build(project, *target)
     assert status == 0, printed
     first = project / ".aws-sam" / "build"
-    second = stack._build(tmp_path_factory.mktemp("demo")).parent
+    second = stack._build(tmp_path_factory.mktemp("demo"), print).parent
 
     names = files(first)
-    assert any(name.endswith(".pyc") for name in names)
     assert {name for name, digest in files(second).items() if names.get(name) != digest} == set()
     assert names.keys() == files(second).keys()
     assert_no_more_than_is_needed(first, target[1].rpartition("=")[2])
@@ -138,3 +167,11 @@ def test_a_mistake_fails_the_build(project: Path, file: str, change: Callable[[s
     status, printed = build(project)
     assert status != 0
     assert said.format(lines=len(text.splitlines())) in printed
+
+
+def test_a_build_takes_the_mark_of_the_last_one_away(project: Path) -> None:
+    """`make serve` builds nothing if the build is marked: the mark must not outlive what it was made for."""
+    assert build(project)[0] == 0
+    mark(project / ".aws-sam" / "build", "a digest")
+    assert build(project)[0] == 0
+    assert made_of(project / ".aws-sam" / "build") is None

@@ -155,7 +155,8 @@ class Door:
         )
         patience = {"Delay": 1, "MaxAttempts": 120}
         cloudformation.get_waiter(f"stack_{operation}_complete").wait(StackName="standings", WaiterConfig=patience)
-        return stack._describe(self.endpoint, self.log, lambda _: None)
+        boards = self.folder / "layers" / "standings" / "boards.toml"
+        return stack._describe(self.endpoint, self.log, boards, lambda _: None)
 
 
 @pytest.fixture

@@ -20,11 +20,13 @@ import botocore
 import orjson
 import pytest
 import tzdata
+import urllib3
 from botocore.exceptions import ClientError
 
 from benchmarks.models import assumed
 from standings.rankings.calendar import pruning
 from standings.rankings.calendar.pruning import Pruning
+from standings.runtime.bytecode import is_compiled
 from standings.runtime.environment import required
 from standings.runtime.logs import logger, metrics
 from standings.wiring import building_blocks
@@ -223,9 +225,15 @@ def test_a_bug_of_the_command_function_refuses_the_event(stack: Stack, log: Line
 
 
 def test_it_says_what_it_runs_on(stack: Stack) -> None:
-    versions = {"python": platform.python_version(), "botocore": botocore.__version__}
-    answer = {**versions, "time_zones": tzdata.IANA_VERSION, "done": True}
-    assert stack.maintenance({"runtime": {}}, Context()) == answer
+    answer = stack.maintenance({"runtime": {}}, Context())
+    assert answer == {
+        "python": platform.python_version(),
+        "botocore": botocore.__version__,
+        "urllib3": urllib3.__version__,  # type: ignore[attr-defined]
+        "sdk_compiled": is_compiled("botocore"),
+        "time_zones": tzdata.IANA_VERSION,
+        "done": True,
+    }
 
 
 @pytest.mark.parametrize(

@@ -141,6 +141,7 @@ def test_a_healthy_stack_has_no_failure_and_the_page_names_the_permissions(run: 
     *lines, summary = ran.out.splitlines()
     assert (ran.status, summary) == (OK, f"{len(lines)} ok, 0 note, 0 failed")
     assert {line[:8] for line in lines} == {"ok      "}
+    assert "1.44.5 with urllib3 2.8.0, on Python 3.13.1" in ran.out
     assert len(lines) >= 20
     page = (PROJECT / "docs/reference/command-line.md").read_text(encoding="utf-8")
     named = json.loads(page.partition("It needs these permissions")[2].partition("```json\n")[2].partition("```")[0])
@@ -170,6 +171,7 @@ OPEN_URL: Final[dict[str, Any]] = {
     "policy": ANYONE,
     "statuses.URL": 200,
 }
+BYTECODE = "bytecode of the runtime's SDK"
 TO_BUILD = "but the layer was built for python3.13, "
 
 
@@ -245,6 +247,8 @@ EXPLAINED: Final[list[tuple[dict[str, Any], str, str]]] = [
     ({"parameters.SettleSchedule": ""}, "settled periods", "deploy with SettleSchedule"),
     (OPEN_URL, URL, "open to anyone: FunctionUrl is open"),
     ({"statuses.SIGNED": 403}, URL, "these credentials with 403: the policy of the output FunctionUrlPolicyArn"),
+    ({"tasks.runtime.sdk_compiled": False}, BYTECODE, "not compiled: each cold start compiles"),
+    ({"tasks.runtime.sdk_compiled": GONE}, BYTECODE, "deploy a newer version"),
 ]
 
 

@@ -43,6 +43,11 @@ def copied(folder: Path) -> Path:
         if (PROJECT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(PROJECT / name, folder / name)
+    return linked_tools(folder)
+
+
+def linked_tools(folder: Path) -> Path:
+    """Let a copy of the project have the tools that `make setup` has installed. Return its folder."""
     (folder / ".venv").symlink_to(PROJECT / ".venv")
     (folder / LOCAL.name).mkdir()
     (folder / LOCAL.name / "tools").symlink_to(LOCAL / "tools")
