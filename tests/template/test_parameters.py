@@ -158,6 +158,7 @@ CLAIMED: Final = "CommandFunction/Environment.Variables.JWT_MEMBER_CLAIM"
         (TOKENS, "JwtAuthorizer/JwtConfiguration.Issuer", [TOKENS["JwtIssuer"]]),
         (TOKENS, "JwtAuthorizer/JwtConfiguration.Audience", [["standings", "other"]]),
         ({"LogRetentionDays": "1"}, "Logs::LogGroup/RetentionInDays", ["1"]),
+        ({"DynamoDBClient": "botocore"}, "Lambda::Function/Environment.Variables.DYNAMODB_CLIENT", ["botocore"]),
         ({"SystemLogLevel": "INFO"}, "Lambda::Function/LoggingConfig.SystemLogLevel", ["INFO"]),
         # The group stays, with the lines that are in it.
         ({"AccessLog": "false"}, "ApiStage/AccessLogSettings", [None]),
