@@ -193,6 +193,8 @@ def calls(client: Standings, name: str, given: Mapping[str, Any]) -> Any:
         with client.batch() as batch:
             return getattr(batch, call)(**given)
     found = getattr(client if kind == "Standings" else client.board("b"), call)(**given)
+    if isinstance(found, Batch):
+        return found.flush()
     return found.definition() if isinstance(found, Board) else found
 
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 from uuid import uuid4
 
 from standings.client import values
-from standings.client.errors import BadArgument, NotFound
+from standings.client.errors import BadArgument, NotFound, PostError, Unsent
 from standings.client.posts import Batch, Event, Number, Poster, Queue
+from standings.client.progress import Progress
 from standings.client.reads import ApiReads, Reads, TableReads, arguments_of, checked, ranked
 from standings.client.stack import Stack
 from standings.domain import zones
@@ -110,16 +111,23 @@ class Standings(Poster):
     def post_event(self, event: Event) -> str:
         """Post an event in the form of docs/reference/events.md, and return its id. Raises as `post` does."""
         ready = self._queue.prepare(event, self._queue.clock.now())
-        self._queue.send([ready])
+        for reason in self._queue.send([ready.message]).failed.values():
+            raise PostError([Unsent(ready.event, reason)], 1)
         return str(ready.event["id"])
 
-    def batch(self) -> Batch:
+    def batch(self, total: int | None = None, *, progress: bool = True) -> Batch:
         """Post many events: `with standings.batch() as batch: batch.post("berlin-2026", "u7", points=1)`.
 
-        They are sent ten at a time. At the end of `with`, all are on the queue. If not, PostError names those that are
-        not.
+        They are sent ten with each request, several requests at a time. At the end of `with`, all are on the queue. If
+        not, PostError names those that are not.
+
+        A person at a terminal sees after two seconds how many are sent, and a bar if the `total` is given; without
+        `progress` nothing.
         """
-        return Batch(self._queue)
+        count = None if total is None else values.whole("total", total)
+        return Batch(
+            self._queue, Progress(self._queue.clock.monotonic, count) if values.flag("progress", progress) else None
+        )
 
     def event(self, event_id: str) -> "answer_types.EventStatus | None":
         """What became of an event: `{"id": "0197f2c4", "status": "counted", "at": "2026-11-21T10:15:01.000Z"}`.
