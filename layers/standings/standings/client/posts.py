@@ -100,6 +100,7 @@ class Poster(ABC):
 
     def post(
         self,
+        /,
         board: str | Sequence[str] | None = None,
         member: str | None = None,
         *,

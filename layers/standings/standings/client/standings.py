@@ -1,6 +1,6 @@
 """The client of a stack, and of its boards: every call."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
@@ -250,6 +250,19 @@ class Board:
         `me` adds the rank of that member, and who is just ahead of it.
         """
         return self._read("listRanking", ranking, rank=rank, score=score, cursor=cursor, limit=limit, me=me)
+
+    def pages(self, limit: int = 100, **ranking: Unpack[Shown]) -> "Iterator[answer_types.Page]":
+        """The whole list, page by page, each of `limit` entries: `for page in board.pages(): …`.
+
+        While others move, no member that did not move is missing or comes twice.
+        """
+        cursor = None
+        while True:
+            page = self.page(cursor=cursor, limit=limit, **ranking)
+            yield page
+            cursor = page["next"]
+            if cursor is None:
+                return
 
     def around(
         self,
