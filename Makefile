@@ -25,12 +25,13 @@ AXE_INSTALLED := .local/axe-core/.installed
 CDK_INSTALLED := .local/aws-cdk-lib/.installed
 MERMAID_INSTALLED := .local/mermaid/.installed
 CLIENTS_INSTALLED := $(TOOLS)/clients/.installed
+FASTAPI_INSTALLED := $(TOOLS)/fastapi/.installed
 OLDER_ZONES_INSTALLED := $(TOOLS)/older-zones/.installed
 NODE_INSTALLED := .local/examples/clients/typescript/.installed .local/examples/node-producer/.installed
 
 STACK := $(SAM_INSTALLED) $(MINISTACK_INSTALLED) $(DEMO_INSTALLED)
 TESTS := $(STACK) $(DEV_INSTALLED) $(LAMBDA_INSTALLED) $(DYNAMODB_LOCAL_INSTALLED) $(AXE_INSTALLED) \
-	$(CLIENTS_INSTALLED) $(NODE_INSTALLED) $(CDK_INSTALLED) $(OLDER_ZONES_INSTALLED)
+	$(CLIENTS_INSTALLED) $(FASTAPI_INSTALLED) $(NODE_INSTALLED) $(CDK_INSTALLED) $(OLDER_ZONES_INSTALLED)
 SITE := $(DOCS_INSTALLED) $(MERMAID_INSTALLED)
 CHECKS := $(SAM_INSTALLED) $(DEV_INSTALLED) $(CHECKOV_INSTALLED) $(SCHEMAS_INSTALLED) $(OLDER_ZONES_INSTALLED) $(SITE)
 
@@ -224,6 +225,10 @@ $(SCHEMAS_INSTALLED): requirements/schemas.txt $(BOOTSTRAPPED)
 # What makes Python clients, and what these need.
 $(CLIENTS_INSTALLED): requirements/clients.txt $(BOOTSTRAPPED)
 	$(call install,$(TOOLS)/clients,$<,the generator of typed clients for tests)
+
+# What the example beside the asynchronous client needs.
+$(FASTAPI_INSTALLED): requirements/fastapi.txt $(BOOTSTRAPPED)
+	$(call install,$(TOOLS)/fastapi,$<)
 
 # Time zones as an older system has them: a package of data.
 $(OLDER_ZONES_INSTALLED): requirements/older-zones.txt $(BOOTSTRAPPED)

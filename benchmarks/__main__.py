@@ -24,6 +24,7 @@ MODULES: Final = {
     "hot_key": "benchmarks.measure.hot_key",
     "speed": "benchmarks.measure.speed.speed",
     "streams": "benchmarks.measure.rolling",
+    "posting": "benchmarks.measure.posting",
     "tabs": "benchmarks.measure.tabs",
     "compared": "benchmarks.pages.other_ways",
     "budgets": "benchmarks.pages.budgets",

@@ -22,7 +22,7 @@ from standings_cli.commands.rankings import show_rank
 from standings_cli.files import STDIN
 from standings_cli.post.counted import NotYetError, RefusedError, Status, Waiting
 from standings_cli.post.known import Known
-from standings_cli.post.outbox import NotTakenError, Outbox
+from standings_cli.post.outbox import NotTakenError, Outbox, Outgoing
 from standings_cli.post.post_file import FilePosting, RowReader, check_amount, event_text, message
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import InputError
@@ -153,13 +153,13 @@ def _one(connection: Connection, options: argparse.Namespace) -> int:
         before = None  # Its status will not change
     outbox = Outbox(connection.client("sqs"), connection.queue_url)
     try:
-        ((_, refused),) = outbox.delivered([[outgoing]], lambda batch: batch)
+        (((_, refused),),) = outbox.delivered([outgoing], Outgoing)
     except (NotTakenError, KeyboardInterrupt) as error:
         advice = f"run the same command again with --id {event_id}: the event counts once"
         print(f"standings: the event may not be posted ({error!s:.200}); {advice}", file=sys.stderr)
         return INTERRUPTED if isinstance(error, KeyboardInterrupt) else UNREACHABLE
     if refused:
-        raise InputError(f"the queue refuses the event: {refused[0]}")
+        raise InputError(f"the queue refuses the event: {refused}")
     said = {"id": event_id, "posted": 0, "known": 1} if is_known else {"id": event_id, "posted": 1}
     if waiting is not None:
         return _wait(waiting, said, before, refusal, event.fields, as_json=options.json)

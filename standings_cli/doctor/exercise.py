@@ -9,16 +9,17 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta, tzinfo
+from itertools import chain
 from math import ceil, floor, inf
 from random import Random
 from typing import Any, Final, NamedTuple
 
-from standings.aws.sqs import OutgoingMessage, batches
+from standings.aws.sqs import OutgoingMessage
 from standings.client.api import Api
 from standings.client.errors import ApiError
 from standings.domain.zones import time_zone
 from standings_cli.doctor.checks import Finding, failed, ok
-from standings_cli.post.outbox import NotTakenError, Outbox
+from standings_cli.post.outbox import NotTakenError, Outbox, Outgoing
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import UNRANKED
 from standings_cli.terminal import say
@@ -401,11 +402,10 @@ class _Exercise:
     def _post(self, bodies: Sequence[str]) -> None:
         connection = self.tools.connection
         messages = [OutgoingMessage(body, {}, self.rules.board) for body in bodies]
-        for _, refused in Outbox(connection.client("sqs"), connection.queue_url).delivered(
-            batches(messages, lambda message: message), list
-        ):
-            if refused:
-                raise NotTakenError(next(iter(refused.values())))
+        outbox = Outbox(connection.client("sqs"), connection.queue_url)
+        for _, refused in chain.from_iterable(outbox.delivered(messages, Outgoing)):
+            if refused is not None:
+                raise NotTakenError(refused)
 
     def _settled(self, events: Sequence[Event], at: datetime) -> Comparison:
         """Compare again until nothing differs, or for `TIMEOUT_S`: events take a while to reach their ranks."""

@@ -1,34 +1,38 @@
-"""Sends messages to a queue, several batches at a time, until it has accepted them."""
+"""Sends messages to a queue, several requests at a time, until it has accepted them."""
 
 import random
 import threading
-from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from standings.aws.sqs import OutgoingMessage, send_until_taken
+from standings.client.sending import Sending
 from standings.runtime.clock import backoff
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs.client import SQSClient
 
-SENDERS: Final = 8
-MAX_WAITING: Final = 64  # batches that are being sent, or were accepted and wait for an earlier one
 _ATTEMPTS: Final = 8
 _FIRST_RETRY_S: Final = 0.25
 _MAX_RETRY_S: Final = 10.0
-_T = TypeVar("_T")
+T = TypeVar("T")
 
 
 class NotTakenError(Exception):
     """The queue did not accept messages after all attempts; some may be on it. The message is the last error."""
 
 
+class Outgoing(NamedTuple):
+    """What is sent of a thing, and the members whose order must be kept."""
+
+    message: OutgoingMessage
+    members: frozenset[str] = frozenset()
+
+
 @dataclass(frozen=True, slots=True)
 class Outbox:
-    """Sends to a queue: `Outbox(sqs, "https://sqs…/queue").delivered(batches, list)`. Each call needs its own.
+    """Sends to a queue: `Outbox(sqs, "https://sqs…/queue").delivered(rows, outgoing_of)`. Each call needs its own.
 
     A message that the queue does not accept is sent up to 8 times, with growing random waits.
     """
@@ -42,30 +46,26 @@ class Outbox:
     _closed: threading.Event = field(default_factory=threading.Event)
 
     def delivered(
-        self, batches: Iterable[_T], messages: Callable[[_T], Sequence[OutgoingMessage]]
-    ) -> Generator[tuple[_T, dict[int, str]], None, None]:
-        """Send batches, several at a time. Yields each, in order, once it and all before it are on the queue.
+        self, things: Iterable[T], outgoing: Callable[[T], Outgoing]
+    ) -> Generator[list[tuple[T, str | None]], None, None]:
+        """Send things, several requests at a time. Yields each, in order, once it and all before it are on the queue.
 
-        `messages` returns the messages of a batch. With a batch come the reasons for messages that the queue will never
-        accept, by their position in it: `(batch, {2: "InvalidMessageContents: …"})`. Raises NotTakenError, and errors
-        of botocore that another attempt cannot help.
+        They come in lists, as many as there are: `[(row, None), …]`. With a thing comes why the queue will never accept
+        it, such as `"InvalidMessageContents: …"`. Those of one member are sent in their order. Raises NotTakenError,
+        and errors of botocore that another attempt cannot help.
         """
-        waiting: deque[tuple[_T, Future[dict[int, str]]]] = deque()
-        with ThreadPoolExecutor(SENDERS) as pool:
-            try:
-                for batch in batches:
-                    waiting.append((batch, pool.submit(self._send, messages(batch))))
-                    while waiting and (len(waiting) >= MAX_WAITING or waiting[0][1].done()):
-                        first, sent = waiting.popleft()
-                        yield first, sent.result()
-                for first, sent in waiting:
-                    yield first, sent.result()
-            finally:
-                self._closed.set()
-                pool.shutdown(wait=False, cancel_futures=True)
+        sending: Sending[T] = Sending(self._send)
+        try:
+            for thing in things:
+                sending.put(thing, *outgoing(thing))
+                yield from sending.results()
+            yield from sending.results(until_sent=True)
+        finally:
+            self._closed.set()
+            sending.stop()
 
     def _send(self, messages: Sequence[OutgoingMessage]) -> dict[int, str]:
-        """Send a batch. Returns the reasons, by position, for messages that the queue will never accept."""
+        """Send a request. Returns the reasons, by position, for messages that the queue will never accept."""
         refused, untaken = send_until_taken(self.client, self.queue_url, messages, self._again)
         if untaken:
             raise NotTakenError("stopped" if self._closed.is_set() else next(iter(untaken.values())))

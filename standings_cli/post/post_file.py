@@ -20,7 +20,8 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from standings.aws.sqs import AT_FILLED_IN, MAX_BODY_BYTES, MAX_ENTRIES, OutgoingMessage, batches, message_of
+from standings.aws.sqs import AT_FILLED_IN, MAX_BODY_BYTES, MAX_ENTRIES, OutgoingMessage, message_of
+from standings.client.posts import members_of
 from standings.domain.boards import Boards
 from standings.domain.boards_toml import METRIC_NAME, METRIC_RULE
 from standings.domain.events import RefusedEvent, check_event, parse_event, read_at, refuse
@@ -29,7 +30,7 @@ from standings.domain.windows import instant
 from standings.ingest import posted
 from standings_cli.files import STDIN, HalfLineError, Lines, Mark, Record, Source
 from standings_cli.post.known import AHEAD, MOST, Known
-from standings_cli.post.outbox import NotTakenError, Outbox
+from standings_cli.post.outbox import NotTakenError, Outbox, Outgoing
 from standings_cli.post.times import Times
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import InputError
@@ -175,7 +176,7 @@ class Row(NamedTuple):
     """A row: `Row(2, OutgoingMessage(…), "", Mark(2, 1, 0, "9f…"))`, or with a problem instead of the message.
 
     `line` is its first line, `mark` the place after it. `is_half`: the line has no line end, so somebody may still be
-    writing it; then the place is before the row.
+    writing it; then the place is before the row. `members` are those that its event changes.
     """
 
     line: int
@@ -183,6 +184,7 @@ class Row(NamedTuple):
     problem: str
     mark: Mark
     is_half: bool = False
+    members: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,18 +234,20 @@ class RowReader:
             columns, rows = lines.table()
             parse = partial(_event, names=_header(columns, self), reader=self)
         for count, (line, content) in enumerate(rows, start=1):
-            outgoing, problem = None, ""
+            outgoing, problem, members = None, "", frozenset[str]()
             try:
                 if isinstance(content, Exception):
                     raise content
-                outgoing = self._message(parse(content), seen, times, count - 1)
+                event = parse(content)
+                outgoing = self._message(event, seen, times, count - 1)
+                members = members_of(event.fields)
             except HalfLineError as error:
                 yield Row(line, None, str(error), lines.mark(count - 1, wrong), is_half=True)
                 return
             except (RefusedEvent, csv.Error, UnicodeDecodeError) as error:
                 wrong += 1
                 problem = str(error)
-            yield Row(line, outgoing, problem, lines.mark(count, wrong))
+            yield Row(line, outgoing, problem, lines.mark(count, wrong), members=members)
 
     def _settings(self) -> str:
         columns, ignored = dict(self.columns), sorted(self.ignored)
@@ -392,19 +396,19 @@ class FilePosting:
                 # Some may have been sent, whatever happens from here on.
                 checkpoint = self._saved(record, checkpoint)
                 messages = chain([first], messages)
-            sending = outbox.delivered(
-                batches(messages, lambda item: item[0][0]), lambda batch: [item[0][0] for item in batch]
-            )
+            sending = outbox.delivered(messages, lambda each: Outgoing(each[0][0], each[0][1].members))
             try:
                 with closing(sending):
-                    for batch, refused in sending:
-                        for position, reason in refused.items():
-                            meter.say(f"{self.name}:{batch[position][0][1].line}: the queue refuses it: {reason}")
-                        refused_rows += len(refused)
-                        taken = [is_known for position, (_, is_known) in enumerate(batch) if position not in refused]
-                        self._known += sum(taken)
-                        self._posted += len(taken) - sum(taken)
-                        mark = batch[-1][0][1].mark
+                    for rows_done in sending:
+                        for ((_, row), is_known), refusal in rows_done:
+                            if refusal is not None:
+                                meter.say(f"{self.name}:{row.line}: the queue refuses it: {refusal}")
+                                refused_rows += 1
+                            elif is_known:
+                                self._known += 1
+                            else:
+                                self._posted += 1
+                        mark = rows_done[-1][0][0][1].mark
                         mark = mark._replace(wrong=mark.wrong + refused_rows)
                         checkpoint = self._saved(record, checkpoint, mark=mark)
                         meter.move(self._source.share, f"{self._posted:,} events")

@@ -4,6 +4,7 @@ a month."""
 import gzip
 import io
 import json
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +13,7 @@ from unittest import mock
 import pytest
 from botocore.exceptions import ClientError
 
+from standings.client.sending import SENDERS
 from standings_cli.post import outbox
 from standings_cli.terminal import DIFFERS, INTERRUPTED, OK, UNREACHABLE, WRONG
 from tests.support.aws import fakes
@@ -138,6 +140,37 @@ def test_what_the_queue_does_not_take_now_is_gone_on_with(run: Run, queue: Queue
     posted = queue.take()
     assert [event["member"] for event in posted] == [f"m{n // 2:02}" for n in range(10, 30)]
     assert len(before | {event["id"] for event in posted}) == 30, "rows that are equal have the ids that they had"
+
+
+def test_several_requests_are_under_way_and_the_rows_of_a_member_keep_their_order(run: Run, queue: Queue) -> None:
+    """The queue holds its first requests until there are eight."""
+    under_way, together, most, eight = list[set[str]](), list[set[str]](), [0], threading.Event()
+    send = queue.send_message_batch
+
+    def hold(QueueUrl: str, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803 - the SDK's names
+        events = [json.loads(entry["MessageBody"]) for entry in Entries]
+        members = {each["member"] for event in events for each in event.get("updates", [event])}
+        together.extend(both for other in under_way if (both := members & other))
+        under_way.append(members)
+        most[0] = max(most[0], len(under_way))
+        if len(under_way) == SENDERS:
+            eight.set()
+        assert eight.wait(60)
+        under_way.remove(members)
+        return send(QueueUrl, Entries)
+
+    def line(number: int) -> str:
+        pair = (f"m{number % 90}", f"c{number % 90 // 2}")
+        updates = [{"board": "b", "member": member, "metrics": {"points": 1}} for member in pair]
+        return json.dumps({"id": f"{number}", "updates": updates}) + "\n"
+
+    Path("rows.jsonl").write_text("".join(map(line, range(400))), encoding="utf-8")
+    with mock.patch.object(queue, "send_message_batch", hold):
+        assert run("post --jsonl rows.jsonl --at 2026-11-20T10:00:00Z").status == OK
+    assert (most, together) == ([SENDERS], [])
+    ids = [json.loads(message["MessageBody"])["id"] for message in queue.messages]
+    for clan in range(45):
+        assert [one for one in ids if int(one) % 90 // 2 == clan] == [f"{n}" for n in range(400) if n % 90 // 2 == clan]
 
 
 def test_what_ends_it_is_told_and_remembered(run: Run, queue: Queue) -> None:

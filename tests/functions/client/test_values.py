@@ -9,7 +9,7 @@ import inspect
 import itertools
 import re
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
@@ -193,6 +193,10 @@ def calls(client: Standings, name: str, given: Mapping[str, Any]) -> Any:
         with client.batch() as batch:
             return getattr(batch, call)(**given)
     found = getattr(client if kind == "Standings" else client.board("b"), call)(**given)
+    if isinstance(found, Batch):
+        return found.flush()
+    if isinstance(found, Iterator):
+        return [*found]
     return found.definition() if isinstance(found, Board) else found
 
 

@@ -1,7 +1,7 @@
 """Rows of CSV and JSON lines as events, what a row's id, mark and time are made from, which lines are a record of CSV,
 and totals that are set.
 
-What other rows become is in `tests/functions/cli/sessions/rows.txt`. And batches on their way to a queue that does not
+What other rows become is in `tests/functions/cli/sessions/rows.txt`. And messages on their way to a queue that does not
 accept everything at once: how often and in which order. What is tried again at all is in
 `tests/functions/client/test_posts.py`.
 """
@@ -17,11 +17,12 @@ from unittest import mock
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
-from standings.aws.sqs import OutgoingMessage, at_filled_in
+from standings.aws.sqs import MAX_ENTRIES, OutgoingMessage, at_filled_in
+from standings.client.sending import MOST_HELD, SENDERS
 from standings.domain.boards_toml import parse_boards
 from standings.domain.events import Event, parse_event, read_at
 from standings_cli.files import HalfLineError, Lines
-from standings_cli.post.outbox import MAX_WAITING, SENDERS, NotTakenError, Outbox
+from standings_cli.post.outbox import NotTakenError, Outbox, Outgoing
 from standings_cli.post.post_file import Row, RowReader
 from standings_cli.post.times import Times
 from standings_cli.stack.errors import InputError
@@ -249,35 +250,36 @@ def outbox(refusal: Callable[[str], str], **options: Any) -> Outbox:
     return Outbox(queue, "https://queue.invalid/activity", **options)
 
 
-def messages(batch: list[str]) -> list[OutgoingMessage]:
-    return [OutgoingMessage(body, {}) for body in batch]
+def of_its_own(body: str) -> Outgoing:
+    """A message whose member has no other."""
+    return Outgoing(OutgoingMessage(body, {}), frozenset({body}))
 
 
 def test_attempts_end() -> None:
     naps, refusal = list[float](), mock.Mock(return_value="InternalError")
     with pytest.raises(NotTakenError, match="InternalError"):
-        list(outbox(refusal, chance=lambda: 1.0, sleep=naps.append).delivered([["a"]], messages))
+        list(outbox(refusal, chance=lambda: 1.0, sleep=naps.append).delivered(["a"], of_its_own))
     assert refusal.mock_calls == [mock.call("a")] * 8
     assert naps == [0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 10.0]
 
 
-def test_batches_come_back_in_their_order_however_they_are_taken() -> None:
-    """The first is held until the outbox is full. No later batch comes back before it."""
+def test_things_come_back_in_their_order_however_they_are_taken() -> None:
+    """The first is held until no more are taken up. No later one comes back before it."""
     full = threading.Event()
     taken_up: list[str] = []
 
-    def batches() -> Iterator[list[str]]:
-        for number in range(3 * MAX_WAITING):
+    def things() -> Iterator[str]:
+        for number in range(3 * MOST_HELD):
             taken_up.append(str(number))
-            if number == MAX_WAITING - 1:
+            if number == MOST_HELD:
                 full.set()
-            yield [str(number)]
+            yield str(number)
 
     returned = []
     sending = outbox(lambda body: "" if body != "0" or full.wait(60) else "InternalError")
-    for batch, _ in sending.delivered(batches(), messages):
-        returned += batch
-        assert len(taken_up) - len(returned) < MAX_WAITING
+    for found in sending.delivered(things(), of_its_own):
+        returned += [thing for thing, _ in found]
+        assert len(taken_up) - len(returned) <= MOST_HELD + 1
     assert returned == taken_up
 
 
@@ -286,7 +288,7 @@ def test_nothing_is_tried_again_once_nobody_waits() -> None:
     tried, all_failed = list[str](), threading.Event()
 
     def refusal(body: str) -> str:
-        if body == "a":
+        if body[0] == "a":
             return "" if all_failed.wait(60) else "InternalError"
         tried.append(body)
         if len(tried) == SENDERS - 1:
@@ -295,8 +297,9 @@ def test_nothing_is_tried_again_once_nobody_waits() -> None:
 
     others = threading.enumerate()
     trying: Outbox = outbox(refusal, sleep=lambda _: trying._closed.wait(60))
-    sending = trying.delivered([["a"], *[["b"]] * SENDERS], messages)
-    assert next(sending) == (["a"], {})
+    names = [f"a{number}" for number in range(MAX_ENTRIES)] + [f"b{number}" for number in range(MOST_HELD)]
+    sending = trying.delivered(names, of_its_own)
+    assert next(sending) == [(name, None) for name in names[:MAX_ENTRIES]]
     sending.close()
     for sender in threading.enumerate():
         if sender not in others:

@@ -1,11 +1,10 @@
-"""Posts events: makes each from the caller's arguments, and sends them to the queue, up to ten at a time."""
+"""Posts events: makes each from the caller's arguments, and sends them to the queue, alone or many at a time."""
 
 import atexit
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
-from operator import itemgetter
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
@@ -13,6 +12,7 @@ import orjson
 
 from standings.client import values
 from standings.client.errors import BadArgument, PostError, Unsent
+from standings.client.progress import Progress
 from standings.domain.boards import Boards
 from standings.domain.events import RefusedEvent, check_event, parse_event
 from standings.ingest import posted
@@ -21,7 +21,7 @@ from standings.runtime.clock import RETRIED_FOR_S, Clock
 if TYPE_CHECKING:
     from mypy_boto3_sqs.client import SQSClient
 
-    from standings.aws.sqs import OutgoingMessage
+    from standings.aws.sqs import OutgoingMessage, Taken
 
 Number = int | float | Decimal
 Event = Mapping[str, Any]
@@ -74,23 +74,25 @@ class Queue:
             raise BadArgument(400, "bad-body", str(error)) from error
         return Ready(event, message_of(*ready))
 
-    def send(self, events: Sequence[Ready]) -> None:
-        """Send events, and again for five seconds what the queue does not take yet. Raises PostError."""
+    def send(self, messages: Sequence["OutgoingMessage"]) -> "Taken":
+        """Send up to ten messages, and again for five seconds what the queue does not take yet.
+
+        Returns what it will never take, and what it has not taken. All others are on the queue.
+        """
         from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - as above
 
-        from standings.aws.sqs import batches, send_until_taken  # noqa: PLC0415 - as above
+        from standings.aws.sqs import Taken, send_until_taken  # noqa: PLC0415 - as above
 
-        unsent: list[Unsent] = []
         backoff = self.clock.backoff_for(RETRIED_FOR_S)
-        for batch in batches(events, itemgetter(1)):
-            messages = [ready.message for ready in batch]
-            try:
-                reasons = send_until_taken(self._sqs(), self._url(), messages, lambda _: backoff.wait()).failed
-            except (BotoCoreError, ClientError) as error:
-                reasons = dict.fromkeys(range(len(batch)), str(error))
-            unsent += [Unsent(batch[position].event, reason) for position, reason in sorted(reasons.items())]
-        if unsent:
-            raise PostError(unsent, len(events))
+        try:
+            return send_until_taken(self._sqs(), self._url(), messages, lambda _: backoff.wait())
+        except (BotoCoreError, ClientError) as error:
+            return Taken({}, dict.fromkeys(range(len(messages)), str(error)))
+
+
+def members_of(event: Event) -> frozenset[str]:
+    """The members that an event changes, such as `{"u123", "clan#7"}`. It must have passed `check_event`."""
+    return frozenset(part["member"] for part in event.get("updates", (event,)))
 
 
 class Poster(ABC):
@@ -98,6 +100,7 @@ class Poster(ABC):
 
     def post(
         self,
+        /,
         board: str | Sequence[str] | None = None,
         member: str | None = None,
         *,
@@ -115,7 +118,7 @@ class Poster(ABC):
         event without `id` gets a new one, and without `at` the current time. Posted twice with one id, it counts once.
 
         Raises BadArgument if a field is wrong or the definitions do not allow it, and PostError if the queue did not
-        take it. A batch sends with each tenth event, and at the end.
+        take it. A batch sends meanwhile, and what is left at its end.
         """
         sets = None if set is False else set
         numbers = _together(metrics, amounts)
@@ -127,16 +130,27 @@ class Poster(ABC):
         """Post an event in the form of docs/reference/events.md, and return its id. Raises as `post` does."""
 
 
-class Batch(Poster):
-    """Events that are sent ten at a time, the last ones when the `with` ends, however it ends.
+MOST_AHEAD_MS: Final = 60_000
+"""How far ahead of the clock the time of an event may be that was posted without one: far less than five minutes."""
 
-    Threads may share it. Of two events without a time, the later call has the later time.
+
+class Batch(Poster):
+    """Events that are sent ten with each request, several requests at a time, the last ones when the `with` ends.
+
+    Threads may share it. Of two events without a time, the later call has the later time. Events of one member are sent
+    in the order in which they were posted.
     """
 
-    def __init__(self, queue: Queue) -> None:
+    def __init__(self, queue: Queue, progress: Progress | None) -> None:
+        from standings.client.sending import Sending  # noqa: PLC0415 - as above
+
         self._queue = queue
-        self._waiting: list[Ready] = []
+        self._progress = progress
+        self._sending: Sending[Event] = Sending(self._send)
         self._latest = 0
+        self._unsent: list[Unsent] = []
+        self._told = 0
+        self._silent: str | None = None  # Why the queue takes nothing
         self._lock = RLock()
 
     def __enter__(self) -> Self:
@@ -146,30 +160,57 @@ class Batch(Poster):
 
     def __exit__(self, *_: object) -> None:
         atexit.unregister(self.flush)
-        self.flush()
+        try:
+            self.flush()
+        finally:
+            self._sending.end()
+            if self._progress is not None:
+                self._progress.end()
 
     def post_event(self, event: Event) -> str:
-        """Take an event, and return its id. Sends all that wait if it is the tenth. Raises as `post` does."""
-        from standings.aws.sqs import MAX_ENTRIES  # noqa: PLC0415 - as above
+        """Take an event, and return its id. If many wait to be sent, wait until they are fewer.
 
+        Raises as `post` does. A PostError names events of earlier calls too; this one was taken all the same: it is
+        among those, or it will be sent.
+        """
         with self._lock:
-            now = self._latest = max(self._queue.clock.now(), self._latest + 1)
-            ready = self._queue.prepare(event, now)
-            self._waiting.append(ready)
-            if len(self._waiting) >= MAX_ENTRIES:
-                self.flush()
+            now = self._queue.clock.now()
+            has_time = isinstance(event, Mapping) and "at" in event
+            at = now if has_time else max(now, self._latest + 1)
+            ready = self._queue.prepare(event, at)
+            self._latest = max(self._latest, at)
+            self._sending.put(ready.event, ready.message, members_of(ready.event))
+        if at - now > MOST_AHEAD_MS:
+            self._queue.clock.sleep((at - now - MOST_AHEAD_MS) / 1000)
+        self._tell(until_sent=False)
         return str(ready.event["id"])
 
     def flush(self) -> None:
         """Send what waits. Raises PostError."""
+        self._tell(until_sent=True)
+
+    def _send(self, messages: Sequence["OutgoingMessage"]) -> dict[int, str]:
+        if self._silent is not None:
+            return dict.fromkeys(range(len(messages)), self._silent)
+        taken = self._queue.send(messages)
+        # If the queue takes nothing, each further request would take five seconds too. `_tell` lets it be tried again.
+        self._silent = taken.untaken[0] if len(taken.untaken) == len(messages) else None
+        return taken.failed
+
+    def _tell(self, *, until_sent: bool) -> None:
+        """Raise PostError for what the queue did not take, in the order of the calls, each once."""
+        for found in self._sending.results(until_sent=until_sent):
+            with self._lock:
+                self._told += len(found)
+                self._unsent += [Unsent(event, reason) for event, reason in found if reason is not None]
+                if self._progress is not None:
+                    self._progress.more(len(found))
         with self._lock:
-            try:
-                self._queue.send(self._waiting)
-            except PostError:
-                self._waiting = []
-                raise
-            # If anything else interrupts it, these events are sent again, and each counts once.
-            self._waiting = []
+            unsent, told = self._unsent, self._told
+            if not unsent:
+                return
+            self._unsent, self._told, self._silent = [], 0, None
+        raise PostError(unsent, told)
 
 
 def _together(metrics: Any, named: Mapping[str, Number]) -> Any:

@@ -1,14 +1,15 @@
 """The client of a stack, and of its boards: every call."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 from uuid import uuid4
 
 from standings.client import values
-from standings.client.errors import BadArgument, NotFound
+from standings.client.errors import BadArgument, NotFound, PostError, Unsent
 from standings.client.posts import Batch, Event, Number, Poster, Queue
+from standings.client.progress import Progress
 from standings.client.reads import ApiReads, Reads, TableReads, arguments_of, checked, ranked
 from standings.client.stack import Stack
 from standings.domain import zones
@@ -111,16 +112,23 @@ class Standings(Poster):
     def post_event(self, event: Event) -> str:
         """Post an event in the form of docs/reference/events.md, and return its id. Raises as `post` does."""
         ready = self._queue.prepare(event, self._queue.clock.now())
-        self._queue.send([ready])
+        for reason in self._queue.send([ready.message]).failed.values():
+            raise PostError([Unsent(ready.event, reason)], 1)
         return str(ready.event["id"])
 
-    def batch(self) -> Batch:
+    def batch(self, total: int | None = None, *, progress: bool = True) -> Batch:
         """Post many events: `with standings.batch() as batch: batch.post("berlin-2026", "u7", points=1)`.
 
-        They are sent ten at a time. At the end of `with`, all are on the queue. If not, PostError names those that are
-        not.
+        They are sent ten with each request, several requests at a time. At the end of `with`, all are on the queue. If
+        not, PostError names those that are not.
+
+        A person at a terminal sees after two seconds how many are sent, and a bar if the `total` is given; without
+        `progress` nothing.
         """
-        return Batch(self._queue)
+        count = None if total is None else values.whole("total", total)
+        return Batch(
+            self._queue, Progress(self._queue.clock.monotonic, count) if values.flag("progress", progress) else None
+        )
 
     def event(self, event_id: str) -> "answer_types.EventStatus | None":
         """What became of an event: `{"id": "0197f2c4", "status": "counted", "at": "2026-11-21T10:15:01.000Z"}`.
@@ -243,6 +251,19 @@ class Board:
         `me` adds the rank of that member, and who is just ahead of it.
         """
         return self._read("listRanking", ranking, rank=rank, score=score, cursor=cursor, limit=limit, me=me)
+
+    def pages(self, limit: int = 100, **ranking: Unpack[Shown]) -> "Iterator[answer_types.Page]":
+        """The whole list, page by page, each of `limit` entries: `for page in board.pages(): …`.
+
+        While others move, no member that did not move is missing or comes twice.
+        """
+        cursor = None
+        while True:
+            page = self.page(cursor=cursor, limit=limit, **ranking)
+            yield page
+            cursor = page["next"]
+            if cursor is None:
+                return
 
     def around(
         self,
