@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks import __main__ as bench
 from benchmarks.harness.results_file import REPOSITORY, Output
-from benchmarks.measure import lanes, reads, tabs
+from benchmarks.measure import lanes, posting, reads, tabs
 from benchmarks.measure.speed import speed
 from benchmarks.models import assumed
 from benchmarks.models.cost import cost_page, doors, league, provisioned, spending
@@ -128,6 +128,15 @@ def test_the_code_is_small_and_commands_start_soon() -> None:
         assert commands[command]["times_base"] <= budget
         assert commands[command]["times_base_cpu"] <= budget
     assert (of["members"], of["batch"]) == (200_000, 500)
+
+
+def test_many_events_take_a_quarter_of_the_time_of_one_request_after_another() -> None:
+    """Events of one member alone go one request after another, so that they keep their order."""
+    ratios = {(row["way"], row["members"]): row["ratio"] for row in RESULTS["posting"]["ways"]}
+
+    assert {*ratios} == {*posting.WAYS}
+    assert max(ratio for (_, members), ratio in ratios.items() if members > 1) <= posting.MOST
+    assert (RESULTS["posting"]["events"], RESULTS["posting"]["answer_ms"]) == (5_000, 20)
 
 
 SHIPPED_BY_RATE = {row["events_per_second"]: row for row in COST["loads"] if row["board"] == "as shipped"}

@@ -30,8 +30,8 @@ T = TypeVar("T")
 Run = Callable[..., Coroutine[Any, Any, Any]]
 
 
-class _Calls:
-    """Calls of a thing of the other client. `run` runs one on a thread."""
+class Calls:
+    """A thing of the other client, whose calls are awaited here. `run` runs one on a thread."""
 
     def __init__(self, of: Any, run: Run) -> None:
         self._of = of
@@ -49,7 +49,7 @@ def _awaited(call: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any
     return awaited
 
 
-class Board(_Calls):
+class Board(Calls):
     """The reads of one board; `Standings.board` makes one. Each raises what the same read of the other client does."""
 
     definition = _awaited(client.Board.definition)
@@ -76,7 +76,7 @@ class Board(_Calls):
             yield page
 
 
-class Batch(_Calls):
+class Batch(Calls):
     """Events that are sent many at a time; `Standings.batch` makes one. Await each call, to keep the order of a member.
 
     The end of `async with` waits until all are on the queue, and raises PostError if some are not.
@@ -94,7 +94,7 @@ class Batch(_Calls):
         await self._run(self._of.__exit__, *raised)
 
 
-class Standings(_Calls):
+class Standings(Calls):
     """A client of a stack; `connect` makes one. The end of `async with`, or `close`, ends its threads."""
 
     post = _awaited(client.Standings.post)

@@ -12,8 +12,8 @@ from standings.aws.sqs import MAX_BYTES, MAX_ENTRIES, OutgoingMessage, size
 
 SENDERS: Final = 8
 """Requests that are under way at a time."""
-MOST_HELD: Final = 160
-"""Things that wait to be sent, or for the result of an earlier one."""
+MOST_HELD: Final = 320
+"""Things that wait, are under way, or are done before an earlier one. Whoever puts more waits."""
 _LOOK_S: Final = 0.5  # On some systems a wait without an end cannot be interrupted
 T = TypeVar("T")
 
@@ -58,7 +58,9 @@ class Sending(Generic[T]):
         request have one; then it may be called again, and sends that request again.
         """
         with self._lock:
-            due = self._due = next(self._numbers) if until_sent else self._due
+            if until_sent:
+                self._due = next(self._numbers)
+            due = self._due
         while True:
             with self._lock:
                 first = next(iter(self._held), inf)
