@@ -401,3 +401,25 @@ def test_an_event_on_several_boards_costs_what_it_costs_on_each_but_for_the_rece
             ("on 10 boards", 10),
         )
     }
+
+
+def test_this_build_keeps_the_bars_beside_the_earlier_one_and_takes_no_more_memory() -> None:
+    rows = RESULTS["builds"]["rows"]
+
+    assert [row for row in rows if row["times"] > row["bar"]] == []
+    # Runs end at slightly different moments: a page of memory more or less says nothing.
+    assert [row for row in rows if row["now_megabytes"] > row["base_megabytes"] + 0.5] == []
+    sizes = RESULTS["builds"]["layer_megabytes"]
+    assert sizes["now"] <= sizes["base"] + 2
+
+
+def test_the_models_assume_no_less_processor_than_was_measured() -> None:
+    """Lambda gives a whole core at 1,769 MB."""
+    share = assumed.MEMORY * 1000 / 1769
+    measured = {
+        row["function"]: row["now_us"] / 1e6 / share for row in RESULTS["builds"]["rows"] if "loop" in row["what"]
+    }
+
+    assert measured["writer"] <= assumed.EVENT
+    assert measured["projector"] <= assumed.EVENT + assumed.MOVE
+    assert measured["query"] <= assumed.ANSWER - assumed.WAITED
