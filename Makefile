@@ -54,8 +54,8 @@ demo: $(STACK) ## deploy into an embedded AWS, post activity, check every rank
 	@$(RUN) -m demo $(DEMO_ARGS)
 
 .PHONY: serve
-serve: $(STACK) ## the same deployment with simulated activity, until Ctrl-C
-	@$(RUN) -m demo.serve
+serve: $(STACK) ## the same deployment with simulated activity, until Ctrl-C; SERVE_ARGS=--keep keeps its data
+	@$(RUN) -m demo.serve $(SERVE_ARGS)
 
 .PHONY: test
 test: $(TESTS) ## before each commit: a sample of everything; two to five minutes on two processors

@@ -1,10 +1,11 @@
 """`make serve`: runs the stack of the demo with simulated activity until Ctrl-C."""
 
+import argparse
 import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from demo import api, feed, people
+from demo import api, feed, kept, people
 from demo.activity import Activity, generate, identifier, message
 from demo.definitions import WatchedBoards, mistakes
 from demo.demo import BOARD, SEED, post, wait
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 BOARDS = PROJECT / "layers" / "standings" / "boards.toml"
 ADDRESSES = LOCAL / "serve.json"
+KEPT = LOCAL / "kept.json"
 ENVIRONMENTS = LOCAL / "env.json"
 """A file for `sam local … --env-vars`."""
 UP = "the live page is up and starts to fill: "
@@ -36,49 +38,73 @@ READY = "posting simulated activity; Ctrl-C stops it"
 _MEMBERS = 300
 _EVENTS_PER_S = 2.0
 _PAUSE_S = 1.0
-_QUIET_S = 5.0
+_QUIET_S = 3.0
 
 
-def main() -> int:
+def main(arguments: Sequence[str]) -> int:
     """Serve until a signal arrives."""
+    parser = argparse.ArgumentParser(prog="python -m demo.serve", description=__doc__)
+    parser.add_argument("--keep", action="store_true", help="keep what is in the tables for the next run with --keep")
+    keeps = parser.parse_args(arguments).keep
     progress = Progress()
     try:
         with raised_on_signals():
+            items = kept.load(KEPT) if keeps else None
             progress.say("starting an embedded AWS")
             with deployed(progress.say, linked=True) as deployment:
                 progress.say(f"{UP}{_page(deployment)}")
                 try:
-                    _serve(deployment, progress)
+                    _fill(deployment, progress, items)
+                    _serve(deployment, progress, keeps=keeps)
                 except Interrupted:
                     progress.say("stopping")
                     raise
     except Interrupted:
         progress.say("stopped, nothing is left running")
         return 0
-    except (ProcessError, ReadError, feed.StalledError, BotoCoreError, ClientError) as error:
+    except (ProcessError, ReadError, feed.StalledError, kept.KeptDataError, BotoCoreError, ClientError) as error:
         progress.say(f"failed: {error}")
         return 1
     return 0
 
 
-def _serve(deployment: Deployment, progress: Progress) -> None:
-    activity = generate(SEED, BOARD, datetime.now(UTC), _MEMBERS)
+def _fill(deployment: Deployment, progress: Progress, items: kept.Items | None) -> None:
+    """Put back what was kept, or else post activity, and wait until the rankings contain it."""
+    if items is not None:
+        count = kept.restore(deployment, items)
+        feed.settle(deployment)
+        progress.say(f"put back the {count:,} items that the last run has kept")
+        return
+    activity = _activity()
     post(deployment, activity, progress)
     try:
         people.name(deployment, activity.members)
     except (api.NoAnswerError, api.ProblemError) as error:
         progress.say(f"some members stay without a name: {error}")
     wait(deployment, activity, progress)
+
+
+def _activity() -> Activity:
+    return generate(SEED, BOARD, datetime.now(UTC), _MEMBERS)
+
+
+def _serve(deployment: Deployment, progress: Progress, *, keeps: bool) -> None:
     if ADDRESSES.exists():
         progress.say("if another `make serve` is up, commands with --local go to this stack from now on")
     with _published(deployment):
         progress.block(_addresses(deployment))
         watched = WatchedBoards(BOARDS, deployment.boards_file.read_text(encoding="utf-8"))
         sqs = deployment.sqs()
-        for body in trickle(activity):
-            send(sqs, deployment.queue_url, body, progress)
-            if (text := watched.changed()) is not None:
-                take_up(deployment, text, progress)
+        try:
+            for body in trickle(_activity()):
+                send(sqs, deployment.queue_url, body, progress)
+                if (text := watched.changed()) is not None:
+                    take_up(deployment, text, progress)
+        except Interrupted:
+            if keeps:
+                _quiet(sqs, deployment.queue_url)
+                progress.say(f"kept {kept.save(deployment, KEPT):,} items for the next run with --keep")
+            raise
 
 
 def trickle(activity: Activity) -> Iterator[str]:
@@ -120,8 +146,7 @@ def take_up(deployment: Deployment, text: str, progress: Progress) -> None:
     sqs = deployment.sqs()
     try:
         # A process that is ended has its messages in flight: they count when the queue shows them again, minutes later.
-        while feed.on_queue(sqs, deployment.queue_url) and time.monotonic() - began < _QUIET_S:
-            time.sleep(_PAUSE_S / 10)
+        _quiet(sqs, deployment.queue_url)
         deployment.define(text)
         api.call("GET", f"{deployment.api_url}/boards?limit=1")
     except (api.NoAnswerError, api.ProblemError, BotoCoreError, ClientError) as error:
@@ -131,6 +156,13 @@ def take_up(deployment: Deployment, text: str, progress: Progress) -> None:
         f"the new boards.toml counts, after {time.monotonic() - began:.1f} s; rankings that are new to a board with"
         " events come with `standings rebuild BOARD --local`"
     )
+
+
+def _quiet(sqs: "SQSClient", queue_url: str) -> None:
+    """Wait until the writer has taken all messages, but not long: others may post all the time."""
+    began = time.monotonic()
+    while feed.on_queue(sqs, queue_url) and time.monotonic() - began < _QUIET_S:
+        time.sleep(_PAUSE_S / 10)
 
 
 @contextmanager
@@ -186,4 +218,4 @@ def _addresses(deployment: Deployment) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -36,7 +36,8 @@ _DEPLOY_TIMEOUT_S = 120
 _CLIENT_CONFIG = Config(proxies={}, retries={"mode": "standard"}, max_pool_connections=32)
 # An invocation may take as long as a function: a client that sends it again would have two at work.
 _INVOCATION_S = 900
-_REQUEST_S = 30
+# A request to a queue may be sent again: every event has an id.
+_QUEUE_S = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +238,7 @@ def _client(service: str, endpoint: str) -> Any:
         region_name=_REGION,
         aws_access_key_id="embedded",
         aws_secret_access_key="embedded",  # noqa: S106  the embedded AWS accepts any
-        config=_CLIENT_CONFIG.merge(Config(read_timeout=_INVOCATION_S if service == "lambda" else _REQUEST_S)),
+        config=_CLIENT_CONFIG.merge(Config(read_timeout=_QUEUE_S if service == "sqs" else _INVOCATION_S)),
     )
 
 

@@ -55,14 +55,16 @@ def linked_tools(folder: Path) -> Path:
 
 
 @contextmanager
-def serving(folder: Path, log: Path) -> Iterator[int]:
+def serving(folder: Path, log: Path, *arguments: str) -> Iterator[int]:
     """Run `make serve` until the block ends, as in another terminal. Yield the id of its process group.
 
     The folder is the project's or a copy. What the command prints goes to `log`. The embedded AWS is not of the group.
+    `arguments` are further ones of make.
     """
     addresses = folder / ADDRESSES.relative_to(PROJECT)
     with log.open("wb") as output:
-        process = subprocess.Popen(["make", "serve"], cwd=folder, stdout=output, stderr=output, start_new_session=True)
+        command = ["make", "serve", *arguments]
+        process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=output, start_new_session=True)
     try:
         until = time.monotonic() + _PATIENCE_S
         while not addresses.exists():
