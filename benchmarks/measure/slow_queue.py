@@ -30,7 +30,7 @@ async def _answer(reader: StreamReader, writer: StreamWriter) -> None:
             form = b"HTTP/1.1 200 OK\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: %d\r\n\r\n%b"
             writer.write(form % (len(content), content))
             await writer.drain()
-    except IncompleteReadError:
+    except (IncompleteReadError, ConnectionError):
         writer.close()
 
 

@@ -4,6 +4,7 @@ a month."""
 import gzip
 import io
 import json
+import sys
 import threading
 from pathlib import Path
 from types import SimpleNamespace
@@ -171,6 +172,19 @@ def test_several_requests_are_under_way_and_the_rows_of_a_member_keep_their_orde
     ids = [json.loads(message["MessageBody"])["id"] for message in queue.messages]
     for clan in range(45):
         assert [one for one in ids if int(one) % 90 // 2 == clan] == [f"{n}" for n in range(400) if n % 90 // 2 == clan]
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_a_person_sees_a_bar_and_a_pipe_gets_none(
+    run: Run, queue: Queue, monkeypatch: pytest.MonkeyPatch, is_terminal: bool
+) -> None:
+    write(*(f"m{n:02},1" for n in range(30)))
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal)
+    ran = run(f"{CSV} --at 2026-11-20T10:00:00Z")
+    assert (ran.status, len(queue.messages)) == (OK, 30)
+    assert ("posting rows.csv: 30 events" in ran.err and "100%" in ran.err) is is_terminal
+    assert ("\x1b[" in ran.err) is is_terminal
 
 
 def test_what_ends_it_is_told_and_remembered(run: Run, queue: Queue) -> None:

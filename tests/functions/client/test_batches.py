@@ -18,10 +18,11 @@ import orjson
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
+from standings.aws.sqs import OutgoingMessage
 from standings.client import BadArgument, PostError
 from standings.client import posts as module
 from standings.client.progress import Progress
-from standings.client.sending import MOST_HELD, SENDERS
+from standings.client.sending import MOST_HELD, SENDERS, Sending
 from standings.wiring.building_blocks import CONNECTIONS
 from tests.functions.client.conftest import Connect
 from tests.support.aws.fakes import INVALID
@@ -216,7 +217,11 @@ def test_what_is_not_taken_is_named_in_the_order_of_the_calls_and_once(connected
 def test_a_queue_that_takes_nothing_is_not_waited_for_again_and_again(
     stack: Stack, connected: Connect, members: int
 ) -> None:
+    """Its first answers come when many events wait."""
+    many = threading.Event()
+
     def fail(_: Sequence[Event]) -> None:
+        assert many.wait(WAIT_S)
         raise UNREACHABLE
 
     queue, named, began = Observed(fail), list[str](), stack.clock()
@@ -225,6 +230,8 @@ def test_a_queue_that_takes_nothing_is_not_waited_for_again_and_again(
         with connected(sqs=queue).batch() as batch:
             for number in range(1_000):
                 tried += 1
+                if tried == MOST_HELD:
+                    many.set()
                 batch.post("b", f"u{number % members}", id=f"{number}", points=1)
     except PostError as error:
         for one in (error.__context__, error):
@@ -232,7 +239,6 @@ def test_a_queue_that_takes_nothing_is_not_waited_for_again_and_again(
     assert named == [f"{number}" for number in range(tried)]
     assert tried <= MOST_HELD + 1
     assert stack.clock() - began <= 10_000
-    queue.before = lambda _: None
 
 
 def test_what_ends_a_request_otherwise_is_raised_to_whoever_posts_and_nothing_is_lost(connected: Connect) -> None:
@@ -251,6 +257,39 @@ def test_what_ends_a_request_otherwise_is_raised_to_whoever_posts_and_nothing_is
             batch.post("b", f"u{number}", id=f"{number}", points=1)
     assert sorted(map(int, queue.ids())) == [*range(len(queue.taken))]
     assert len(queue.taken) >= 10
+
+
+def test_an_error_waits_for_the_requests_before_its_own() -> None:
+    def send(messages: Sequence[OutgoingMessage]) -> dict[int, str]:
+        if messages[0].body == "10":
+            raise RuntimeError("a bug")
+        while sending._error is None:
+            sleep(0.001)
+        sleep(0.05)  # so that whoever waits could raise it
+        return {}
+
+    sending = Sending[int](send)
+    for number in range(20):
+        sending.put(number, OutgoingMessage(f"{number}", {}), frozenset({f"{number}"}))
+    results = sending.results(until_sent=True)
+    assert next(results) == [(number, None) for number in range(10)]
+    with pytest.raises(RuntimeError, match="a bug"):
+        next(results)
+    for thread in sending._threads:
+        thread.join()
+
+
+def test_the_with_ends_after_its_threads(connected: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    work, before = Sending._work, threading.enumerate()
+
+    def last_longer(sending: Sending[Any]) -> None:
+        work(sending)
+        sleep(0.1)
+
+    monkeypatch.setattr(Sending, "_work", last_longer)
+    with connected(sqs=Observed()).batch() as batch:
+        batch.post("b", "u", points=1)
+    assert threading.enumerate() == before
 
 
 @pytest.mark.parametrize("request_number", [1, 2, 3, 9, 20])
