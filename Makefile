@@ -228,7 +228,7 @@ $(CLIENTS_INSTALLED): requirements/clients.txt $(BOOTSTRAPPED)
 
 # What the example beside the asynchronous client needs.
 $(FASTAPI_INSTALLED): requirements/fastapi.txt $(BOOTSTRAPPED)
-	$(call install,$(TOOLS)/fastapi,$<)
+	$(call install,$(TOOLS)/fastapi,$<,FastAPI for the example beside the asynchronous client)
 
 # Time zones as an older system has them: a package of data.
 $(OLDER_ZONES_INSTALLED): requirements/older-zones.txt $(BOOTSTRAPPED)
