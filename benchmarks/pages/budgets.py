@@ -17,6 +17,7 @@ from benchmarks.pages.tables import Result, Table
 
 ENOUGH: Final = 1.75
 """The factor by which twice the shards must raise the ceiling; it is below 2 because members spread unevenly."""
+SOONER: Final = 0.8
 TRANSACTIONS: Final = 3
 """Those of the rows of one event as shipped."""
 STREAMS: Final = {"last-7-days": 18, "last-30-days": 44}
@@ -183,13 +184,23 @@ def of_speed(result: Result) -> Iterator[Budget]:
             yield Budget(subject, f"≤ {most:g}", f"{row['times_base_cpu']:.2f}", row["times_base_cpu"] <= most)
 
 
+def of_serving(result: Result) -> Iterator[Budget]:
+    ratio, now = result["now_to_before"]["first_standings_s"], result["median"]
+    yield Budget(
+        "`make serve` to the first ranks ÷ of the version before", f"≤ {SOONER:g}", f"{ratio:.2f}", ratio <= SOONER
+    )
+    longest = max(row["stopped_s"] for row in result["rounds"] if row["version"] == "now")
+    yield at_most("`make serve` from Ctrl-C to its end", " s", 5, longest)
+    yield at_most("a changed `boards.toml` until `make serve` counts by it", " s", 20, now["boards_taken_up_s"])
+
+
 FROM: Final[tuple[tuple[str, Callable[[Result], Iterator[Budget]]], ...]] = (
     *(("reads", of_rankings), ("hot_key", of_hot_key), ("compared", of_compared), ("reads", of_reads)),
     *(("lanes", of_lanes), ("reads", of_rolling_reads), ("reads", of_list_items), ("units", of_events)),
-    *(("streams", of_streams), ("speed", of_speed)),
+    *(("streams", of_streams), ("speed", of_speed), ("serve", of_serving)),
 )
 """The results that have budgets, in the order of the table."""
-ELSEWHERE: Final = (of_events, of_list_items, of_speed)
+ELSEWHERE: Final = (of_events, of_list_items, of_speed, of_serving)
 """Budgets that the table leaves out: other tables show them, or nobody decides by them."""
 
 

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -105,18 +106,15 @@ def deployed(
                 link_layer(template, target()[0].partition("=")[2])
             if boards is not None:
                 define(template.parent, boards)
-            report(f"deploying it with sam deploy into the embedded AWS at {endpoint}")
-            # Else sam would first deploy a stack of its own, with a bucket in it.
-            _client("s3", endpoint).create_bucket(Bucket=_BUCKET)
-            _deploy(template, endpoint, directory, parameters)
+            deploy = partial(_deploy, template, endpoint, directory, parameters)
+            take_up = partial(_restart_functions, endpoint) if linked else deploy
 
             def define_anew(boards: str) -> None:
                 define(template.parent, boards)
-                if linked:
-                    _restart_functions(endpoint)
-                else:
-                    _deploy(template, endpoint, directory, parameters)
+                take_up()
 
+            report(f"deploying it with sam deploy into the embedded AWS at {endpoint}")
+            deploy()
             yield _describe(endpoint, log, boards_file(template.parent), define_anew)
     except Exception:
         failed = True
@@ -173,6 +171,10 @@ def _deploy(template: Path, endpoint: str, directory: Path, parameters: Mapping[
         "LogLevel": "DEBUG",  # for diagnosis; and without a line of log ministack waits 50 ms
         **(parameters or {}),
     }
+    s3 = _client("s3", endpoint)
+    if _BUCKET not in [bucket["Name"] for bucket in s3.list_buckets()["Buckets"]]:
+        # Else sam would deploy a stack of its own, with a bucket in it.
+        s3.create_bucket(Bucket=_BUCKET)
     command: list[str | Path] = [_sam(), "deploy", "--template-file", template, "--stack-name", _STACK_NAME]
     command += ["--region", _REGION, "--capabilities", "CAPABILITY_IAM", "--s3-bucket", _BUCKET]
     command += ["--no-confirm-changeset", "--no-progressbar"]
