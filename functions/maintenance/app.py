@@ -145,6 +145,7 @@ def _runtime(_deadline: float) -> dict[str, Any]:
         "botocore": botocore.__version__,
         "urllib3": urllib3.__version__,  # type: ignore[attr-defined]  # its type stubs do not export it
         "sdk_compiled": is_compiled("botocore"),
+        "dynamodb_client": building_blocks.dynamodb_client(),
         "time_zones": zones.VERSION,
         "done": True,
     }

@@ -282,6 +282,18 @@ def bytecode(deployed: Deployed) -> Iterator[Finding]:
         )
 
 
+def dynamodb_client(deployed: Deployed) -> Iterator[Finding]:
+    """The functions send their requests to DynamoDB by the client that the parameter `DynamoDBClient` names."""
+    about, client = "client of DynamoDB", deployed.runtime.get("dynamodb_client")
+    if client is None:
+        yield note(about, "this stack does not say: deploy a newer version")
+    elif client == deployed.parameter("DynamoDBClient"):
+        yield ok(about, client)
+    else:
+        why = "the environment asks for what only the SDK's client obeys, such as a proxy, or has no credentials"
+        yield note(about, f"{client}: {why}. Starts and reads take twice as long")
+
+
 def time_zones(deployed: Deployed) -> Iterator[Finding]:
     """Days begin by the same version of the time zones in the stack and in this command line."""
     about, here, found = "version of the time zones", zones.VERSION, deployed.runtime.get("time_zones")
@@ -533,6 +545,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     runtimes,
     botocore,
     bytecode,
+    dynamodb_client,
     time_zones,
     concurrency,
     signatures,

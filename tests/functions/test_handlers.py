@@ -231,6 +231,7 @@ def test_it_says_what_it_runs_on(stack: Stack) -> None:
         "botocore": botocore.__version__,
         "urllib3": urllib3.__version__,  # type: ignore[attr-defined]
         "sdk_compiled": is_compiled("botocore"),
+        "dynamodb_client": building_blocks.dynamodb_client(),
         "time_zones": tzdata.IANA_VERSION,
         "done": True,
     }

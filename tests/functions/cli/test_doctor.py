@@ -248,6 +248,8 @@ EXPLAINED: Final[list[tuple[dict[str, Any], str, str]]] = [
     (OPEN_URL, URL, "open to anyone: FunctionUrl is open"),
     ({"statuses.SIGNED": 403}, URL, "these credentials with 403: the policy of the output FunctionUrlPolicyArn"),
     ({"tasks.runtime.sdk_compiled": False}, BYTECODE, "not compiled: each cold start compiles"),
+    ({"tasks.runtime.dynamodb_client": "botocore"}, "client of DynamoDB", "botocore: the environment asks for what"),
+    ({"tasks.runtime.dynamodb_client": GONE}, "client of DynamoDB", "deploy a newer version"),
     ({"tasks.runtime.sdk_compiled": GONE}, BYTECODE, "deploy a newer version"),
 ]
 

@@ -50,6 +50,11 @@ def client(service: str) -> Any:
     return client_of(get_session(), service)
 
 
+def dynamodb_client() -> str:
+    """What sends requests to DynamoDB: `light`, or `botocore` where only its client obeys the environment."""
+    return "botocore" if connection_of(os.environ) is None else "light"
+
+
 def client_of(session: Any, service: str) -> Any:
     """Create a client of a service from a session of botocore or boto3.
 
