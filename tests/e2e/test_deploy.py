@@ -61,7 +61,11 @@ def left(deployment: Deployment) -> dict[str, list[str]]:
         "stacks": [one["StackName"] for one in deployment.client("cloudformation").describe_stacks()["Stacks"]],
         "tables": deployment.client("dynamodb").list_tables()["TableNames"],
         "queues": sqs.list_queues().get("QueueUrls", []),
-        "buckets": [one["Name"] for one in deployment.client("s3").list_buckets()["Buckets"]],
+        "buckets": [
+            one["Name"]
+            for one in deployment.client("s3").list_buckets()["Buckets"]
+            if one["Name"] != stack._BUCKET  # the embedded AWS itself has it, for builds
+        ],
         "functions": [one["FunctionName"] for one in functions.list_functions()["Functions"]],
         "layers": [one["LayerName"] for one in functions.list_layers()["Layers"]],
         "mappings": [one["UUID"] for one in functions.list_event_source_mappings()["EventSourceMappings"]],
