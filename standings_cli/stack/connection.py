@@ -50,7 +50,7 @@ class Connection:
 
         function_url = self.function_url if self._options.function_url else None
         signs, token = None, self._options.token
-        if not token or function_url or api.is_function_url(self.api_url):  # else AWS's packages are not imported
+        if api.needs_signature(token, function_url, self.api_url):  # else AWS's packages are not imported
             signs = api.signature(
                 self._session.get_credentials(), function_url or self.api_url, self._session.region_name
             )

@@ -138,7 +138,8 @@ class Api:
         try:
             for name, function in self._routes.items():
                 call = calls.CALLS[name]
-                if call.method == wanted and (names := _names(call.path, path)) is not None:
+                names = _names(call.path, path) if call.method == wanted else None
+                if names is not None and all(map(_NAME.fullmatch, names.values())):
                     return self._called(call, function, names)
         except RequestError as error:
             return _request_error(error)
@@ -170,7 +171,8 @@ class Response:
     headers: dict[str, str] = field(default_factory=dict)
 
 
-_NAME: Final = re.compile(r"[-._~()'!*:@,;=+&$%<> \[\]{}|^\w]+")  # Gateways pass some of these decoded
+_NAME: Final = re.compile(r"[-._~()'!*:@,;=+&$%<> \[\]{}|^\w]+")
+"""What a name in a path may have. Gateways pass some of these decoded."""
 
 
 def _names(call: str, path: str) -> dict[str, str] | None:
@@ -180,7 +182,7 @@ def _names(call: str, path: str) -> dict[str, str] | None:
         return None
     names: dict[str, str] = {}
     for part, text in zip(parts, given, strict=True):
-        if part.startswith("<") and _NAME.fullmatch(text):
+        if part.startswith("<") and text:
             names[part.strip("<>")] = text
         elif part != text:
             return None
@@ -201,11 +203,7 @@ def _no_such_call(path: str, method: str, answered: Collection[str]) -> Response
     calls. A call that is `answered` here comes only if a name in its path has a character that no name can have. A call
     of another function comes by a function URL, or by an invocation.
     """
-    allowed = {
-        call.method: name
-        for name, call in calls.CALLS.items()
-        if re.fullmatch(re.sub("<[a-z]+>", "[^/]+", re.escape(call.path)), path)
-    }
+    allowed = {call.method: name for name, call in calls.CALLS.items() if _names(call.path, path) is not None}
     if method in allowed and allowed[method] not in answered:
         detail = f"this address does not take {method} {calls.short(path)}: send it to the stack's API (ApiUrl)"
         return _request_error(NotFoundError("no-such-path", "No such path", detail))

@@ -224,6 +224,11 @@ def signature(credentials: "Credentials | None", url: str, region: str | None) -
     return None if credentials is None else Signature(credentials, region)
 
 
+def needs_signature(token: str | None, *urls: str | None) -> bool:
+    """Whether some request to these addresses is signed: each without a token, and those to a function URL with one."""
+    return not token or any(url is not None and is_function_url(url) for url in urls)
+
+
 def is_function_url(url: str) -> bool:
     """Whether an address is that of a function, without API Gateway: its signatures are for the service `lambda`."""
     return bool(_FUNCTION_URL.match(url))

@@ -128,7 +128,7 @@ class Stack:
                 url = api.local_address(local, self._output("ApiId", "api_url"))
             url = url or self._output("ApiUrl", "api_url")
             signs = None
-            if not self._token or function_url or api.is_function_url(url):
+            if api.needs_signature(self._token, function_url, url):
                 signs = api.signature(self._aws().get_credentials(), function_url or url, self._region())
             transport, clock = api.Transport(local=bool(local)), self._clock
             return api.Api(
