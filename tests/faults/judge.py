@@ -264,7 +264,7 @@ class Judge:
         for entry in self.models[ranking.board].listing(ranking.metric.name, ranking.window.name, on).placed:
             since = LONG_AGO if entry.since == float("-inf") else int(entry.since)
             number = sort_value(entry.score, descending=ranking.metric.descending)
-            place = Place(number, since if ranking.metric.ties_by_instant else None)
+            place = Place((number,), since if ranking.metric.ties_by_instant else None)
             yield entry.member, (sort_key(place, entry.member), place)
 
     def _compare_notes(self, ranking: Ranking, on: datetime) -> None:
@@ -292,7 +292,7 @@ class Judge:
                 self.differ(f"{ranking.key}: expected {member} at {key!r}, got {placed.get(member)!r}")
         counts: Counters = Counter()
         for _, place in expected.values():
-            digits = path(place.sort_value)
+            digits = path(place.values)
             counts.update((digits[:length], digit) for length, digit in enumerate(digits))
         if counts != counted:
             off = {key: counted[key] - counts[key] for key in {*counts, *counted} if counts[key] != counted[key]}

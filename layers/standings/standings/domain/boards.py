@@ -152,10 +152,14 @@ class Metric:
     def ranking_codes(self) -> Mapping[str, str]:
         """The codes that rankings begin with, by window: `{"all": "G0Pa", "day": "q8Qd", "last-7-days": "i4q7d"}`.
 
-        A rolling window's code is made in another way, since its rankings are stored differently.
+        A rolling window's code is made in another way, since its rankings are stored differently. The code of a ranking
+        with tie-breaks says how many it has, as in `G0P.a`.
         """
         kinds = ((window, "blocks" if window.rolling else "ranking") for window in self.windows)
-        return {one.name: self._code_of(kind, one.unit, self.order, self.ties) + one.code for one, kind in kinds}
+        return {
+            one.name: self._code_of(kind, one.unit, self.order, self.ties) + _MORE * (self.components - 1) + one.code
+            for one, kind in kinds
+        }
 
     def ranking_code(self, window: Window) -> str:
         """The code that all rankings of a window begin with, such as `q8Qd` for `day`."""
@@ -175,6 +179,11 @@ class Metric:
     def has_tie_keys(self) -> bool:
         """Whether each accumulator keeps the tie key of an event."""
         return self.aggregate == "last" or self.ties_by_instant or self.notes
+
+    @property
+    def components(self) -> int:
+        """How many sort values a place in the metric's rankings has: that of the score, and one for each tie-break."""
+        return 1
 
     @property
     def adds_up(self) -> bool:
@@ -265,6 +274,19 @@ class Ranking(NamedTuple):
 def generation_code(generation: int) -> str:
     """The end of the code of every ranking of a generation, such as `~2`; empty for the first."""
     return f"~{generation}" if generation else ""
+
+
+CODE_LENGTH: Final = 3
+_MORE: Final = "."
+
+
+def window_code(code: str) -> tuple[str, int]:
+    """The code of the window in the code that its rankings begin with, and how many components their places have.
+
+    `("7d", 1)` in `i4q7d`, `("a", 2)` in `G0P.a`, and `("s19000000", 1)` in that of a season.
+    """
+    window = code[CODE_LENGTH:].lstrip(_MORE)
+    return window, len(code) - CODE_LENGTH - len(window) + 1
 
 
 _ALNUM: Final = string.ascii_letters + string.digits

@@ -25,6 +25,7 @@ import orjson
 
 from standings.aws.s3 import ResultsBucket
 from standings.domain.boards import Metric, Ranking
+from standings.domain.scoring import SortValues
 from standings.domain.windows import label_of
 from standings.read.session import period_of, score_at
 from standings.runtime.clock import Clock
@@ -191,9 +192,9 @@ class Line(NamedTuple):
         return self.rest[self.rest.rindex(b":") + 1 : -1]
 
 
-def rest_of(member: str, sort_value: int, metric: Metric) -> bytes:
+def rest_of(member: str, values: SortValues, metric: Metric) -> bytes:
     """A line behind its rank: `"member":"u1","score":300}`."""
-    return orjson.dumps({"member": member, "score": score_at(sort_value, metric)})[1:]
+    return orjson.dumps({"member": member, "score": score_at(values[0], metric)})[1:]
 
 
 _MODULUS: Final = 2**256

@@ -99,7 +99,7 @@ class Settlement:
 
         def see(image: Image, ranking: Ranking) -> None:
             if (placed := place(image, ranking)) is not None:
-                seen.add(rest_of(image.member, placed.sort_value, ranking.metric))
+                seen.add(rest_of(image.member, placed.values, ranking.metric))
 
         generation, coverage = self.record.generation, self.record.coverage
         checks = RankingChecks(self.findings, self.family, generation, coverage, self.ranking, see)
@@ -130,11 +130,11 @@ class Settlement:
         for entry in tree_of(self.findings.reads, ranking).following(after):
             if entry.place is None:
                 raise NotSettledError(f"an entry of {entry.member!r} cannot be read: rebuild the board")
-            if entry.place.sort_value != last:
-                rank, last = listed + 1, entry.place.sort_value
+            if (values := [*entry.place.values]) != last:
+                rank, last = listed + 1, values
             listed += 1
             after = entry.key
-            lines.append(Line(rank, rest_of(entry.member, entry.place.sort_value, ranking.metric)))
+            lines.append(Line(rank, rest_of(entry.member, entry.place.values, ranking.metric)))
             if len(lines) == PART:
                 break
         if lines or not parts:

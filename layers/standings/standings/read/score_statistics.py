@@ -26,16 +26,17 @@ def score_rank(reader: RankingReader, *, score: str) -> dict[str, Any]:
     """
     metric = reader.ranking.metric
     number = parse_score(score, metric)
-    paths = tiers.nodes_for(number)
+    values = (number,)
+    paths = tiers.nodes_for(values)
     nodes = reader.nodes(paths)
     counters = counters_of({path: nodes.get(path, Node({}, None)) for path in paths})
-    ahead, equals = tiers.ahead(number, counters), tiers.equals(number, counters)
+    ahead, equals = tiers.ahead(values, counters), tiers.equals(values, counters)
     total = sum(counters[ROOT].values())
     rank = ahead + 1
     if reader.method == "ordinal":
         rank += equals
     elif reader.method == "dense":
-        rank = distinct_ahead(reader, [number], counters)[number] + 1
+        rank = distinct_ahead(reader, [values], counters)[values] + 1
     return {
         **reader.head(total, nodes),
         "score": score_at(number, metric),
@@ -61,7 +62,7 @@ def percentile(reader: RankingReader, *, p: str) -> dict[str, Any]:
     return {
         **reader.head(sum(counters_of(nodes)[ROOT].values()), nodes),
         "p": decimal_of(int(share * 10**MAX_DECIMALS), MAX_DECIMALS),
-        "score": None if selected is None else score_at(selected.sort_value, reader.ranking.metric),
+        "score": None if selected is None else score_at(selected.values[0], reader.ranking.metric),
     }
 
 
