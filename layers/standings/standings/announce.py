@@ -28,7 +28,7 @@ from standings.domain.scoring import behind, decode_sort_key, encode_values
 from standings.domain.tiers import ROOT
 from standings.domain.windows import instant
 from standings.rankings.reading import TopReads
-from standings.read.session import period_of, score_at
+from standings.read.session import period_of, scored
 from standings.runtime.clock import Clock
 from standings.stores import RankingName, StoreUnavailableError
 
@@ -275,7 +275,7 @@ def _lines(top: Sequence[Standing], metric: Metric) -> list[dict[str, Any]]:
     """The whole top as `{rank, member, score}`."""
     ranks = _ranks(top)
     return [
-        {"rank": ranks[standing.member], "member": standing.member, "score": score_at(standing.values[0], metric)}
+        {"rank": ranks[standing.member], "member": standing.member, **scored(standing.values, metric)}
         for standing in top
     ]
 

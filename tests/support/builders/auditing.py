@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 from standings.aws.dynamodb.tables import COUNTERS, entry_key, index_key, log_key, node_key, shard_of
 from standings.domain.boards import Boards, Ranking
 from standings.domain.members import open_rankings
-from standings.domain.scoring import Place, decode_sort_key, sort_key
+from standings.domain.scoring import MISSING, Place, decode_sort_key, sort_key
 from standings.domain.tiers import ROOT, Path, path, prefixes
 from standings.rankings.rolling.steps import (
     Block,
@@ -48,8 +48,14 @@ FAMILY = """
 late = "1 day"
 keep = "1 day"
 shards = {shards}
-metrics.points = {{ aggregate = "sum", ties = "{ties}", windows = ["all", "day", "last-3-days"] }}
-metrics.best = {{ aggregate = "max", windows = ["all"] }}
+[boards."*".metrics.points]
+aggregate = "sum"
+ties = "{ties}"
+tie_breaks = {tie_breaks}
+windows = ["all", "day", "last-3-days"]
+[boards."*".metrics]
+best = {{ aggregate = "max", windows = ["all"] }}
+runs = {{ aggregate = "sum", order = "ascending" }}
 """
 SCORES = (-300, -1, 0, 1, 2, 2, 3, 7, 127, 128, 300, 20_000, 3_000_000)
 MUCH = 300
@@ -100,7 +106,7 @@ class Audited:
         if what < 0.85:
             self.posted += 1
             at = datetime.fromtimestamp((self.clock() - rng.choice([0, 0, 0, 86_400_000])) / 1000, UTC)
-            metrics = {rng.choice(["points", "points", "best"]): rng.choice(SCORES)}
+            metrics = {rng.choice(["points", "points", "best"]): rng.choice(SCORES), "runs": self.posted % 3}
             event = {"id": f"e{self.posted}", "board": BOARD, "member": member, "metrics": metrics}
             write(stack, [{**event, "at": at.isoformat()}])
         elif what < 0.95:
@@ -454,7 +460,8 @@ class Damages:
         return sorted(ranking.period for ranking in self._rankings(rolling=True))
 
     def some_place(self, ranking: Ranking | RollingRankings) -> Place:
-        return Place((self.rng.choice(SCORES),), NOW if ranking.metric.ties_by_instant else None)
+        others = (self.rng.choice((-1, 0, 300, MISSING)) for _ in ranking.metric.tie_breaks)
+        return Place((self.rng.choice(SCORES), *others), NOW if ranking.metric.ties_by_instant else None)
 
     def _rankings(self, *, rolling: bool) -> list[Ranking]:
         return [ranking for ranking in self._audited.rankings() if bool(ranking.window.rolling) is rolling]

@@ -14,8 +14,10 @@ An aggregate keeps the *tie key* of that event: text that sorts as the events do
 with notes also by id. A sum of 0 says whether any amount changed it: 5 and -5 have another time than 0.
 
 **Order.** A ranking is sorted by *sort value*, ascending: the score if the lowest leads, the negated score if the
-highest leads. It is encoded as a head, which gives the sign and the number of digits, and the digits, mirrored if
-negative. So text of any length sorts numerically, small numbers are short, and no range is configured.
+highest leads. Members with equal scores are sorted by the sort value of the first tie-break, and so on. A sort value is
+encoded as a head, which gives the sign and the number of digits, and the digits, mirrored if negative. So text of any
+length sorts numerically, small numbers are short, and no range is configured. No such text begins another one: so the
+texts of score and tie-breaks, one after the other, sort as they do.
 
 **Units.** A score is a whole number of them: 12.5 is 1250 units of a metric with precision 2.
 """
@@ -94,12 +96,20 @@ def tie_key_of_event(metric: Metric, at: int, event_id: str) -> str:
 LONG_AGO: Final = -MAX_UNITS  # The instant that stands for NO_TIE_KEY
 
 
-def place_of(metric: Metric, aggregate: Aggregate) -> "Place":
-    """The place in the metric's rankings of a member with this aggregate."""
+def place_of(metric: Metric, aggregate: Aggregate, tie_breaks: Iterable[Aggregate | None] = ()) -> "Place":
+    """The place in the metric's rankings of a member with this aggregate, and these of the metric's tie-breaks."""
     since = None
     if metric.ties_by_instant:
         since = decode_sortable(aggregate.tie_key)[0] if aggregate.tie_key else LONG_AGO
-    return Place((sort_value(aggregate.value, descending=metric.descending),), since)
+    aggregates = zip((metric, *metric.tie_breaks), (aggregate, *tie_breaks), strict=True)
+    return Place(tuple(_sort_value_of(each, of) for each, of in aggregates), since)
+
+
+def _sort_value_of(metric: Metric, aggregate: Aggregate | None) -> int:
+    """The sort value of a member that may have no number of the metric: a sum is 0 then."""
+    if aggregate is None:
+        return 0 if metric.aggregate == "sum" else MISSING
+    return sort_value(aggregate.value, descending=metric.descending)
 
 
 SortValues = tuple[int, ...]

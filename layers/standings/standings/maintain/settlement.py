@@ -174,8 +174,8 @@ class Settlement:
         digest, written = sha256(), Checksum()
         rank, last = 0, b""
         for line in self.files.lines(at["parts"]):
-            if (score := line.score) != last:
-                rank, last = written.members + 1, score
+            if (numbers := line.numbers) != last:
+                rank, last = written.members + 1, numbers
             if line.rank != rank:
                 break
             digest.update(line.content)
@@ -245,7 +245,8 @@ class Settlement:
             for prize in prizes:
                 if _is_won(prize, line.rank, position):
                     won = {"prize": prize["name"], "rank": line.rank, "member": line.member}
-                    detail = {**about, **won, "score": orjson.Fragment(line.score)}
+                    ties = {"tie_breaks": orjson.Fragment(line.tie_breaks)} if line.tie_breaks else {}
+                    detail = {**about, **won, "score": orjson.Fragment(line.score), **ties}
                     yield _event("Prize Won", ["prize", *identity, prize["name"], line.member], detail)
         settled = {
             "members": summary["members"],

@@ -6,12 +6,13 @@ Each takes two round trips for its ranks: the members' entries, then the tier no
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from standings.domain import tiers
 from standings.domain.boards import Metric, Ranking, check_member, family_of
 from standings.domain.errors import NotFoundError, TooFarError
-from standings.domain.members import Image, aggregate_in_period
+from standings.domain.members import Image, aggregate_in_period, place
 from standings.domain.scoring import Aggregate, SortValues, encode_values
 from standings.domain.tiers import ROOT, Path
 from standings.read.session import (
@@ -22,7 +23,7 @@ from standings.read.session import (
     ReadSession,
     decimal_of,
     note_of,
-    score_at,
+    scored,
 )
 from standings.stores import Entry, Node, Partition, Span
 
@@ -91,7 +92,7 @@ def history(reader: RankingReader, *, member: str, periods: int) -> dict[str, An
         "periods": [
             {
                 "period": reader.session.period(ranking),
-                **{name: ranks.line(member)[name] for name in ("rank", "score")},
+                **{name: value for name, value in ranks.line(member).items() if name not in ("member", "percentile")},
                 "total": ranks.total,
             }
             for ranking, ranks in zip(rankings, found, strict=True)
@@ -125,7 +126,7 @@ def card(
         "metrics": [
             {
                 "metric": metric.name,
-                **_scored(image.cell(metric.total()), metric, notes=notes),
+                **_total(image.cell(metric.total()), metric, notes=notes),
                 "windows": [
                     {
                         **_window(session, image, ranking, notes=notes),
@@ -152,6 +153,7 @@ class Ranks(NamedTuple):
     A line is `{"member": "u7", "rank": 3, "score": 50, "percentile": 99.5}`.
     """
 
+    metric: Metric
     lines: Mapping[str, dict[str, Any]]
     entries: Sequence[Entry]
     nodes: Mapping[Path, Node]
@@ -159,7 +161,8 @@ class Ranks(NamedTuple):
 
     def line(self, member: str) -> dict[str, Any]:
         """The line of a member; one that is not ranked has `{"member": "u7", "rank": None, "score": None, …}`."""
-        return self.lines.get(member) or {"member": member, "rank": None, "score": None, "percentile": None}
+        unranked = {"member": member, "rank": None, **scored(None, self.metric), "percentile": None}
+        return self.lines.get(member) or unranked
 
 
 def read_ranks(
@@ -201,12 +204,12 @@ def _ranks(reader: RankingReader, entries: Sequence[Entry], nodes: Mapping[Path,
         entry.member: {
             "member": entry.member,
             "rank": numbers[entry.member],
-            "score": score_at(entry.place.sort_value, reader.ranking.metric),
+            **scored(entry.place.values, reader.ranking.metric),
             "percentile": decimal_of(tiers.percentile(tiers.ahead(entry.place.values, counters), total), 2),
         }
         for entry in entries
     }
-    return Ranks(lines, entries, nodes, total)
+    return Ranks(reader.ranking.metric, lines, entries, nodes, total)
 
 
 def _periods(reader: RankingReader, most: int) -> list[Ranking]:
@@ -224,13 +227,18 @@ def _previous(earlier: Sequence[Ranks], member: str) -> dict[str, int | None]:
 
 def _window(session: ReadSession, image: Image, ranking: Ranking, *, notes: bool) -> dict[str, Any]:
     aggregate = aggregate_in_period(image, ranking.metric, ranking.window, ranking.period)
-    scored = _scored(aggregate, ranking.metric, notes=notes)
-    return {"window": ranking.window.name, "period": session.period(ranking), **scored}
+    there = place(replace(image, hidden=False), ranking)
+    shown = scored(there.values if there is not None else None, ranking.metric) | _noted(aggregate, notes=notes)
+    return {"window": ranking.window.name, "period": session.period(ranking), **shown}
 
 
-def _scored(aggregate: Aggregate | None, metric: Metric, *, notes: bool) -> dict[str, Any]:
+def _total(aggregate: Aggregate | None, metric: Metric, *, notes: bool) -> dict[str, Any]:
     score = None if aggregate is None else decimal_of(aggregate.value, metric.precision)
-    return {"score": score, **({"note": note_of(aggregate)} if notes else {})}
+    return {"score": score, **_noted(aggregate, notes=notes)}
+
+
+def _noted(aggregate: Aggregate | None, *, notes: bool) -> dict[str, Any]:
+    return {"note": note_of(aggregate)} if notes else {}
 
 
 def _ranked(ranks: Ranks | None, member: str) -> dict[str, Any]:

@@ -17,8 +17,8 @@ from standings.domain.scoring import SortValues, behind, decode_sort_key, encode
 from standings.domain.tiers import ROOT, Path
 from standings.read.cursors import ENDS, Cursor, encode_cursor, read_cursor
 from standings.read.member_ranks import counters_of, distinct_ahead, entry_ranks, equals_ahead, not_ranked, select
-from standings.read.score_statistics import parse_score
-from standings.read.session import BEYOND, Method, RankingReader, decimal_of, score_at
+from standings.read.score_statistics import parse_values
+from standings.read.session import BEYOND, Method, RankingReader, decimal_of, scored
 from standings.stores import Entry, Node, Partition, Span
 
 
@@ -77,16 +77,18 @@ def page_at(reader: RankingReader, *, rank: int, limit: int, me: str | None = No
     return shown.forward(entries, limit, base, is_first=skip == 0)
 
 
-def page_from(reader: RankingReader, *, score: str, limit: int, me: str | None = None) -> dict[str, Any]:
-    """The page that starts at the first entry with a score, or behind that score.
+def page_from(
+    reader: RankingReader, *, score: str, tie_breaks: str | None = None, limit: int, me: str | None = None
+) -> dict[str, Any]:
+    """The page that starts at the first entry with a score, and with tie-breaks if they are given, or behind it.
 
     InvalidArgumentError if the metric has no such score.
     """
-    values = (parse_score(score, reader.ranking.metric),)
+    values = parse_values(score, tie_breaks, reader.ranking.metric)
     shown = _Page(reader, me)
     entries = shown.stretch(encode_values(values), limit + 1, tiers.nodes_for(values), forward=True)
     ahead, equals = shown.counted(values)
-    is_there = bool(entries) and entries[0].place.values == values
+    is_there = bool(entries) and entries[0].place.values[: len(values)] == values
     base = _Base(ahead if is_there else ahead + equals, equals, 0)
     return shown.forward(entries, limit, base, is_first=base.ahead == 0)
 
@@ -261,8 +263,7 @@ class _Page:
         }
 
     def _line(self, entry: Entry, rank: int) -> dict[str, Any]:
-        score = score_at(entry.place.sort_value, self.reader.ranking.metric)
-        return {"rank": rank, "member": entry.member, "score": score}
+        return {"rank": rank, "member": entry.member, **scored(entry.place.values, self.reader.ranking.metric)}
 
     def _cursor(self, key: str | None, *, forward: bool) -> str | None:
         ranking, method = self.reader.ranking, self.reader.method

@@ -1,6 +1,6 @@
 """Removes empty nodes from the tier trees of calendar rankings: nodes that count no members any more."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -93,7 +93,7 @@ def _removable(nodes: dict[Path, Lanes], components: int) -> list[Path]:
         sums = _sums(nodes[node])
         if node == ROOT or any(sums.values()) or _is_counted(node, nodes[node[:-1]]):
             continue
-        if not tiers.is_leaf(node, components) and any((*node, digit) not in removable for digit in sums):
+        if not tiers.is_leaf(node, components) and _has_nodes_below(node, sums, removable):
             continue
         more = {node, node[:-1]} - written
         actions += sum(len(nodes[each]) for each in more)
@@ -106,6 +106,10 @@ def _removable(nodes: dict[Path, Lanes], components: int) -> list[Path]:
 
 def _is_counted(node: Path, parent: Lanes) -> bool:
     return bool(_sums(parent).get(node[-1]))
+
+
+def _has_nodes_below(node: Path, digits: Iterable[int], removable: Container[Path]) -> bool:
+    return any((*node, digit) not in removable for digit in digits)
 
 
 def _sums(lanes: Lanes) -> dict[int, int]:

@@ -115,14 +115,17 @@ def steps_of(image: Image | None, rankings: "RollingRankings", now: int) -> Step
     if image is None or image.hidden:
         return Steps(low)
     metric = rankings.metric
-    parts = [part for part in contributions(image, metric, rankings.window) if part.until > low]
-    edges = {max(edge, low) for part in parts for edge in (part.first, part.until)}
+    parts = [
+        (each, [part for part in contributions(image, each, rankings.window) if part.until > low])
+        for each in (metric, *metric.tie_breaks)
+    ]
+    edges = {max(edge, low) for _, some in parts for part in some for edge in (part.first, part.until)}
     steps: list[Step] = []
     for start, until in pairwise(sorted(edges)):
-        aggregate = aggregate_of(image, metric, parts, start)
+        aggregate, *tie_breaks = (aggregate_of(image, each, some, start) for each, some in parts)
         if aggregate is None:
             continue
-        place = place_of(metric, aggregate)
+        place = place_of(metric, aggregate, tie_breaks)
         last = steps[-1] if steps else None
         if last is not None and last.until == start and last.place == place:
             steps[-1] = last._replace(until=until)
