@@ -73,7 +73,7 @@ def tree_of(scores: Iterable[int]) -> Tree:
     """The tree that counts these scores, the highest first."""
     nodes: defaultdict[Path, Counter[int]] = defaultdict(Counter)
     for score, count in Counter(scores).items():
-        digits = path(sort_value(score, descending=True))
+        digits = path((sort_value(score, descending=True),))
         for length, digit in enumerate(digits):
             nodes[digits[:length]][digit] += count
     return nodes
@@ -92,7 +92,7 @@ def place_members(
     The members are divided equally among the lanes.
     """
     names, until = scores if entries is None else entries, ranking.readable_until
-    places = ((name, Place(sort_value(scores[name], descending=True))) for name in names)
+    places = ((name, Place((sort_value(scores[name], descending=True),))) for name in names)
     moves = (Move(ranking, name, None, place, 1, NOW) for name, place in places)
     client.load("Rankings", (entry(ranking, move, until) for move in moves))
     for lane in range(lanes):

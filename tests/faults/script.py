@@ -147,6 +147,28 @@ def shape(rng: Random, *, changed: bool) -> Shape:
     return Shape((league, clans), tuple(later), width)
 
 
+# ---- breaking ties
+
+
+def with_tie_breaks(shape: Shape, seed: int) -> Shape:
+    """Return a shape whose league has one to three tie-breaks of its points, of each aggregate and in both orders."""
+    rng = Random(f"ties {seed}")
+    named = tuple(rng.sample(("lost", "high", "level"), rng.randint(1, 3)))
+    breaking = {
+        "lost": Metric("sum", descending=rng.random() < 0.5, windows=rng.choice([(), ("all",)])),
+        "high": Metric("max", descending=rng.random() < 0.5, windows=()),
+        "level": Metric("last", descending=False, windows=()),
+    }
+
+    def tied(family: Family) -> Family:
+        if family.name != LEAGUE:
+            return family
+        points = replace(family.metrics["points"], tie_breaks=named)
+        return replace(family, metrics={**family.metrics, **breaking, "points": points})
+
+    return replace(shape, families=tuple(map(tied, shape.families)), later=tuple(map(tied, shape.later)))
+
+
 # ---- notes
 
 Updates = dict[tuple[str, str], dict[str, int]]

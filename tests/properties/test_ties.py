@@ -37,7 +37,7 @@ def test_who_was_first_follows_from_the_events_alone(aggregate: str, seed: int) 
         parts = [aggregate_of_event(metric, amount, at, "e") for amount, at in events]
         while len(parts) > 1:
             parts.append(merge(metric, parts.pop(rng.randrange(len(parts))), parts.pop(rng.randrange(len(parts)))))
-        assert place_of(metric, parts[0]) == Place(-score, since), events
+        assert place_of(metric, parts[0]) == Place((-score,), since), events
 
 
 @pytest.mark.parametrize("stored", [Aggregate(0, "Tz"), Aggregate(0), Aggregate(7, "Tz")])

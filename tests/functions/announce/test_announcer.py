@@ -260,7 +260,7 @@ def test_what_was_announced_survives_and_goes_with_its_period(engine: Any) -> No
     tops = AnnouncedTops(engine, "Rankings")
     ranking = ranking_of('[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["day"] }')
     assert tops.read(ranking) is None
-    first = AnnouncedTop(1, 1, 5, [Standing("ü", -(2**53) + 1)], {"id": "x"})
+    first = AnnouncedTop(1, 1, 5, [Standing("ü", (-(2**53) + 1,))], {"id": "x"})
     assert tops.put(ranking, first)
     assert not tops.put(ranking, first)
     assert tops.read(ranking._replace(generation=4)) == first
@@ -307,7 +307,7 @@ def test_a_season_keeps_its_numbers_as_long_as_a_later_season_can_make_it_readab
     family = '[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["season"] }\n'
     before, after = ranking_of(family + autumn), ranking_of(family + autumn + summer)
     assert before.key == after.key
-    assert AnnouncedTops(engine, "Rankings").put(before, AnnouncedTop(1, 1, 5, [Standing("ann", -1)], None))
+    assert AnnouncedTops(engine, "Rankings").put(before, AnnouncedTop(1, 1, 5, [Standing("ann", (-1,))], None))
     (item,) = engine.scan(TableName="Rankings")["Items"]
     assert after.readable_until is not None
     assert int(item["e"]["N"]) * 1000 >= after.readable_until

@@ -45,6 +45,7 @@ class Board:
             lines.append(
                 f'metrics.{metric} = {{ aggregate = "{rules.aggregate}", precision = {rules.precision}, '
                 f'order = "{order}", ties = "{rules.ties}", notes = {str(rules.notes).lower()}, '
+                f"tie_breaks = {orjson.dumps(rules.tie_breaks).decode()}, "
                 f"windows = [{windows}]{_limit('least', rules, rules.least)}{_limit('most', rules, rules.most)} }}"
             )
         return "\n".join(lines) + "\n"
@@ -58,6 +59,13 @@ def _season(season: Season) -> str:
     return f'{{ name = "{season.name}", starts = "{season.starts}", ends = "{season.ends}" }}'
 
 
+SEASONS: Final = (
+    Season("kick-off", date(2026, 10, 25), date(2026, 10, 27)),  # the clocks go back in it
+    Season("autumn", date(2026, 11, 1), date(2026, 12, 31)),
+    Season("winter", date(2026, 12, 31), date(2027, 2, 1)),  # it follows at once
+    Season("spring", date(2027, 3, 27), date(2027, 4, 10)),
+    Season("summer", date(2027, 5, 1), date(2027, 9, 1)),
+)
 WINDOWS: Final = (("all",), ("all", "day"), ("last-1-days",), ("all", "last-3-days"), ("week",))
 BOARDS: Final = {
     "twenty": Board(  # metrics
@@ -83,6 +91,16 @@ BOARDS: Final = {
             "runs": Metric(windows=()),
         },
         Calendar(BERLIN),
+    ),
+    "ties": Board(
+        {
+            "points": Metric(windows=("all", "day", "last-3-days"), tie_breaks=("lost", "far", "level")),
+            "lost": Metric(descending=False, windows=("week", "last-7-days"), tie_breaks=("far",)),
+            "far": Metric("max", precision=1, windows=("last-2-days",)),
+            "level": Metric("last", descending=False, windows=()),
+            "solved": Metric(ties="first", windows=("all", "season", "last-5-hours"), tie_breaks=("level", "lost")),
+        },
+        Calendar(BERLIN, late=timedelta(days=2), keep=timedelta(days=3), seasons=SEASONS),
     ),
     "firsts": Board(
         {
@@ -133,13 +151,7 @@ BOARDS: Final = {
             BERLIN,
             late=timedelta(days=2),
             keep=timedelta(days=3),
-            seasons=(
-                Season("kick-off", date(2026, 10, 25), date(2026, 10, 27)),  # the clocks go back in it
-                Season("autumn", date(2026, 11, 1), date(2026, 12, 31)),
-                Season("winter", date(2026, 12, 31), date(2027, 2, 1)),  # it follows at once
-                Season("spring", date(2027, 3, 27), date(2027, 4, 10)),
-                Season("summer", date(2027, 5, 1), date(2027, 9, 1)),
-            ),
+            seasons=SEASONS,
         ),
     ),
 }

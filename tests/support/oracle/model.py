@@ -21,8 +21,8 @@ ENDING = (*CALENDAR, SEASON)
 TRIAL = ""  # The id of an event that is tried
 MAX_UNITS = 2**53 - 1
 """A score is at most so many units away from 0."""
-Line = tuple[int, str, int]
-"""Rank, member, score."""
+TieBreaks = tuple[int | None, ...]
+"""The number of each tie-break; None where a member has none."""
 Bucket = datetime | date
 """An hour is given by its first instant, in UTC. A longer bucket is given by its first day."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -212,6 +212,7 @@ class Metric:
     least: int | None = None
     most: int | None = None
     """The least and the most units of one amount."""
+    tie_breaks: tuple[str, ...] = ()
 
     def merged(self, amounts: Sequence[int]) -> int:
         """What several amounts for one member in one event come to."""
@@ -227,11 +228,21 @@ class Metric:
 
 
 class Placed(NamedTuple):
-    """A ranked member, its score, and since when it has that score (milliseconds since 1970)."""
+    """A ranked member, its score, since when it has that score (milliseconds since 1970), and its tie-breaks."""
 
     member: str
     score: int
     since: float
+    tie_breaks: TieBreaks = ()
+
+
+class Line(NamedTuple):
+    """A line of a list."""
+
+    rank: int
+    member: str
+    score: int
+    tie_breaks: TieBreaks = ()
 
 
 class AroundScore(NamedTuple):
@@ -245,10 +256,10 @@ class AroundScore(NamedTuple):
 
 @dataclass(frozen=True)
 class Listing:
-    """The ranked members of one period, best first."""
+    """The ranked members of one period, best first. Whether the highest leads: of scores, then of each tie-break."""
 
     placed: Sequence[Placed]
-    descending: bool
+    descending: tuple[bool, ...]
 
     @property
     def total(self) -> int:
@@ -258,16 +269,21 @@ class Listing:
         """Return the whole list with ranks: competition 1224, ordinal 1234, dense 1223."""
         lines: list[Line] = []
         competition = dense = 0
-        for position, (member, score, _) in enumerate(self.placed, start=1):
-            if not lines or lines[-1][2] != score:
+        for position, one in enumerate(self.placed, start=1):
+            if not lines or self.key(lines[-1]) != self.key(one):
                 competition, dense = position, dense + 1
             rank = {"competition": competition, "ordinal": position, "dense": dense}[method]
-            lines.append((rank, member, score))
+            lines.append(Line(rank, one.member, one.score, one.tie_breaks))
         return lines
+
+    def key(self, one: Placed | Line) -> tuple[tuple[bool, int], ...]:
+        """Return what sorts members as the list does, and is equal for those who share a rank."""
+        numbers = zip((one.score, *one.tie_breaks), self.descending, strict=True)
+        return tuple((units is None, 0 if units is None else -units if down else units) for units, down in numbers)
 
     def line(self, member: str, method: str = "competition") -> Line | None:
         """Return a member's line, or None if it is not ranked."""
-        return next((line for line in self.lines(method) if line[1] == member), None)
+        return next((line for line in self.lines(method) if line.member == member), None)
 
     def around(self, member: str, radius: int, method: str = "competition") -> list[Line]:
         """Return a member's line with up to `radius` lines before and after it."""
@@ -277,35 +293,37 @@ class Listing:
     def among(self, members: Collection[str], method: str = "competition") -> dict[str, int]:
         """Return the rank of each ranked member of a group within that group."""
         group = Listing([one for one in self.placed if one.member in members], self.descending)
-        return {member: rank for rank, member, _ in group.lines(method)}
+        return {line.member: line.rank for line in group.lines(method)}
 
-    def of_score(self, score: int, method: str = "competition") -> AroundScore:
-        """Return the rank that a new member with that score would get. By `ordinal` it comes after its equals."""
-        ahead = [one.score for one in self.placed if self._is_ahead(one.score, score)]
-        equal = [one.score for one in self.placed if one.score == score]
+    def of_score(self, score: int, tie_breaks: TieBreaks | None = None, method: str = "competition") -> AroundScore:
+        """Return the rank that a new member with that score would get, ahead of its equals if it has no tie-breaks.
+
+        By `ordinal` it comes after its equals.
+        """
+        length = 1 if tie_breaks is None else len(self.descending)
+        found = Listing([], self.descending[:length]).key(Line(0, "", score, tie_breaks or ()))
+        ahead = [key for one in self.placed if (key := self.key(one))[:length] < found]
+        equal = [key for one in self.placed if (key := self.key(one))[:length] == found]
         before = {"competition": len(ahead), "ordinal": len(ahead) + len(equal), "dense": len(set(ahead))}[method]
         return AroundScore(1 + before, len(ahead), len(equal), self.total - len(ahead) - len(equal))
 
-    def percentile(self, score: int) -> Decimal:
-        """Return 100 × members at or behind a score ÷ all members, rounded down to two decimals."""
-        return Decimal(10_000 * self._at_or_behind(score) // self.total).scaleb(-2)
+    def percentile(self, line: Line) -> Decimal:
+        """Return 100 × members at or behind a line ÷ all members, rounded down to two decimals."""
+        return Decimal(10_000 * self._at_or_behind(line) // self.total).scaleb(-2)
 
-    def score_at(self, p: Decimal) -> int | None:
-        """Return the worst score whose unrounded percentile is at least p, or None for an empty list."""
+    def at_percentile(self, p: Decimal) -> Placed | None:
+        """Return the last whose unrounded percentile is at least p, or None for an empty list."""
         for one in reversed(self.placed):
-            if Fraction(100 * self._at_or_behind(one.score), self.total) >= Fraction(p):
-                return one.score
+            if Fraction(100 * self._at_or_behind(one), self.total) >= Fraction(p):
+                return one
         return None
 
     def between(self, low: int, high: int) -> int:
         """Return how many members have a score from `low` to `high`, both included."""
         return sum(low <= one.score <= high for one in self.placed)
 
-    def _is_ahead(self, one: int, other: int) -> bool:
-        return one > other if self.descending else one < other
-
-    def _at_or_behind(self, score: int) -> int:
-        return sum(not self._is_ahead(one.score, score) for one in self.placed)
+    def _at_or_behind(self, than: Placed | Line) -> int:
+        return sum(self.key(one) >= self.key(than) for one in self.placed)
 
 
 # ---- a board
@@ -483,10 +501,25 @@ class BoardModel:
         shown.sort(key=lambda one: one.member.encode())
         if rules.ties == "first":
             shown.sort(key=lambda one: one.since)
-        shown.sort(key=lambda one: -one.score if rules.descending else one.score)
-        return Listing(shown, rules.descending)
+        listing = Listing(shown, (rules.descending, *(self.metrics[each].descending for each in rules.tie_breaks)))
+        shown.sort(key=listing.key)
+        return listing
 
     def _scores(self, metric: str, window: str, on: datetime) -> dict[str, Placed]:
+        """Return every member's score in a period, with its tie-breaks in the same period."""
+        named = self.metrics[metric].tie_breaks
+        others = [(self._own_scores(each, window, on), self.metrics[each].aggregate) for each in named]
+        missing = {"sum": 0}
+        return {
+            member: one._replace(
+                tie_breaks=tuple(
+                    scores[member].score if member in scores else missing.get(aggregate) for scores, aggregate in others
+                )
+            )
+            for member, one in self._own_scores(metric, window, on).items()
+        }
+
+    def _own_scores(self, metric: str, window: str, on: datetime) -> dict[str, Placed]:
         events = self.events(metric, window, on)
         starts_at_0 = self.registered and window == "all" and self.metrics[metric].aggregate == "sum"
         scores = {

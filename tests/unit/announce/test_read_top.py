@@ -41,12 +41,12 @@ class _Reads(TopReads):
         return {member: _key(member, self._scores.get(member)) for member in members}
 
     def counters(self, _: Ranking, paths: Sequence[Path]) -> Mapping[Path, Counters]:
-        nodes = deltas((None, score) for score in self._scores.values() if score is not None)
+        nodes = deltas((None, (score,)) for score in self._scores.values() if score is not None)
         return {path: nodes[path] for path in paths if path in nodes}
 
 
 def _key(member: str, score: int | None) -> str | None:
-    return None if score is None else sort_key(Place(score), member)
+    return None if score is None else sort_key(Place((score,)), member)
 
 
 @pytest.mark.parametrize("seed", range(300))
@@ -65,7 +65,7 @@ def test_what_is_proven_is_the_top(seed: int) -> None:
         ]
         length, reads = rng.randint(1, 6), _Reads(scores, shown, rng.choice((1, 3)), rng)
         top = read_top(reads, _CLOCK, _RANKING, length)
-        found = [(standing.sort_value, standing.member) for standing in top.standings]
+        found = [(standing.values[0], standing.member) for standing in top.standings]
         if top.proof is Proof.PROVEN:
             ranked = sorted((score, member) for member, score in scores.items() if score is not None)
             assert found == ranked[:length], (seed, scores, shown, length)
@@ -89,7 +89,7 @@ def test_a_crowd_with_the_last_score_is_not_compared(members: int, top: int, pro
 
 def test_a_member_that_the_index_shows_twice_is_listed_once() -> None:
     reads = _Reads({"a": -9, "b": -5}, [], 1, random.Random(0))
-    keys = [sort_key(Place(score), member) for score, member in ((-9, "a"), (-5, "b"), (-3, "a"))]
+    keys = [sort_key(Place((score,)), member) for score, member in ((-9, "a"), (-5, "b"), (-3, "a"))]
     with mock.patch.object(reads, "indexed", return_value=keys):
         top = read_top(reads, _CLOCK, _RANKING, 3)
     assert top.proof is Proof.CONTRADICTED

@@ -122,6 +122,7 @@ class MetricDefinition(TypedDict):
     least: float | None
     most: float | None
     notes: bool
+    tie_breaks: NotRequired[list[str]]
     windows: list[WindowDefinition]
 
 
@@ -149,6 +150,7 @@ class WindowScore(TypedDict):
     window: str
     period: Period
     score: float | None
+    tie_breaks: NotRequired[dict[str, Any] | None]
     note: NotRequired[dict[str, Any] | None]
     rank: NotRequired[int | None]
     percentile: NotRequired[float | None]
@@ -180,6 +182,7 @@ class Entry(TypedDict):
     rank: int
     member: str
     score: float
+    tie_breaks: NotRequired[dict[str, Any] | None]
     note: NotRequired[dict[str, Any] | None]
     profile: NotRequired[Profile | None]
 
@@ -190,6 +193,7 @@ class Me(TypedDict):
     member: str
     rank: int
     score: float
+    tie_breaks: NotRequired[dict[str, Any] | None]
     percentile: float
     note: NotRequired[dict[str, Any] | None]
     profile: NotRequired[Profile | None]
@@ -211,6 +215,7 @@ class MemberRank(RankingAnswer):
     member: str
     rank: int
     score: float
+    tie_breaks: NotRequired[dict[str, Any] | None]
     percentile: float
     previous_rank: NotRequired[int | None]
     note: NotRequired[dict[str, Any] | None]
@@ -226,6 +231,7 @@ class ScoreRank(RankingAnswer):
 
     score: float
     rank: int
+    tie_breaks: NotRequired[dict[str, Any] | None]
     above: int
     at: int
     below: int
@@ -237,6 +243,7 @@ class HistoryPeriod(TypedDict):
     period: Period
     rank: int | None
     score: float | None
+    tie_breaks: NotRequired[dict[str, Any] | None]
     total: int
 
 
@@ -256,6 +263,7 @@ class GroupEntry(TypedDict):
     member: str
     rank: int | None
     score: float | None
+    tie_breaks: NotRequired[dict[str, Any] | None]
     percentile: float | None
     group_rank: int | None
     previous_rank: NotRequired[int | None]
@@ -274,6 +282,7 @@ class PercentileScore(RankingAnswer):
 
     p: float
     score: float | None
+    tie_breaks: NotRequired[dict[str, Any] | None]
 
 
 Bucket = TypedDict("Bucket", {"from": float, "to": float, "members": int})

@@ -140,9 +140,7 @@ def _family(path: _Path, table: Any) -> Family:
         raise _Mistake((*path, key), "expected keep to be at least as long as late (by default 35 and 7 days)")
     seasons, shards = _seasons((*path, "seasons"), values["seasons"]), values["shards"]
     timetable = Timetable(values["timezone"], WEEKDAYS.index(values["week_start"]), late, keep, seasons)
-    metrics = {
-        name: _metric((*path, "metrics", name), metric, timetable, shards) for name, metric in values["metrics"].items()
-    }
+    metrics = _metrics((*path, "metrics"), values["metrics"], timetable, shards)
     _check_use(path, seasons, metrics)
     endings = _endings(path, values, metrics)
     announced = _announced((*path, "announce"), values["announce"], metrics)
@@ -272,7 +270,55 @@ METRIC_RULE: Final = "a metric's name (a-z, then a-z, 0-9 and _, at most 64)"
 MAX_DECIMALS: Final = 9
 
 
-def _metric(path: _Path, table: Any, timetable: Timetable, shards: int) -> Metric:
+def _metrics(path: _Path, tables: Mapping[str, Any], timetable: Timetable, shards: int) -> dict[str, Metric]:
+    """The metrics by name, each with those that it names as its tie-breaks."""
+    values = {name: _metric((*path, name), table) for name, table in tables.items()}
+    named_in: dict[str, dict[Window, None]] = {name: {} for name in values}
+    for name, one in values.items():
+        _check_tie_breaks((*path, name, "tie_breaks"), name, values)
+        for each in one["tie_breaks"]:
+            named_in[each] |= dict.fromkeys(one["windows"])
+    built: dict[str, Metric] = {}
+
+    def metric(name: str) -> Metric:
+        if name not in built:
+            tie_breaks = tuple(map(metric, values[name]["tie_breaks"]))
+            fields = {**values[name], "tie_breaks": tie_breaks, "named_in": tuple(named_in[name])}
+            built[name] = Metric(name, timetable=timetable, shards=shards, **fields)
+        return built[name]
+
+    return {name: metric(name) for name in values}
+
+
+def _check_tie_breaks(path: _Path, name: str, values: Mapping[str, Mapping[str, Any]]) -> None:
+    """`_Mistake` if a metric names what cannot break its ties."""
+    named = values[name]["tie_breaks"]
+    if named and values[name]["aggregate"] != "sum":
+        raise _Mistake(path, f"expected none: only a metric with aggregate sum has tie-breaks, got {named!r}")
+    for each in named:
+        if each not in values:
+            there = ", ".join(other for other in values if other != name) or "none"
+            reason = (
+                f"expected other metrics of this family ({there}), got {each!r}: correct the name, or add the metric"
+            )
+            raise _Mistake(path, reason)
+        if circle := _circle(each, name, values):
+            chain = " by ".join((name, *circle))
+            raise _Mistake(path, f"expected no circle, got {chain}: remove one of these names")
+
+
+def _circle(name: str, back_to: str, values: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
+    """The names of metrics that lead by their tie-breaks from one metric back to another; empty if none do."""
+    found: list[tuple[str, ...]] = [(name,)]
+    for way in found:
+        if way[-1] == back_to:
+            return way
+        found += ((*way, each) for each in values.get(way[-1], {"tie_breaks": ()})["tie_breaks"] if each not in way)
+    return ()
+
+
+def _metric(path: _Path, table: Any) -> dict[str, Any]:
+    """The values of a metric, whose tie-breaks are names."""
     name = path[-1]
     if not METRIC_NAME.fullmatch(name):
         raise _Mistake(path, f"expected a metric's name: a-z, then up to 63 of a-z 0-9 _, got {name!r}")
@@ -287,7 +333,7 @@ def _metric(path: _Path, table: Any, timetable: Timetable, shards: int) -> Metri
     if None not in (values["least"], values["most"]) and values["least"] > values["most"]:
         reason = f"expected least to be no more than most, got {table['least']} and {table['most']}"
         raise _Mistake((*path, "least"), reason)
-    return Metric(name, timetable=timetable, shards=shards, **values)
+    return values
 
 
 class _Exact(Decimal):
@@ -304,6 +350,19 @@ def _windows(names: Any) -> tuple[Window, ...] | None:
     return tuple(map(parse_window, names))
 
 
+MAX_TIE_BREAKS: Final = 3
+
+
+def _tie_breaks(names: Any) -> tuple[str, ...] | None:
+    if not _is_list(names, str):
+        return None
+    if len(names) > MAX_TIE_BREAKS:
+        raise ValueError(f"expected at most {MAX_TIE_BREAKS} metrics, got {len(names)}: remove the last ones")
+    if len(set(names)) < len(names):
+        raise ValueError(f"expected each metric once, got {names!r}: remove the second one")
+    return tuple(names)
+
+
 _LIMIT: Final = _Key(
     "a number",
     _if(lambda value: type(value) in (int, _Exact) and Decimal(value).is_finite()),
@@ -316,6 +375,7 @@ _METRIC: Final = {
     "notes": _Key("true or false", _if(lambda value: isinstance(value, bool)), default=False),
     "order": _choice(get_args(Order)),
     "precision": _whole_number(0, MAX_DECIMALS, 0),
+    "tie_breaks": _Key('a list of metrics such as ["penalty"]', _tie_breaks, []),
     "ties": _choice(get_args(Ties)),
     "windows": _Key('a list such as ["all", "last-7-days"]', _windows, []),
 }
@@ -485,7 +545,7 @@ def _attributes(metric: Metric, *, late: bool) -> Iterator[str]:
     for unit in metric.bucket_codes:
         buckets = _buckets(metric, unit)
         yield from (metric.bucket(unit, bucket) for bucket in buckets)
-        if late and any(window.rolling and window.unit == unit for window in metric.windows):
+        if late and any(window.rolling and window.unit == unit for window in metric.kept_windows):
             first = timetable.index(unit, _NOW - timetable.late_for(unit))
             names_first = (first - 1, first) if timetable.rolling_until(unit, first - 1) > _NOW else ()
             for name in (late_name(metric.bucket(unit, bucket)) for bucket in buckets if bucket < first):

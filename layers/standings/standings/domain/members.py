@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from standings.domain.boards import MAX_UNITS, Boards, Family, Metric, Ranking, attribute_name, late_name
+from standings.domain.boards import MAX_UNITS, Accumulator, Boards, Family, Metric, Ranking, attribute_name, late_name
 from standings.domain.scoring import (
     NO_NOTE,
     NO_TIE_KEY,
@@ -72,7 +72,8 @@ class Move:
 def affected_rankings(family: Family, old: "Image | None", new: "Image") -> Iterator[Ranking]:
     """The rankings in which a member's place may differ between two images, but for those of rolling windows.
 
-    Periods that are no longer kept when `new` is written are skipped.
+    A ranking may come twice: once for its score, once for a tie-break. Periods that are no longer kept when `new` is
+    written are skipped.
     """
     before, tie_keys = (old.values, old.tie_keys) if old is not None else ({}, {})
     # Hiding a member, or showing it again, moves it in every ranking.
@@ -82,14 +83,22 @@ def affected_rankings(family: Family, old: "Image | None", new: "Image") -> Iter
         if not moved and tie_keys.get(attribute) == new.tie_keys.get(attribute):
             continue
         accumulator = family.accumulator(attribute)
-        if accumulator is None or accumulator.is_late or not (moved or accumulator.metric.ties_by_instant):
+        if accumulator is None or accumulator.is_late:
             continue
-        for window in accumulator.metric.windows:
-            if window.unit == accumulator.unit and not window.rolling:
-                ranking = Ranking(new.board, accumulator.metric, window, accumulator.bucket)
-                until = ranking.kept_until
-                if until is None or new.written_at_ms < until + SKIP_MARGIN:
-                    yield ranking
+        for metric in family.ordered_by(accumulator.metric):
+            # The instant of a tie-break's latest event orders nobody.
+            if moved or (metric.ties_by_instant and metric is accumulator.metric):
+                yield from _kept_rankings(new, metric, accumulator)
+
+
+def _kept_rankings(image: "Image", metric: Metric, accumulator: Accumulator) -> Iterator[Ranking]:
+    """The metric's rankings in which an accumulator counts, and that are kept when the image is written."""
+    for window in metric.windows:
+        if window.unit == accumulator.unit and not window.rolling:
+            ranking = Ranking(image.board, metric, window, accumulator.bucket)
+            until = ranking.kept_until
+            if until is None or image.written_at_ms < until + SKIP_MARGIN:
+                yield ranking
 
 
 SKIP_MARGIN: Final = HOUR
@@ -135,8 +144,11 @@ def place(image: "Image | None", ranking: Ranking) -> Place | None:
     """A member's place in a ranking; None if the member is hidden, gone, or has no event in the period."""
     if image is None or image.hidden:
         return None
-    aggregate = aggregate_in_period(image, ranking.metric, ranking.window, ranking.period)
-    return None if aggregate is None else place_of(ranking.metric, aggregate)
+    _, metric, window, period, _ = ranking
+    aggregate = aggregate_in_period(image, metric, window, period)
+    if aggregate is None:
+        return None
+    return place_of(metric, aggregate, (aggregate_in_period(image, each, window, period) for each in metric.tie_breaks))
 
 
 def aggregate_in_period(image: "Image", metric: Metric, window: Window, period: int) -> Aggregate | None:
@@ -386,7 +398,7 @@ def beyond_bounds(family: Family, image: Image, changed: Iterable[str]) -> str |
         metric, unit, _, bucket, first = accumulator
         if abs(image.values[attribute]) > MAX_UNITS:
             return f"{metric.name} in {'all' if unit is None else 'one ' + NAMES[unit]}"
-        for window in metric.windows:
+        for window in metric.kept_windows:
             if not window.rolling or window.unit != unit:
                 continue
             parts = list(contributions(image, metric, window))

@@ -14,8 +14,10 @@ An aggregate keeps the *tie key* of that event: text that sorts as the events do
 with notes also by id. A sum of 0 says whether any amount changed it: 5 and -5 have another time than 0.
 
 **Order.** A ranking is sorted by *sort value*, ascending: the score if the lowest leads, the negated score if the
-highest leads. It is encoded as a head, which gives the sign and the number of digits, and the digits, mirrored if
-negative. So text of any length sorts numerically, small numbers are short, and no range is configured.
+highest leads. Members with equal scores are sorted by the sort value of the first tie-break, and so on. A sort value is
+encoded as a head, which gives the sign and the number of digits, and the digits, mirrored if negative. So text of any
+length sorts numerically, small numbers are short, and no range is configured. No such text begins another one: so the
+texts of score and tie-breaks, one after the other, sort as they do.
 
 **Units.** A score is a whole number of them: 12.5 is 1250 units of a metric with precision 2.
 """
@@ -94,19 +96,47 @@ def tie_key_of_event(metric: Metric, at: int, event_id: str) -> str:
 LONG_AGO: Final = -MAX_UNITS  # The instant that stands for NO_TIE_KEY
 
 
-def place_of(metric: Metric, aggregate: Aggregate) -> "Place":
-    """The place in the metric's rankings of a member with this aggregate."""
+def place_of(metric: Metric, aggregate: Aggregate, tie_breaks: Iterable[Aggregate | None] = ()) -> "Place":
+    """The place in the metric's rankings of a member with this aggregate, and these of the metric's tie-breaks."""
     since = None
     if metric.ties_by_instant:
         since = decode_sortable(aggregate.tie_key)[0] if aggregate.tie_key else LONG_AGO
-    return Place(sort_value(aggregate.value, descending=metric.descending), since)
+    aggregates = zip((metric, *metric.tie_breaks), (aggregate, *tie_breaks), strict=True)
+    return Place(tuple(_sort_value_of(each, of) for each, of in aggregates), since)
+
+
+def _sort_value_of(metric: Metric, aggregate: Aggregate | None) -> int:
+    """The sort value of a member that may have no number of the metric: a sum is 0 then."""
+    if aggregate is None:
+        return 0 if metric.aggregate == "sum" else MISSING
+    return sort_value(aggregate.value, descending=metric.descending)
+
+
+SortValues = tuple[int, ...]
+"""The sort value of a score, then that of each tie-break: `(-8, 312)`. Without tie-breaks it is one number: `(-8,)`."""
 
 
 class Place(NamedTuple):
-    """Where a member is in a ranking: by sort value, then by an instant in milliseconds (None: by member id alone)."""
+    """Where a member is in a ranking: by sort values, then by an instant in milliseconds (None: by member id alone)."""
 
-    sort_value: int
+    values: SortValues
     since: int | None = None
+
+    @property
+    def sort_value(self) -> int:
+        """The sort value of the score alone."""
+        return self.values[0]
+
+
+MISSING: Final = MAX_UNITS + 1
+"""The sort value of a tie-break of which a member has no number: behind all numbers."""
+
+
+def are_possible(values: SortValues, metric: Metric) -> bool:
+    """Whether a place in the metric's rankings may have these sort values."""
+    score, *others = values
+    in_bounds = abs(score) <= MAX_UNITS and all(abs(each) <= MAX_UNITS or each == MISSING for each in others)
+    return in_bounds and len(values) == metric.components
 
 
 def sort_value(score: int, *, descending: bool) -> int:
@@ -115,21 +145,32 @@ def sort_value(score: int, *, descending: bool) -> int:
 
 
 def sort_key(place: Place, member: str) -> str:
-    """The text that sorts a ranking: by sort value, by `since` if there is one, by member. Such as `MvIu123`."""
+    """The text that sorts a ranking: by sort values, by `since` if there is one, by member. Such as `MvIu123`."""
     since = "" if place.since is None else encode_sortable(place.since)
-    return encode_sortable(place.sort_value) + since + member
+    return encode_values(place.values) + since + member
 
 
-def decode_sort_key(text: str, *, ties_by_instant: bool) -> tuple[Place, str]:
-    """The place and the member of a sort key: `(Place(-300), "u123")` of `MvIu123`.
+def encode_values(values: SortValues) -> str:
+    """The beginning of the sort keys of all places with these sort values: the text of each, such as `MvI`."""
+    return encode_sortable(values[0]) if len(values) == 1 else "".join(map(encode_sortable, values))
 
-    `ties_by_instant` says that the key contains a `since`.
-    """
+
+def behind(values: SortValues) -> str:
+    """A text that sorts behind all sort keys of places with these sort values, and ahead of all that follow them."""
+    return encode_values((*values[:-1], values[-1] + 1))
+
+
+def decode_sort_key(text: str, metric: Metric) -> tuple[Place, str]:
+    """The place and the member of a sort key in a metric's rankings: `(Place((-300,)), "u123")` of `MvIu123`."""
     number, rest = decode_sortable(text)
-    if not ties_by_instant:
-        return Place(number), rest
+    values: SortValues = (number,)
+    while len(values) < metric.components:
+        number, rest = decode_sortable(rest)
+        values += (number,)
+    if not metric.ties_by_instant:
+        return Place(values), rest
     since, member = decode_sortable(rest)
-    return Place(number, since), member
+    return Place(values, since), member
 
 
 # Printable characters in the order of their bytes, which is how DynamoDB sorts text.
