@@ -53,6 +53,7 @@ def definition(session: ReadSession, board: str) -> dict[str, Any]:
                 "least": metric.least if metric.least is None else decimal_of(metric.least, metric.precision),
                 "most": metric.most if metric.most is None else decimal_of(metric.most, metric.precision),
                 "notes": metric.notes,
+                **({"with": metric.kept_with} if metric.kept_with is not None else {}),
                 **({"tie_breaks": [each.name for each in metric.tie_breaks]} if metric.tie_breaks else {}),
                 "windows": [
                     {
