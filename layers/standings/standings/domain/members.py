@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from standings.domain.boards import MAX_UNITS, Accumulator, Boards, Family, Metric, Ranking, attribute_name, late_name
+from standings.domain.boards import MAX_UNITS, Boards, Family, Metric, Ranking, attribute_name, late_name
 from standings.domain.scoring import (
     NO_COMPANIONS,
     NO_NOTE,
@@ -78,30 +78,27 @@ def affected_rankings(family: Family, old: "Image | None", new: "Image") -> Iter
     written are skipped.
     """
     before, tie_keys, companions = (old.values, old.tie_keys, old.companions) if old is not None else ({}, {}, {})
+    has_companions = bool(companions or new.companions)
     # Hiding a member, or showing it again, moves it in every ranking.
     shown_or_hidden = old is not None and old.hidden != new.hidden
     for attribute in before.keys() | new.values.keys():
         moved = shown_or_hidden or before.get(attribute) != new.values.get(attribute)
-        moved = moved or companions.get(attribute) != new.companions.get(attribute)
+        if has_companions and not moved:
+            moved = companions.get(attribute) != new.companions.get(attribute)
         if not moved and tie_keys.get(attribute) == new.tie_keys.get(attribute):
             continue
         accumulator = family.accumulator(attribute)
         if accumulator is None or accumulator.is_late:
             continue
-        for metric in family.ordered_by(accumulator.metric):
-            # The instant of a tie-break's latest event orders nobody.
-            if moved or (metric.ties_by_instant and metric is accumulator.metric):
-                yield from _kept_rankings(new, metric, accumulator)
-
-
-def _kept_rankings(image: "Image", metric: Metric, accumulator: Accumulator) -> Iterator[Ranking]:
-    """The metric's rankings in which an accumulator counts, and that are kept when the image is written."""
-    for window in metric.windows:
-        if window.unit == accumulator.unit and not window.rolling:
-            ranking = Ranking(image.board, metric, window, accumulator.bucket)
-            until = ranking.kept_until
-            if until is None or image.written_at_ms < until + SKIP_MARGIN:
-                yield ranking
+        # The instant of a tie-break's latest event orders nobody.
+        ordered = family.ordered_by(accumulator.metric) if moved else [accumulator.metric]
+        for metric in ordered if moved or accumulator.metric.ties_by_instant else ():
+            for window in metric.windows:
+                if window.unit == accumulator.unit and not window.rolling:
+                    ranking = Ranking(new.board, metric, window, accumulator.bucket)
+                    until = ranking.kept_until
+                    if until is None or new.written_at_ms < until + SKIP_MARGIN:
+                        yield ranking
 
 
 SKIP_MARGIN: Final = HOUR
@@ -151,6 +148,8 @@ def place(image: "Image | None", ranking: Ranking) -> Place | None:
     aggregate = aggregate_in_period(image, metric, window, period)
     if aggregate is None:
         return None
+    if not metric.tie_breaks:
+        return place_of(metric, aggregate)
     others = (aggregate_in_period(image, each, window, period) for each in metric.separate_tie_breaks)
     return place_of(metric, aggregate, others)
 

@@ -137,6 +137,8 @@ def place_of(metric: Metric, aggregate: Aggregate, tie_breaks: Iterable[Aggregat
     since = None
     if metric.ties_by_instant:
         since = decode_sortable(aggregate.tie_key)[0] if aggregate.tie_key else LONG_AGO
+    if not metric.tie_breaks:
+        return Place((sort_value(aggregate.value, descending=metric.descending),), since)
     aggregates = zip((metric, *metric.separate_tie_breaks), (aggregate, *tie_breaks), strict=True)
     values = tuple(_sort_value_of(each, of) for each, of in aggregates)
     return Place(values + _of_companions(metric, aggregate), since)
@@ -183,8 +185,8 @@ def sort_value(score: int, *, descending: bool) -> int:
 
 def sort_key(place: Place, member: str) -> str:
     """The text that sorts a ranking: by sort values, by `since` if there is one, by member. Such as `MvIu123`."""
-    since = "" if place.since is None else encode_sortable(place.since)
-    return encode_values(place.values) + since + member
+    values, since = place
+    return encode_values(values) + ("" if since is None else encode_sortable(since)) + member
 
 
 def encode_values(values: SortValues) -> str:
