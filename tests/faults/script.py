@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from tests.support.machine.boards import BERLIN, Board
+from tests.support.machine.boards import BERLIN, Board, whole
 from tests.support.oracle.model import Calendar, Metric
 
 from .clockwork import DAY, HOUR, MINUTE, SECOND
@@ -159,12 +159,16 @@ def with_tie_breaks(shape: Shape, seed: int) -> Shape:
         "high": Metric("max", descending=rng.random() < 0.5, windows=()),
         "level": Metric("last", descending=False, windows=()),
     }
+    best, with_day = rng.choice(["max", "min", "last"]), rng.random() < 0.5
+    load = Metric(best, descending=rng.random() < 0.5, windows=(), kept_with="peak")
 
     def tied(family: Family) -> Family:
         if family.name != LEAGUE:
             return family
         points = replace(family.metrics["points"], tie_breaks=named)
-        return replace(family, metrics={**family.metrics, **breaking, "points": points})
+        rolling = (NARROW,) if NARROW in points.windows and with_day else ()
+        peak = Metric(best, ties=points.ties, windows=("all", points.windows[1], *rolling), tie_breaks=("load",))
+        return replace(family, metrics={**family.metrics, **breaking, "points": points, "peak": peak, "load": load})
 
     return replace(shape, families=tuple(map(tied, shape.families)), later=tuple(map(tied, shape.later)))
 
@@ -412,6 +416,7 @@ class Script:
     def _amounts(self) -> dict[str, int]:
         rng = self._rng
         amounts = {name: rng.choice(self._amount) for name in self._league.metrics if rng.random() < 0.7}
+        amounts = whole(self._league, amounts)
         return amounts or {"points": rng.choice(self._amount)}
 
     # ---- changes of members

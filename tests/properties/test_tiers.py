@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from standings.domain import tiers
 from standings.domain.boards import MAX_UNITS
-from standings.domain.scoring import Place, decode_sort_key, sort_key, sort_value
-from standings.domain.tiers import FANOUT, Bin, Path, depth, path, values_at
+from standings.domain.scoring import MISSING, Place, behind, decode_sort_key, encode_values, sort_key, sort_value
+from standings.domain.tiers import FANOUT, Bin, Path, depth, is_leaf, is_whole, path, values_at
 from tests.support.builders.points import points
 
 scores = (
@@ -300,4 +300,71 @@ def test_paths_order_as_scores_do_and_lead_back(listed: list[int]) -> None:
 
 
 def test_the_largest_sort_key_fits_dynamodb() -> None:
-    assert len(sort_key(Place((-MAX_UNITS,), -MAX_UNITS), "x" * 256).encode()) <= 1024
+    assert len(sort_key(Place((-MAX_UNITS, *[MISSING] * 3), -MAX_UNITS), "x" * 256).encode()) <= 1024
+
+
+# ---- places of several numbers: score and tie-breaks
+
+
+several = st.integers(1, 4).flatmap(
+    lambda components: st.lists(
+        st.tuples(st.integers(-3, 3) | scores, *[st.integers(-2, 2) | scores | st.just(MISSING)] * (components - 1)),
+        min_size=1,
+        max_size=40,
+    )
+)
+
+
+@given(several)
+@settings(max_examples=300)
+def test_paths_and_texts_of_several_numbers_order_as_they_do_and_lead_back(listed: list[tuple[int, ...]]) -> None:
+    components = len(listed[0])
+    assert sorted(listed) == sorted(listed, key=path) == sorted(listed, key=encode_values)
+    for values in listed:
+        full_path = path(values)
+        assert values_at(full_path) == values
+        nodes = [full_path[:length] for length in range(len(full_path) + 1)]
+        assert [*filter(partial(is_whole, components=components), nodes)] == [full_path]
+        assert [*filter(partial(is_leaf, components=components), nodes)] == [full_path[:-1]]
+        assert encode_values(values) < behind(values) <= encode_values((*values[:-1], values[-1] + 1))
+        for length in range(1, len(full_path)):
+            tier = full_path[:length]
+            if not any(is_whole(tier, whole) for whole in range(1, components)):
+                first, last = tiers.span(tier)
+                assert [each for each in listed if first <= each[: len(first)] <= last] == [
+                    each for each in listed if path(each)[:length] == tier
+                ]
+
+
+@given(several, st.data())
+@settings(max_examples=200)
+def test_ranks_of_several_numbers_are_those_of_the_sorted_list(
+    listed: list[tuple[int, ...]], data: st.DataObject
+) -> None:
+    tree = {node: dict(counters) for node, counters in tiers.deltas([(None, values) for values in listed]).items()}
+    ordered, components = sorted(listed), len(listed[0])
+    for values in listed:
+        assert tiers.ahead(values, tree) == bisect_left(ordered, values)
+        assert tiers.equals(values, tree) == ordered.count(values)
+        # By the score alone.
+        assert tiers.ahead(values[:1], tree) == sum(other[0] < values[0] for other in ordered)
+        assert tiers.equals(values[:1], tree) == sum(other[0] == values[0] for other in ordered)
+    position = data.draw(st.integers(0, len(ordered) - 1))
+    selected = tiers.select(position, lambda node: tree.get(node, {}), components)
+    values = ordered[position]
+    assert selected == (values, bisect_left(ordered, values), ordered.count(values))
+
+    nodes = {node: tree.get(node, {}) for each in listed for node in tiers.nodes_for(each)}
+    nodes, _ = read(tree, nodes, partial(tiers.undivided, ordered[-1], components=components))
+    distinct = sorted(set(listed))
+    assert tiers.distinct_ahead(distinct, nodes, components) == {one: n for n, one in enumerate(distinct)}
+
+    old, new = data.draw(st.sampled_from(listed)), data.draw(st.sampled_from(listed))
+    moved = Counter({(node, digit): n for node, each in tree.items() for digit, n in each.items()})
+    for node, each in tiers.deltas([(old, new)]).items():
+        moved.update({(node, digit): n for digit, n in each.items()})
+    listed.remove(old)
+    after = tiers.deltas([(None, values) for values in [*listed, new]])
+    assert {key: n for key, n in moved.items() if n} == {
+        (node, digit): n for node, each in after.items() for digit, n in each.items()
+    }

@@ -27,6 +27,11 @@ metrics.points = { aggregate = "sum", windows = ["all"], tie_breaks = ["penalty"
 metrics.penalty = { aggregate = "sum", order = "ascending" }
 metrics.best = { aggregate = "max" }
 """
+LIFTS: Final = """
+[boards."*"]
+metrics.points = { aggregate = "max", windows = ["all"], tie_breaks = ["weight"] }
+metrics.weight = { with = "points", order = "ascending" }
+"""
 LATE: Final = POINTS.replace("\n", '\nlate = "1 day"\nkeep = "1 day"\n', 1)
 WINDOW: Final = "last-3-days"
 ROLLING_POINTS: Final = LATE.replace('"all", "day"', f'"{WINDOW}"')

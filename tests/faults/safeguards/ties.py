@@ -3,7 +3,7 @@
 from typing import Any
 
 from .replacing import Change, Safeguard
-from .rig import TIED, Rig
+from .rig import LIFTS, TIED, Rig
 
 
 def _itself_alone(_: Any, __: Any, metric: Any) -> Any:
@@ -53,4 +53,35 @@ def a_move_whose_score_stays(pipeline: Rig) -> None:
     pipeline.count(stack, "a", 5, others={"penalty": 300})
     pipeline.count(stack, "b", 5, others={"penalty": 100})
     pipeline.count(stack, "a", 0, others={"penalty": -299})
+    assert pipeline.ranks(stack) == [(1, "a"), (2, "b")]
+
+
+def _of_the_first(original: Any, metric: Any, one: Any, other: Any) -> Any:
+    found = original(metric, one, other)
+    return found._replace(companions=one.companions) if one.companions else found
+
+
+@Safeguard("a best and its companions are of one event", Change("domain.scoring:merge", _of_the_first))
+def a_companion_from_another_event(pipeline: Rig) -> None:
+    """A member lifts more as a heavier one. Another one lifts as much, and weighs less than that."""
+    stack = pipeline.functions(LIFTS)
+    pipeline.count(stack, "a", 100, others={"weight": 60})
+    pipeline.count(stack, "a", 110, others={"weight": 80})
+    pipeline.count(stack, "b", 110, others={"weight": 70})
+    assert pipeline.ranks(stack) == [(1, "b"), (2, "a")]
+
+
+def _the_earlier(original: Any, metric: Any, one: Any, other: Any) -> Any:
+    return one if one.value == other.value else original(metric, one, other)
+
+
+@Safeguard(
+    "of equal bests the one that is ahead in the tie-breaks counts", Change("domain.scoring:merge", _the_earlier)
+)
+def an_equal_best_of_a_lighter_lifter(pipeline: Rig) -> None:
+    """A member lifts as much once more, and weighs less. Its best stays, and it is ahead of another one."""
+    stack = pipeline.functions(LIFTS)
+    pipeline.count(stack, "a", 110, others={"weight": 80})
+    pipeline.count(stack, "b", 110, others={"weight": 70})
+    pipeline.count(stack, "a", 110, others={"weight": 60})
     assert pipeline.ranks(stack) == [(1, "a"), (2, "b")]

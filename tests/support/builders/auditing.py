@@ -56,6 +56,7 @@ windows = ["all", "day", "last-3-days"]
 [boards."*".metrics]
 best = {{ aggregate = "max", windows = ["all"] }}
 runs = {{ aggregate = "sum", order = "ascending" }}
+level = {{ aggregate = "last" }}
 """
 SCORES = (-300, -1, 0, 1, 2, 2, 3, 7, 127, 128, 300, 20_000, 3_000_000)
 MUCH = 300
@@ -107,6 +108,7 @@ class Audited:
             self.posted += 1
             at = datetime.fromtimestamp((self.clock() - rng.choice([0, 0, 0, 86_400_000])) / 1000, UTC)
             metrics = {rng.choice(["points", "points", "best"]): rng.choice(SCORES), "runs": self.posted % 3}
+            metrics |= {"level": self.posted % 2} if self.posted % 4 == 0 else {}
             event = {"id": f"e{self.posted}", "board": BOARD, "member": member, "metrics": metrics}
             write(stack, [{**event, "at": at.isoformat()}])
         elif what < 0.95:

@@ -537,7 +537,9 @@ def compare_members(
             continue
         same(what, 200, status, answer)
         metrics = [
-            _metric_of(model, name, member, now, (method or METHODS[0]) if ranks else None) for name in model.metrics
+            _metric_of(model, name, member, now, (method or METHODS[0]) if ranks else None)
+            for name, rules in model.metrics.items()
+            if rules.kept_with is None
         ]
         expected = {"board": board, "member": member, "hidden": model.members[member], "metrics": metrics}
         same(what, _by_name(expected), _by_name(plain(answer)))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache, reduce
+from functools import cache, partial, reduce
 from itertools import islice
 from math import inf
 from typing import Any, NamedTuple, TypeVar
@@ -213,6 +213,13 @@ class Metric:
     most: int | None = None
     """The least and the most units of one amount."""
     tie_breaks: tuple[str, ...] = ()
+    kept_with: str | None = None
+    """The metric with whose number this one is kept, if it has none of its own."""
+
+    @property
+    def companions(self) -> tuple[str, ...]:
+        """The tie-breaks that are of the event that made the number."""
+        return () if self.aggregate == "sum" else self.tie_breaks
 
     def merged(self, amounts: Sequence[int]) -> int:
         """What several amounts for one member in one event come to."""
@@ -426,6 +433,18 @@ class BoardModel:
                     return True
         return False
 
+    def merged(self, updates: Sequence[Mapping[str, int]]) -> dict[str, int]:
+        """Return what several updates of one member in one event come to: companions are of the update that counts."""
+        amounts: dict[str, int] = {}
+        for name in dict.fromkeys(name for update in updates for name in update):
+            named, rules = [update for update in updates if name in update], self.metrics[name]
+            if rules.companions:
+                ordered = named[::-1] if rules.aggregate == "last" else sorted(named, key=partial(self.order, name))
+                amounts |= {each: ordered[0][each] for each in (name, *rules.companions)}
+            elif rules.kept_with is None:
+                amounts[name] = rules.merged([update[name] for update in named])
+        return amounts
+
     def sum(self, metric: str, member: str) -> int:
         """What the amounts of a member come to, whenever they counted."""
         return sum(event.amounts.get(metric, 0) for event in self.counted if event.member == member)
@@ -487,12 +506,21 @@ class BoardModel:
 
     def note(self, metric: str, window: str, on: datetime, member: str) -> Any:
         """Return the note of the event that a member's score came with; None if it had none."""
-        events = self.events(metric, window, on)[member]
-        if self.metrics[metric].aggregate == "last":
-            return max(events, key=lambda event: (event.at, event.id.encode())).note
-        best = {"max": max, "min": min}[self.metrics[metric].aggregate](event.amounts[metric] for event in events)
-        equals = [event for event in events if event.amounts[metric] == best]
-        return min(equals, key=lambda event: (event.at, event.id.encode())).note
+        return self._decisive(metric, self.events(metric, window, on)[member]).note
+
+    def _decisive(self, metric: str, events: Sequence[Counted]) -> Counted:
+        """Return the event that made the number of a metric that does not add up."""
+        rules = self.metrics[metric]
+        if rules.aggregate == "last":
+            return max(events, key=lambda event: (event.since, event.id.encode()))
+        return min(events, key=lambda event: (*self.order(metric, event.amounts), event.since, event.id.encode()))
+
+    def order(self, metric: str, amounts: Mapping[str, int]) -> tuple[Any, ...]:
+        """Return what sorts updates of a best: the better ones first, of equal ones that with the better companions."""
+        units = amounts[metric]
+        companions = [(self.metrics[each].descending, amounts[each]) for each in self.metrics[metric].companions]
+        best = -units if self.metrics[metric].aggregate == "max" else units
+        return (best, *(-other if descending else other for descending, other in companions))
 
     def listing(self, metric: str, window: str, on: datetime) -> Listing:
         """Return the ranking of the period of a window that contains an instant."""
@@ -507,6 +535,8 @@ class BoardModel:
 
     def _scores(self, metric: str, window: str, on: datetime) -> dict[str, Placed]:
         """Return every member's score in a period, with its tie-breaks in the same period."""
+        if self.metrics[metric].companions:
+            return self._own_scores(metric, window, on)
         named = self.metrics[metric].tie_breaks
         others = [(self._own_scores(each, window, on), self.metrics[each].aggregate) for each in named]
         missing = {"sum": 0}
@@ -559,11 +589,9 @@ class BoardModel:
             since = reduce(lambda latest, event: max(latest, event.at) if event.is_dated else -inf, changes, -inf)
             begun = -inf if starts_at_0 else min(at for at, _, _ in values)
             return Placed(member, sum(amount for _, _, amount in values), since if changes else begun)
-        if aggregate == "last":
-            at, _, amount = max(values)
-            return Placed(member, amount, at)
-        best = {"max": max, "min": min}[aggregate](amount for _, _, amount in values)
-        return Placed(member, best, min(at for at, _, amount in values if amount == best))
+        decisive = self._decisive(metric, events)
+        companions = tuple(decisive.amounts[each] for each in self.metrics[metric].companions)
+        return Placed(member, decisive.amounts[metric], decisive.since, companions)
 
 
 def _milliseconds(at: datetime) -> int:

@@ -181,9 +181,35 @@ MISTAKES: list[tuple[str, int, str]] = [
         "tie_breaks: expected no circle, got points by penalty by points: remove one of these names",
     ),
     (
-        ties('["best"]', 'metrics.penalty = { aggregate = "max", tie_breaks = ["best"] }'),
+        ties("[]", 'metrics.penalty = { aggregate = "max", tie_breaks = ["best"] }'),
         3,
-        "tie_breaks: expected none: only a metric with aggregate sum has tie-breaks, got ('best',)",
+        "tie_breaks: of max, expected metrics of the event that made the number, got 'best': define it with",
+    ),
+    (
+        ties('["penalty"]', 'metrics.penalty = { with = "best" }'),
+        2,
+        "tie_breaks: of a sum, expected metrics with an aggregate of their own, got 'penalty' with 'best'",
+    ),
+    (
+        ties("[]", 'metrics.penalty = { with = "best" }'),
+        3,
+        "with: expected a tie-break of 'best': add 'penalty' to its",
+    ),
+    (
+        ties("[]", 'metrics.penalty = { with = "points" }'),
+        3,
+        "with: expected a metric with aggregate max, min or last (best), got 'points': name one of these, or give",
+    ),
+    (
+        ties("[]", 'metrics.penalty = { with = "bast" }'),
+        3,
+        "with: expected a metric with aggregate max, min or last (best)",
+    ),
+    (ties("[]", "metrics.penalty = { with = 1 }"), 3, 'with: expected a metric such as "best", got 1'),
+    (
+        ties("[]", 'metrics.penalty = { with = "best", windows = ["all"] }'),
+        3,
+        "windows: unknown key, expected one of least, most, order, precision, with",
     ),
     (metric('aggregate = "max", notes = "yes"'), 2, "notes: expected true or false, got 'yes'"),
     (total("notes = true"), 2, "notes: expected max, min or last: a sum comes from many events"),

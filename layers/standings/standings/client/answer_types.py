@@ -108,22 +108,23 @@ class WindowDefinition(TypedDict):
     prizes: NotRequired[list[Prize]]
 
 
-class MetricDefinition(TypedDict):
-    """A metric's definition, and the windows in which it is ranked.
-
-    Without windows it is stored but not ranked.
-    """
-
-    metric: str
-    aggregate: Literal["sum", "max", "min", "last"]
-    precision: int
-    order: Literal["descending", "ascending"]
-    ties: Literal["member", "first"]
-    least: float | None
-    most: float | None
-    notes: bool
-    tie_breaks: NotRequired[list[str]]
-    windows: list[WindowDefinition]
+MetricDefinition = TypedDict(
+    "MetricDefinition",
+    {
+        "metric": str,
+        "aggregate": Literal["sum", "max", "min", "last"],
+        "precision": int,
+        "order": Literal["descending", "ascending"],
+        "ties": Literal["member", "first"],
+        "least": float | None,
+        "most": float | None,
+        "notes": bool,
+        "with": NotRequired[str],
+        "tie_breaks": NotRequired[list[str]],
+        "windows": list[WindowDefinition],
+    },
+)
+"""A metric's definition, and the windows in which it is ranked. Without windows it is stored but not ranked."""
 
 
 class BoardDefinition(TypedDict):

@@ -6,7 +6,7 @@ gives a number its meaning. So after a change of aggregate, precision or time zo
 
 import re
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache
@@ -66,14 +66,14 @@ class Family:
 
     def __post_init__(self) -> None:
         rankings: set[str] = set()
-        for metric in self.metrics.values():
+        for metric in self.counted_metrics:
             codes = dict.fromkeys((metric.total(), *metric.bucket_codes.values()), metric)
             ranked = {metric.ranking_code(window) for window in metric.windows}
             if self._codes.keys() & codes or rankings & ranked:
                 raise ValueError(f"the short code of {metric.name!r} is another metric's: rename {metric.name!r}")
             self._codes.update(codes)
             rankings |= ranked
-            for each in (metric, *metric.tie_breaks):
+            for each in (metric, *metric.separate_tie_breaks):
                 self._ordered_by.setdefault(each.name, []).append(metric)
 
     def accumulator(self, attribute: str) -> "Accumulator | None":
@@ -84,6 +84,11 @@ class Family:
         if code not in self._codes or (unit == "s" and bucket not in self.timetable.seasons):
             return None
         return Accumulator(self._codes[code], unit, is_late, bucket, first)
+
+    @property
+    def counted_metrics(self) -> Iterable["Metric"]:
+        """The metrics that have numbers of their own: all but companions."""
+        return (metric for metric in self.metrics.values() if metric.kept_with is None)
 
     def ordered_by(self, metric: "Metric") -> Sequence["Metric"]:
         """The metrics in whose rankings a metric's numbers decide places: itself, and those that it breaks ties of."""
@@ -128,6 +133,8 @@ class Metric:
     - `notes`: a score keeps the note of the event that it came with.
     - `tie_breaks` order members with equal scores, each in its own `order`.
     - `named_in` are the windows of the metrics that this one is a tie-break of. It keeps its buckets for them too.
+    - `kept_with` is the metric of which this one is a *companion*: its number is that of the event that gave the other
+      its best. It has no numbers of its own, so neither accumulators nor rankings, and that metric's aggregate.
     """
 
     name: str
@@ -143,6 +150,29 @@ class Metric:
     notes: bool = False
     tie_breaks: tuple["Metric", ...] = ()
     named_in: tuple[Window, ...] = ()
+    kept_with: str | None = None
+
+    @cached_property
+    def companions_code(self) -> str:
+        """What the texts of companions begin with, such as `b7x`. It is another one if a tie-break means another thing.
+
+        So a best never has companions that were chosen among equal bests by other tie-breaks.
+        """
+        return self._code_of("with", None, *self._tie_break_texts)
+
+    @property
+    def _tie_break_texts(self) -> list[str]:
+        return [f"{each.name} {each.aggregate} {each.precision} {each.order}" for each in self.tie_breaks]
+
+    @cached_property
+    def has_companions(self) -> bool:
+        """Whether the tie-breaks are kept with the number that they belong to."""
+        return bool(self.tie_breaks) and self.aggregate != "sum"
+
+    @cached_property
+    def separate_tie_breaks(self) -> tuple["Metric", ...]:
+        """The tie-breaks that have numbers of their own; none if they are companions."""
+        return () if self.has_companions else self.tie_breaks
 
     @cached_property
     def kept_windows(self) -> tuple[Window, ...]:
@@ -172,7 +202,7 @@ class Metric:
         with tie-breaks says how many it has, as in `G0P.a`.
         """
         kinds = ((window, "blocks" if window.rolling else "ranking") for window in self.windows)
-        ties = [f"{each.name} {each.aggregate} {each.precision} {each.order}" for each in self.tie_breaks]
+        ties = self._tie_break_texts
         return {
             one.name: self._code_of(kind, one.unit, self.order, self.ties, *ties) + _MORE * len(ties) + one.code
             for one, kind in kinds

@@ -276,26 +276,31 @@ def _metrics(path: _Path, tables: Mapping[str, Any], timetable: Timetable, shard
     named_in: dict[str, dict[Window, None]] = {name: {} for name in values}
     for name, one in values.items():
         _check_tie_breaks((*path, name, "tie_breaks"), name, values)
-        for each in one["tie_breaks"]:
+        _check_companion((*path, name, "with"), name, values)
+        for each in one["tie_breaks"] if one["aggregate"] == "sum" else ():
             named_in[each] |= dict.fromkeys(one["windows"])
     built: dict[str, Metric] = {}
 
     def metric(name: str) -> Metric:
         if name not in built:
-            tie_breaks = tuple(map(metric, values[name]["tie_breaks"]))
-            fields = {**values[name], "tie_breaks": tie_breaks, "named_in": tuple(named_in[name])}
+            fields = {**values[name], "named_in": tuple(named_in[name])}
+            fields["tie_breaks"] = tuple(map(metric, fields["tie_breaks"]))
+            if fields["kept_with"] is not None:
+                fields["aggregate"] = values[fields["kept_with"]]["aggregate"]
             built[name] = Metric(name, timetable=timetable, shards=shards, **fields)
         return built[name]
 
     return {name: metric(name) for name in values}
 
 
-def _check_tie_breaks(path: _Path, name: str, values: Mapping[str, Mapping[str, Any]]) -> None:
+_Values = Mapping[str, Mapping[str, Any]]
+"""The values of each metric, whose tie-breaks are names."""
+
+
+def _check_tie_breaks(path: _Path, name: str, values: _Values) -> None:
     """`_Mistake` if a metric names what cannot break its ties."""
-    named = values[name]["tie_breaks"]
-    if named and values[name]["aggregate"] != "sum":
-        raise _Mistake(path, f"expected none: only a metric with aggregate sum has tie-breaks, got {named!r}")
-    for each in named:
+    aggregate = values[name]["aggregate"]
+    for each in values[name]["tie_breaks"]:
         if each not in values:
             there = ", ".join(other for other in values if other != name) or "none"
             reason = (
@@ -305,9 +310,29 @@ def _check_tie_breaks(path: _Path, name: str, values: Mapping[str, Mapping[str, 
         if circle := _circle(each, name, values):
             chain = " by ".join((name, *circle))
             raise _Mistake(path, f"expected no circle, got {chain}: remove one of these names")
+        kept_with = values[each]["kept_with"]
+        if aggregate == "sum" and kept_with is not None:
+            reason = f"of a sum, expected metrics with an aggregate of their own, got {each!r} with {kept_with!r}"
+            raise _Mistake(path, f"{reason}: give it an aggregate instead")
+        if aggregate != "sum" and kept_with != name:
+            reason = f"of {aggregate}, expected metrics of the event that made the number, got {each!r}"
+            raise _Mistake(path, f'{reason}: define it with = "{name}" and no aggregate')
 
 
-def _circle(name: str, back_to: str, values: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
+def _check_companion(path: _Path, name: str, values: _Values) -> None:
+    """`_Mistake` if a metric is kept with one that cannot keep it."""
+    best = values[name]["kept_with"]
+    if best is None:
+        return
+    bests = ", ".join(other for other, one in values.items() if one["aggregate"] in ("max", "min", "last")) or "none"
+    if values.get(best, {"aggregate": None})["aggregate"] not in ("max", "min", "last"):
+        reason = f"expected a metric with aggregate max, min or last ({bests}), got {best!r}"
+        raise _Mistake(path, f"{reason}: name one of these, or give {name!r} an aggregate instead")
+    if name not in values[best]["tie_breaks"]:
+        raise _Mistake(path, f"expected a tie-break of {best!r}: add {name!r} to its tie_breaks")
+
+
+def _circle(name: str, back_to: str, values: _Values) -> tuple[str, ...]:
     """The names of metrics that lead by their tie-breaks from one metric back to another; empty if none do."""
     found: list[tuple[str, ...]] = [(name,)]
     for way in found:
@@ -322,7 +347,10 @@ def _metric(path: _Path, table: Any) -> dict[str, Any]:
     name = path[-1]
     if not METRIC_NAME.fullmatch(name):
         raise _Mistake(path, f"expected a metric's name: a-z, then up to 63 of a-z 0-9 _, got {name!r}")
-    values = _table(path, table, _METRIC, 'a table such as { aggregate = "sum", windows = ["all"] }')
+    is_companion = isinstance(table, dict) and "with" in table
+    example = 'a table such as { aggregate = "sum", windows = ["all"] }'
+    values = _NO_NUMBERS | _table(path, table, _COMPANION if is_companion else _METRIC, example)
+    values["kept_with"] = values.pop("with", None)
     if values["notes"] and values["aggregate"] == "sum":
         raise _Mistake((*path, "notes"), "expected max, min or last: a sum comes from many events, each with a note")
     for key, given in (("least", values["least"]), ("most", values["most"])):
@@ -379,6 +407,21 @@ _METRIC: Final = {
     "ties": _choice(get_args(Ties)),
     "windows": _Key('a list such as ["all", "last-7-days"]', _windows, []),
 }
+_COMPANION: Final = {
+    "least": _LIMIT,
+    "most": _LIMIT,
+    "order": _METRIC["order"],
+    "precision": _METRIC["precision"],
+    "with": _Key('a metric such as "best"', _if(lambda value: isinstance(value, str))),
+}
+_NO_NUMBERS: Final[dict[str, Any]] = {
+    "aggregate": None,
+    "notes": False,
+    "ties": get_args(Ties)[0],
+    "tie_breaks": (),
+    "windows": (),
+}
+"""What a metric has that is kept with another one: nothing of these."""
 MAX_SEASONS: Final = 100
 LAST_YEAR: Final = 2999
 
@@ -522,6 +565,7 @@ _OVERHEAD: Final = 1_500  # Keys, version, clocks
 _VALUE: Final = 12
 _TIE_KEY: Final = 10 + 4 * 128  # An instant and an event's id, of characters of up to four bytes
 _NOTE: Final = 256
+_COMPANION_BYTES: Final = 24
 
 
 def most_bytes(family: Family, *, late: bool) -> int:
@@ -531,9 +575,11 @@ def most_bytes(family: Family, *, late: bool) -> int:
     in every bucket that came when the bucket had closed.
     """
     size = _OVERHEAD
-    for metric in family.metrics.values():
+    for metric in family.counted_metrics:
         texts = (_TIE_KEY if metric.has_tie_keys else 0) + (_NOTE if metric.notes else 0)
-        copies = 1 + metric.has_tie_keys + metric.notes  # The name stands with the value, the tie key and the note
+        texts += _COMPANION_BYTES * len(metric.tie_breaks) if metric.has_companions else 0
+        # The name stands with the value, the tie key, the note and the companions.
+        copies = 1 + metric.has_tie_keys + metric.notes + metric.has_companions
         size += sum(copies * (len(name) + 1) + _VALUE + texts for name in _attributes(metric, late=late))
     return size
 

@@ -80,7 +80,7 @@ class Coverage:
 
     def after_event_by(self, family: Family) -> "Coverage":
         """What stays complete once a function with this family's definition has counted an event."""
-        counted = {metric.total() for metric in family.metrics.values()}
+        counted = {metric.total() for metric in family.counted_metrics}
         totals = {code: total for code, total in self.totals.items() if total in counted}
         return replace(self, totals=totals, lost=self.lost | (set(self.totals.values()) - counted))
 
@@ -132,7 +132,7 @@ class Coverage:
         if window.unit is None or not self.ranks(ranking):
             return self.ranks(ranking)
         first = window.buckets(ranking.period)[0]
-        kept = [self.buckets.get(each.bucket_codes[window.unit]) for each in (metric, *metric.tie_breaks)]
+        kept = [self.buckets.get(each.bucket_codes[window.unit]) for each in (metric, *metric.separate_tie_breaks)]
         return all(each is not None and each.holds(first) for each in kept)
 
     def readable_until(self, ranking: Ranking) -> int | None:
@@ -175,12 +175,12 @@ def coverage_of(family: Family, now: int) -> Coverage:
         for unit, code in metric.bucket_codes.items()
     }
     totals: dict[str, str] = {}
-    for metric in family.metrics.values():
+    for metric in family.counted_metrics:
         window = metric.window("all")
         code = metric.total() if window is None else metric.ranking_code(window)
         totals[code] = metric.total()
         if window is not None:
-            totals |= {f"{code}{_TIE_BREAK}{each.total()}": each.total() for each in metric.tie_breaks}
+            totals |= {f"{code}{_TIE_BREAK}{each.total()}": each.total() for each in metric.separate_tie_breaks}
     return Coverage(family.rankings(), buckets, family.timetable.late, family.timetable.keep, totals)
 
 

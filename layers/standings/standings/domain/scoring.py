@@ -13,6 +13,10 @@ operation, `merge`. It is associative and commutative: the order in which events
 An aggregate keeps the *tie key* of that event: text that sorts as the events do, by `at`, and for `last` and metrics
 with notes also by id. A sum of 0 says whether any amount changed it: 5 and -5 have another time than 0.
 
+**Companions** of a best are numbers of the event that it came with, such as the lifter's weight. Among equal bests the
+one that is ahead in the tie-breaks counts, and only then the tie key. A companion is no number of its own: it is kept
+in a text beside the best, as in `b7x[654]`.
+
 **Order.** A ranking is sorted by *sort value*, ascending: the score if the lowest leads, the negated score if the
 highest leads. Members with equal scores are sorted by the sort value of the first tie-break, and so on. A sort value is
 encoded as a head, which gives the sign and the number of digits, and the digits, mirrored if negative. So text of any
@@ -22,7 +26,7 @@ texts of score and tie-breaks, one after the other, sort as they do.
 **Units.** A score is a whole number of them: 12.5 is 1250 units of a metric with precision 2.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from functools import lru_cache, partial, reduce
 from typing import Final, NamedTuple
@@ -31,17 +35,19 @@ from standings.domain.boards import MAX_UNITS, Metric
 
 NO_TIE_KEY: Final = ""  # The tie key of events that were counted before tie keys were kept. It sorts before all others.
 NO_NOTE: Final = ""
+NO_COMPANIONS: Final = ""
 
 
 class Aggregate(NamedTuple):
-    """The value of some events in units of the metric, with tie key and note (JSON) of the one that decides ties.
+    """The value of some events in units, with tie key, note (JSON) and companions of the one that decides ties.
 
-    For example `Aggregate(1250, "VP6xaXHV", '{"course":"North"}')`.
+    For example `Aggregate(1250, "VP6xaXHV", '{"course":"North"}', "b7x[654]")`.
     """
 
     value: int
     tie_key: str = NO_TIE_KEY
     note: str = NO_NOTE
+    companions: str = NO_COMPANIONS
 
 
 def merge(metric: Metric, one: Aggregate, other: Aggregate) -> Aggregate:
@@ -53,7 +59,7 @@ def merge(metric: Metric, one: Aggregate, other: Aggregate) -> Aggregate:
     if metric.aggregate == "last":
         return max(one, other, key=lambda aggregate: aggregate.tie_key)
     if one.value == other.value:
-        return min(one, other, key=lambda aggregate: aggregate.tie_key)
+        return min(one, other, key=lambda aggregate: (_of_companions(metric, aggregate), aggregate.tie_key))
     return max(one, other) if metric.aggregate == "max" else min(one, other)
 
 
@@ -77,12 +83,39 @@ def merge_all(metric: Metric, aggregates: Iterable[Aggregate]) -> Aggregate | No
     return reduce(partial(merge, metric), found) if found else None
 
 
-def aggregate_of_event(metric: Metric, units: int, at: int, event_id: str, note: str = NO_NOTE) -> Aggregate:
+def companions_of(metric: Metric, amounts: Mapping[str, int]) -> str:
+    """The companions that an update gives a number of the metric, such as `b7x[654]`; NO_COMPANIONS for none."""
+    if not metric.has_companions or metric.tie_breaks[0].name not in amounts:
+        return NO_COMPANIONS
+    units = ",".join(str(amounts[each.name]) for each in metric.tie_breaks)
+    return f"{metric.companions_code}[{units}]"
+
+
+def units_of_companions(metric: Metric, aggregate: Aggregate) -> list[int] | None:
+    """The units of each companion of a number of the metric, `[654]`; None if it has none that tie-breaks go by now."""
+    code, text = metric.companions_code, aggregate.companions
+    return list(map(int, text[len(code) + 1 : -1].split(","))) if text.startswith(code) else None
+
+
+def _of_companions(metric: Metric, aggregate: Aggregate) -> "SortValues":
+    """The sort values of a number's companions; () if the metric has none."""
+    if not metric.has_companions:
+        return ()
+    units = units_of_companions(metric, aggregate)
+    if units is None:
+        return (MISSING,) * len(metric.tie_breaks)
+    pairs = zip(units, metric.tie_breaks, strict=True)
+    return tuple(sort_value(number, descending=each.descending) for number, each in pairs)
+
+
+def aggregate_of_event(
+    metric: Metric, units: int, at: int, event_id: str, note: str = NO_NOTE, companions: str = NO_COMPANIONS
+) -> Aggregate:
     """The aggregate of one event; `at` is in milliseconds."""
     tie_key = tie_key_of_event(metric, at, event_id)
     if tie_key and metric.aggregate == "sum" and not units:
         tie_key += _UNCHANGED
-    return Aggregate(units, tie_key, note)
+    return Aggregate(units, tie_key, note, companions)
 
 
 def tie_key_of_event(metric: Metric, at: int, event_id: str) -> str:
@@ -97,12 +130,18 @@ LONG_AGO: Final = -MAX_UNITS  # The instant that stands for NO_TIE_KEY
 
 
 def place_of(metric: Metric, aggregate: Aggregate, tie_breaks: Iterable[Aggregate | None] = ()) -> "Place":
-    """The place in the metric's rankings of a member with this aggregate, and these of the metric's tie-breaks."""
+    """The place in the metric's rankings of a member with this aggregate, and these of the metric's tie-breaks.
+
+    They are those of the tie-breaks that have numbers of their own.
+    """
     since = None
     if metric.ties_by_instant:
         since = decode_sortable(aggregate.tie_key)[0] if aggregate.tie_key else LONG_AGO
-    aggregates = zip((metric, *metric.tie_breaks), (aggregate, *tie_breaks), strict=True)
-    return Place(tuple(_sort_value_of(each, of) for each, of in aggregates), since)
+    if not metric.tie_breaks:
+        return Place((sort_value(aggregate.value, descending=metric.descending),), since)
+    aggregates = zip((metric, *metric.separate_tie_breaks), (aggregate, *tie_breaks), strict=True)
+    values = tuple(_sort_value_of(each, of) for each, of in aggregates)
+    return Place(values + _of_companions(metric, aggregate), since)
 
 
 def _sort_value_of(metric: Metric, aggregate: Aggregate | None) -> int:
@@ -146,8 +185,8 @@ def sort_value(score: int, *, descending: bool) -> int:
 
 def sort_key(place: Place, member: str) -> str:
     """The text that sorts a ranking: by sort values, by `since` if there is one, by member. Such as `MvIu123`."""
-    since = "" if place.since is None else encode_sortable(place.since)
-    return encode_values(place.values) + since + member
+    values, since = place
+    return encode_values(values) + ("" if since is None else encode_sortable(since)) + member
 
 
 def encode_values(values: SortValues) -> str:

@@ -113,7 +113,7 @@ def card(
     image = session.image(board, member)
     current = [
         (metric, [session.current(board, metric, window) for window in metric.windows])
-        for metric in family.metrics.values()
+        for metric in family.counted_metrics
     ]
     ranks: dict[Ranking, Ranks] = {}
     if method is not None:

@@ -176,7 +176,7 @@ class ReadSession:
 
 def _deciding(ranking: Ranking) -> tuple[Metric, ...]:
     """The metrics whose numbers decide the places of a ranking."""
-    return (ranking.metric, *ranking.metric.tie_breaks)
+    return (ranking.metric, *ranking.metric.separate_tie_breaks)
 
 
 def method_of(name: str | None) -> Method:

@@ -117,7 +117,7 @@ def steps_of(image: Image | None, rankings: "RollingRankings", now: int) -> Step
     metric = rankings.metric
     parts = [
         (each, [part for part in contributions(image, each, rankings.window) if part.until > low])
-        for each in (metric, *metric.tie_breaks)
+        for each in (metric, *metric.separate_tie_breaks)
     ]
     edges = {max(edge, low) for _, some in parts for part in some for edge in (part.first, part.until)}
     steps: list[Step] = []
