@@ -5,7 +5,7 @@ A body becomes an `Event`, or a `RefusedEvent` that names the field, the value a
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -17,8 +17,8 @@ import orjson
 from standings.domain.boards import BOARD_NAME_RULE, MAX_MEMBER_BYTES, Boards, Family, Metric, family_of, is_board_name
 from standings.domain.boards_toml import MAX_DECIMALS, MAX_METRICS, METRIC_NAME, METRIC_RULE
 from standings.domain.scoring import (
+    NO_COMPANIONS,
     NO_NOTE,
-    NO_TIE_KEY,
     Aggregate,
     UnitsError,
     check_units,
@@ -134,10 +134,8 @@ def _event(document: dict[str, Any], boards: Boards, now: int, *, at_filled_in: 
                 precisions[board, metric.name] = metric.precision
                 is_kept = is_kept or metric.notes
                 if metric.kept_with is None:
-                    named = {each.name: number for each, number in amounts} if metric.has_companions else {}
-                    added = Aggregate(
-                        units, NO_TIE_KEY, share.note if metric.notes else NO_NOTE, companions_of(metric, named)
-                    )
+                    note = share.note if metric.notes else NO_NOTE
+                    added = Aggregate(units, note=note, companions=_companions(metric, amounts))
                     before = given.get(metric.name)
                     # Amounts of a member that an event names twice count like those of two events, the second one last.
                     given[metric.name] = added if before is None else merge(metric, added, before)
@@ -345,6 +343,13 @@ def _check_companions(share: _Share, family: Family, amounts: list[tuple[Metric,
             named = ", ".join(name for name in together if name in names)
             reason = f"expected all of {', '.join(together)}, which are of one event, or none of them, got {named}"
             raise RefusedEvent("metrics", f"{share.prefix}metrics: {reason} alone")
+
+
+def _companions(metric: Metric, amounts: Iterable[tuple[Metric, int]]) -> str:
+    """The companions that an update with these amounts gives a number of the metric."""
+    if not metric.has_companions:
+        return NO_COMPANIONS
+    return companions_of(metric, {each.name: units for each, units in amounts})
 
 
 def _with_companions(boards: Boards, board: str, given: Mapping[str, Aggregate]) -> dict[str, int]:
