@@ -5,7 +5,7 @@ A body becomes an `Event`, or a `RefusedEvent` that names the field, the value a
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -14,9 +14,10 @@ from typing import Any, Final, Literal, NamedTuple, NoReturn, TypeGuard
 
 import orjson
 
-from standings.domain.boards import BOARD_NAME_RULE, MAX_MEMBER_BYTES, Boards, Family, Metric, is_board_name
+from standings.domain.boards import BOARD_NAME_RULE, MAX_MEMBER_BYTES, Boards, Family, Metric, family_of, is_board_name
 from standings.domain.boards_toml import MAX_DECIMALS, MAX_METRICS, METRIC_NAME, METRIC_RULE
 from standings.domain.scoring import (
+    NO_COMPANIONS,
     NO_NOTE,
     Aggregate,
     UnitsError,
@@ -129,13 +130,12 @@ def _event(document: dict[str, Any], boards: Boards, now: int, *, at_filled_in: 
         is_kept = False
         for board, amounts in _amounts(share, boards):
             given = pairs.setdefault((board, share.member), {})
-            units = {metric.name: number for metric, number in amounts}
-            precisions |= {(board, metric.name): metric.precision for metric, _ in amounts}
-            is_kept = is_kept or any(metric.notes for metric, _ in amounts)
-            for metric, number in amounts:
+            for metric, units in amounts:
+                precisions[board, metric.name] = metric.precision
+                is_kept = is_kept or metric.notes
                 if metric.kept_with is None:
                     note = share.note if metric.notes else NO_NOTE
-                    added = Aggregate(number, note=note, companions=companions_of(metric, units))
+                    added = Aggregate(units, note=note, companions=_companions(metric, amounts))
                     before = given.get(metric.name)
                     # Amounts of a member that an event names twice count like those of two events, the second one last.
                     given[metric.name] = added if before is None else merge(metric, added, before)
@@ -328,7 +328,8 @@ def _amounts(share: _Share, boards: Boards) -> Iterator[tuple[str, list[tuple[Me
             elif metric.is_beyond_limits(units):
                 refuse("limit", field, f"{limits_of(metric)} on board {board!r}", number)
             amounts.append((metric, units))
-        _check_companions(share, family, amounts)
+        if any(metric.kept_with is not None or metric.has_companions for metric, _ in amounts):
+            _check_companions(share, family, amounts)
         yield board, amounts
 
 
@@ -344,13 +345,20 @@ def _check_companions(share: _Share, family: Family, amounts: list[tuple[Metric,
             raise RefusedEvent("metrics", f"{share.prefix}metrics: {reason} alone")
 
 
+def _companions(metric: Metric, amounts: Iterable[tuple[Metric, int]]) -> str:
+    """The companions that an update with these amounts gives a number of the metric."""
+    if not metric.has_companions:
+        return NO_COMPANIONS
+    return companions_of(metric, {each.name: units for each, units in amounts})
+
+
 def _with_companions(boards: Boards, board: str, given: Mapping[str, Aggregate]) -> dict[str, int]:
     """The units of each metric, and of the companions of each best."""
     amounts = {name: one.value for name, one in given.items()}
-    family = boards.family(board)
-    for metric in (family.metrics[name] for name in given) if family is not None else ():
-        if metric.has_companions:
-            units = units_of_companions(metric, given[metric.name]) or ()
+    for name, one in given.items():
+        if one.companions:
+            metric = family_of(boards, board).metrics[name]
+            units = units_of_companions(metric, one) or ()
             amounts |= dict(zip((each.name for each in metric.tie_breaks), units, strict=True))
     return amounts
 

@@ -230,8 +230,8 @@ class Image:
         value = self.values.get(name)
         if value is None:
             return None
-        texts = self.tie_keys.get(name, NO_TIE_KEY), self.notes.get(name, NO_NOTE)
-        return Aggregate(value, *texts, self.companions.get(name, NO_COMPANIONS))
+        tie_key, note = self.tie_keys.get(name, NO_TIE_KEY), self.notes.get(name, NO_NOTE)
+        return Aggregate(value, tie_key, note, self.companions.get(name, NO_COMPANIONS))
 
     def with_cell(self, name: str, cell: Aggregate) -> "Image":
         """The image with an aggregate in an accumulator."""
