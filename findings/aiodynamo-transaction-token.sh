@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # aiodynamo sends a failed transaction again without a token, so an ADD may count twice; three other clients send one.
 #
-# Matters to: whoever counts with transactions from asyncio. DynamoDB may have done a transaction whose answer was an error.
-# The token tells it that the second request is the same. aiodynamo takes `request_token`, and invents none if it is missing.
+# Matters to: whoever counts with transactions from asyncio. DynamoDB may have done a transaction whose answer was an
+# error. The token tells it that the second request is the same. aiodynamo takes `request_token`, and invents none if it
+# is missing.
 # Versions: PyPI aiodynamo 26.4 with httpx 0.28.1, aioboto3 15.5.0 with its boto3 1.40.61, pynamodb 6.1.0.
 # Seen: a server answers the first request of a transaction with 500. All four send it again, aiodynamo without a token.
-# Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html (ClientRequestToken)
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
+# (ClientRequestToken)
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

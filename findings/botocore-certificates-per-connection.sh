@@ -2,7 +2,8 @@
 # A client of boto3 reads its file of certificates again for each connection, also in one pool.
 #
 # Matters to: whoever starts many connections at once, such as eight threads of a Lambda function that has just started.
-# Each of them parses some 130 certificates before its first request. urllib3 with an `ssl_context` of its own reads them once.
+# Each of them parses over a hundred certificates before its first request. urllib3 with an `ssl_context` of its own reads
+# them once.
 # Versions: PyPI boto3 1.44.8 with botocore 1.44.8 and urllib3 2.8.0; Python 3.11 or newer with OpenSSL's command.
 # Seen: eight requests at a time over one client: eight connections, and the file is read eight times.
 # Source: https://urllib3.readthedocs.io/en/stable/advanced-usage.html (ssl_context); https://github.com/boto/botocore

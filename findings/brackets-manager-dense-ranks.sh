@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # brackets-manager ranks a group 1, 1, 1, 2: whoever comes after three equals is second, where sports say fourth.
 #
-# Matters to: whoever compares or moves tables of a round robin. The place of each member after a tie is another one than in
-# every published table, and a prize "for the first three" goes to more members.
+# Matters to: whoever compares or moves tables of a round robin. The place of each member after a tie is another one
+# than in every published table, and a prize "for the first three" goes to more members.
 # Versions: npm brackets-manager 1.11.1 with brackets-memory-db 1.0.6.
 # Seen: three teams draw with each other and beat the fourth: ranks 1, 1, 1, 2. A formula with goals too: 1, 1, 2, 3.
 # Source: https://drarig29.github.io/brackets-docs/ (round robin: final standings and ranking formula)

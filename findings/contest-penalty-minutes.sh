@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Standard ranklist's sorter "ICPC" adds times to the millisecond, ICPC and xcpcio add whole minutes: the last becomes the first.
+# Standard ranklist's sorter "ICPC" adds milliseconds, ICPC and xcpcio add whole minutes: the last becomes the first.
 #
-# Matters to: whoever posts penalties of contests, or compares two of their tables. `timePrecision` is `ms` unless the list
-# names another. The rounding of the sum (`rankingTimePrecision`) gives a third order, not ICPC's either.
+# Matters to: whoever posts penalties of contests, or compares two of their tables. `timePrecision` is `ms` unless the
+# list names another. The rounding of the sum (`rankingTimePrecision`) gives a third order, not ICPC's either.
 # Versions: PyPI algoux-standard-ranklist-utils 0.3.4; npm @xcpcio/core 0.85.4.
-# Seen: three teams solve two problems at 10:50 and 20:50, at 10:10 and 21:10, at 10:20 and 21:15. xcpcio: ann 1, ben 2, cem 2.
-# Standard ranklist: ben 1, cem 2, ann 3; by minutes of the sum: all first.
-# Source: https://ccs-specs.icpc.io/ (Scoreboard: minutes, rounded down, of each problem); https://github.com/algoux/standard-ranklist
+# Seen: three teams solve two problems at 10:50 and 20:50, at 10:10 and 21:10, at 10:20 and 21:15. xcpcio: ann 1, ben 2,
+# cem 2. Standard ranklist: ben 1, cem 2, ann 3; by minutes of the sum: all first.
+# Source: https://ccs-specs.icpc.io/ (Scoreboard: minutes, rounded down, of each problem);
+# https://github.com/algoux/standard-ranklist
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# The local time of a FIT activity is read as UTC by two readers, as a time without a zone by one, as a number by Garmin's.
+# The local time of a FIT activity is UTC for two readers, a time without a zone for one, a number for Garmin's.
 #
-# Matters to: whoever takes the instant of an activity from a FIT file. `local_timestamp` is what the watch showed; read as
-# an instant it is wrong by the watch's offset, and near midnight counts on another day. `timestamp` is the instant.
+# Matters to: whoever takes the instant of an activity from a FIT file. `local_timestamp` is what the watch showed; read
+# as an instant it is wrong by the watch's offset, and near midnight counts on another day. `timestamp` is the instant.
 # Versions: PyPI fit-tool 0.9.16 (writes the file), fitdecode 0.11.0, fitparse 1.2.0, garmin-fit-sdk 21.218.0; npm
 # fit-file-parser 6.1.2.
-# Seen: an activity that ends at 07:05 UTC, 09:05 on the watch. fitdecode and fit-file-parser say 09:05 UTC, two hours late.
+# Seen: an activity that ends at 07:05 UTC, 09:05 on the watch. fitdecode and fit-file-parser say 09:05 UTC, two hours
+# late.
 # Source: https://developer.garmin.com/fit/cookbook/datetime/ (local_date_time)
 set -euo pipefail
 folder=$(mktemp -d)

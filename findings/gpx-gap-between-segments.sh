@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Of two segments of a GPX track, two readers leave out the way between them, and two readers add it to the distance.
 #
-# Matters to: whoever posts distances from GPX files. A recorder begins a new segment after a pause or a loss of reception,
-# and nobody ran the way between two segments. One file gives 2.0 km in Python and 12.0 km in JavaScript.
+# Matters to: whoever posts distances from GPX files. A recorder begins a new segment after a pause or a loss of
+# reception, and nobody ran the way between two segments. One file gives 2.0 km in Python and 12.0 km in JavaScript.
 # Versions: PyPI gpxpy 1.6.2 and gpx 2026.4.0; npm gpxparser 3.0.8 and @we-gold/gpxjs 1.2.0 with @xmldom/xmldom 0.9.12.
 # Seen: two segments of 1 km each, 10 km apart. gpxpy and gpx say 2.0 km, gpxparser and gpxjs say 12.0 km.
 # Source: https://www.topografix.com/GPX/1/1/ (trksegType: points that are logically connected in order)

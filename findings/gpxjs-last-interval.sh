@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # gpxjs ends a track at its last point but one, so the duration lacks the last interval.
 #
-# Matters to: whoever posts times from GPX files. The fewer points a watch saves, the more is missing, and a sort by time
-# is wrong between two recorders. The distance of the same track has the whole way, so the pace is too fast.
+# Matters to: whoever posts times from GPX files. The fewer points a watch saves, the more is missing, and a sort by
+# time is wrong between two recorders. The distance of the same track has the whole way, so the pace is too fast.
 # Versions: npm @we-gold/gpxjs 1.2.0 with @xmldom/xmldom 0.9.12; PyPI gpxpy 1.6.2.
 # Seen: four points, 30 seconds apart. gpxpy says 90 seconds; gpxjs says 60, and an end of 08:01:00 instead of 08:01:30.
 # Source: https://github.com/We-Gold/gpxjs (README: startTime, endTime and totalDuration of a track)

@@ -5,7 +5,8 @@
 # midnight then counts on another day. Times in UTC, and those east of Greenwich, stay as they are.
 # Versions: PyPI gpxpy 1.6.2.
 # Seen: 10:00-05:00 is 15:00 UTC when read, and 10:00 UTC in a clone; 10:00-03:30 is 13:30, and 10:30 in a clone.
-# Source: https://github.com/tkrajina/gpxpy/blob/dev/gpxpy/gpxfield.py (SimpleTZ writes an offset that it reads otherwise)
+# Source: https://github.com/tkrajina/gpxpy/blob/dev/gpxpy/gpxfield.py (SimpleTZ writes an offset that it reads
+# otherwise)
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# ministack saves how far a function has read a DynamoDB stream, and not the stream, so after a restart records are lost.
+# ministack saves how far a function has read a stream, and not the stream: after a restart it loses new records.
 #
-# Matters to: whoever keeps a local AWS from one day to the next. The new stream begins at 0, the position does not, so the
-# function misses as many new records as it had read before. No error tells it, and the tables keep all their items.
+# Matters to: whoever keeps a local AWS from one day to the next. The new stream begins at 0, the position does not, so
+# the function misses as many new records as it had read before. No error tells it, and the tables keep all their items.
 # Versions: PyPI ministack 1.5.33, boto3 1.43.106; Python 3.11 or newer.
-# Seen: three items, all three reach the function. After a restart with PERSIST_STATE=1, four items: the last one reaches it.
+# Seen: three items, all three reach the function. After a restart with PERSIST_STATE=1, four items: the last one
+# reaches it.
 # Source: https://github.com/ministackorg/ministack (README: PERSIST_STATE)
 set -euo pipefail
 folder=$(mktemp -d)

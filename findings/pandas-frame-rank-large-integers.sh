@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # pandas ranks integers above 2^53 exactly in a column, and ties them in a frame with another column of floats.
 #
-# Matters to: whoever checks ranks with pandas. Scores such as nanoseconds or packed keys are near each other and that large.
-# `frame.rank()` makes one array of all columns first, so a column that nobody ranks by changes the ranks of the integers.
+# Matters to: whoever checks ranks with pandas. Scores such as nanoseconds or packed keys are near each other and that
+# large. `frame.rank()` makes one array of all columns first, so a column that nobody ranks by changes the ranks of the
+# integers.
 # Versions: PyPI pandas 3.1.1 with numpy 2.4.6; polars 2.1.0 beside it.
-# Seen: 2^53, 2^53 + 1, 2^53 + 2 are 1, 2, 3 alone, in groups, beside integers and as `Int64`, and 1, 1, 3 as `int64` beside floats.
+# Seen: 2^53, 2^53 + 1, 2^53 + 2 are 1, 2, 3 alone, in groups, beside integers and as `Int64`, and 1, 1, 3 as `int64`
+# beside floats.
 # Source: https://pandas.pydata.org/docs/reference/api/pandas.DataFrame.rank.html (says nothing of it)
 set -euo pipefail
 folder=$(mktemp -d)

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # polars' `describe` calls 30 the 50% of 10, 20, 30, 40, and its "nearest" is not the one of numpy and pandas.
 #
-# Matters to: whoever compares percentiles of scores between these tools. polars interpolates by "nearest" unless told, and a
-# place halfway between two members goes up, where the others go to the even one.
+# Matters to: whoever compares percentiles of scores between these tools. polars interpolates by "nearest" unless told,
+# and a place halfway between two members goes up, where the others go to the even one.
 # Versions: PyPI polars 2.1.0, pandas 3.1.1, numpy 2.4.6.
-# Seen: 50% of 10, 20, 30, 40 is 30 in polars' `describe` and 25 in its `median` and in pandas. The quarters of 1 to 3 by
-# "nearest" are 2, 2, 3 in polars and 1, 2, 3 in numpy and pandas.
+# Seen: 50% of 10, 20, 30, 40 is 30 in polars' `describe` and 25 in its `median` and in pandas. The quarters of 1 to 3
+# by "nearest" are 2, 2, 3 in polars and 1, 2, 3 in numpy and pandas.
 # Source: https://docs.pola.rs/api/python/stable/reference/dataframe/api/polars.DataFrame.describe.html (interpolation)
 set -euo pipefail
 folder=$(mktemp -d)

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# One measured time is three results: athletics rounds it up, cycling's timing tool cuts it off, `format` takes the nearest.
+# One measured time is three results: athletics rounds it up, cycling's tool cuts it off, `format` takes the nearest.
 #
-# Matters to: whoever posts times of races. Who ties with whom, and a time limit or a record, hang on it. So post what was
-# measured, in thousandths, and let each sport's tool write the result.
-# Versions: PyPI athlib 0.9.8 (track and field) with jsonschema 4.26.0 and python-dateutil 4.0.0, metarace 2.1.35 (cycling).
-# Seen: 10.001 s is 10.01 in athlib and 10.00 in metarace; 59.999 s to whole seconds is 1:00 and 59.
-# athlib imports jsonschema and dateutil, and names neither as a requirement.
-# Source: https://github.com/openath/athlib (fractional seconds are rounded up); https://pypi.org/project/metarace/ (tod.rawtime)
+# Matters to: whoever posts times of races. Who ties with whom, and a time limit or a record, hang on it. So post what
+# was measured, in thousandths, and let each sport's tool write the result.
+# Versions: PyPI athlib 0.9.8 (track and field) with jsonschema 4.26.0 and python-dateutil 4.0.0, metarace 2.1.35
+# (cycling).
+# Seen: 10.001 s is 10.01 in athlib and 10.00 in metarace; 59.999 s to whole seconds is 1:00 and 59. athlib imports
+# jsonschema and dateutil, and names neither as a requirement.
+# Source: https://github.com/openath/athlib (fractional seconds are rounded up); https://codeberg.org/ndf-zz/metarace
+# (tod.rawtime)
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# redis-rank keeps the best N of a leaderboard where more is better, and any number where less is better, if two come at once.
+# redis-rank keeps the best N where more is better; where less is better, it keeps all once two are too many.
 #
-# Matters to: whoever ranks times or strokes and moves a capped leaderboard over. `limitTopN` of a leaderboard from low to
-# high removes members only while exactly one is too many. Once two are, it never removes anyone again.
+# Matters to: whoever ranks times or strokes and moves a capped leaderboard over. `limitTopN` of a leaderboard from low
+# to high removes members only while exactly one is too many. Once two are, it never removes anyone again.
 # Versions: npm redis-rank 2.2.3 with ioredis 5.11.1 on ioredis-mock 8.13.1, which runs its Lua.
 # Seen: six members in one update, then a seventh, with limitTopN 3: 3 members from high to low, 7 from low to high.
 # Source: https://github.com/mlomb/redis-rank (README: limitTopN; commands zkeeptop and zrevkeeptop)

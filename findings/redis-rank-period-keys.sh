@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# redis-rank's weeks begin an hour early or late in half of the year, by when the process started; its May has the key m04.
+# redis-rank's weeks begin an hour early or late in half of the year, by when the process started; May has the key m04.
 #
-# Matters to: whoever moves periodic leaderboards over, or reads their keys. The offset of the time zone is taken once, at the
-# start. Two processes, one started in winter and one after the change, write Saturday's last hour into two weeks.
+# Matters to: whoever moves periodic leaderboards over, or reads their keys. The offset of the time zone is taken once,
+# at the start. Two processes, one started in winter and one after the change, write Saturday's last hour into two
+# weeks.
 # Versions: npm redis-rank 2.2.3 with ioredis 5.11.1; Node.js with its zones.
-# Seen: in Europe/Berlin a week begins at Sunday's midnight either in January or in July, never in both. May 2026 is y2026-m04.
+# Seen: in Europe/Berlin a week begins at Sunday's midnight either in January or in July, never in both. May 2026 is
+# y2026-m04.
 # Source: https://github.com/mlomb/redis-rank (README, Periodic Leaderboard: `monthly`: `y2020-m05`)
 set -euo pipefail
 folder=$(mktemp -d)

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Of a TCX file with a run and a ride, one reader gives a run with the ride's distance, another a ride with both and the night.
+# Of a TCX file with a run and a ride, one reader gives the run the ride's distance, another gives one ride of both.
 #
 # Matters to: whoever posts distance or time from TCX files. The format allows several activities in a file, and a pause
 # within one. The readers also mean different things by duration: one adds the laps, the other counts the pauses too.
 # Versions: PyPI python-tcxparser 2.4.0, tcxreader 0.4.11.
-# Seen: a run of two laps (2 km, 600 s, a pause of 55 minutes), then a ride of 5 km in 900 s on the next day. tcxparser: a run
-# of 5 km in 600 s. tcxreader: a ride of 7 km in 87,300 s, from the run's start to the ride's end. The run alone: 600 s, 3,900 s.
+# Seen: a run of two laps (2 km, 600 s, a pause of 55 minutes), then a ride of 5 km in 900 s on the next day. tcxparser:
+# a run of 5 km in 600 s. tcxreader: a ride of 7 km in 87,300 s, from the run's start to the ride's end. The run alone:
+# 600 s, 3,900 s.
 # Source: https://www8.garmin.com/xmlschemas/TrainingCenterDatabasev2.xsd (ActivityList_t: any number of activities)
 set -euo pipefail
 folder=$(mktemp -d)

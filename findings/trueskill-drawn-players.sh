@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # TrueSkill gives two equal players who draw for first place different ratings, by their order in the list.
 #
-# Matters to: whoever puts ratings on a leaderboard. The two should tie there, and one of them leads by 0.005: only the one who
-# stands beside the third in the list is compared with him. OpenSkill keeps the two equal.
+# Matters to: whoever puts ratings on a leaderboard. The two should tie there, and one of them leads by 0.005: only the
+# one who stands beside the third in the list is compared with him. OpenSkill keeps the two equal.
 # Versions: PyPI trueskill 0.4.5, openskill 6.2.0.
 # Seen: three new players, ranks 0, 0, 1: trueskill 27.552, 27.557, 19.891. openskill 25.717, 25.717, 23.565.
 # Source: https://trueskill.org/ (rate, ranks: a draw has equal ranks); https://openskill.me/
