@@ -124,6 +124,11 @@ N ?= 200
 mutants: $(TESTS) ## which small changes of the product the tests notice: make mutants SEED=1 N=200 AREA=read
 	PYTHONPATH=layers/standings $(RUN) -m tests.mutants $(or $(SEED),$(error which? make mutants SEED=1)) $(N) $(AREA)
 
+.PHONY: findings
+findings: ## run findings/: where other tools do what nobody guesses, and whether they still do; a quarter of an hour
+	@failed=""; for script in findings/*.sh; do echo "$$script"; bash "$$script" || failed="$$failed $$script"; done; \
+		[ -z "$$failed" ] || { echo "failed:$$failed" >&2; exit 1; }
+
 .PHONY: openapi
 openapi: $(DEV_INSTALLED) ## write functions/query/openapi.json, as http.CALLS and api/ have it
 	PYTHONPATH=layers/standings $(RUN) -m api

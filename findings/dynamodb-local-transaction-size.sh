@@ -67,7 +67,7 @@ for name, actions in (("updates", updates), ("puts", [{"Put": {"TableName": "thi
     except ClientError as error:
         print(f"{name}: {error.response['Error']['Code']}")
 PYTHON
-diff seen - <<'EXPECTED'
+diff seen - <<'EXPECTED' || { echo "it is no longer as it was found" >&2; exit 1; }
 updates: done
 puts: ValidationException
 EXPECTED
