@@ -29,6 +29,7 @@ MODULES: Final = {
     "compared": "benchmarks.pages.other_ways",
     "budgets": "benchmarks.pages.budgets",
     "zones": "benchmarks.pages.zones",
+    "packed": "benchmarks.models.packed",
 }
 """The modules of the benchmarks, in the order in which they run: later ones read the results of earlier ones."""
 NAMED: Final = {"serve": "benchmarks.measure.serve", "builds": "benchmarks.measure.speed.builds"}

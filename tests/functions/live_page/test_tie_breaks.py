@@ -17,7 +17,7 @@ metrics.penalty = { aggregate = "sum", order = "ascending", precision = 1 }
 metrics.longest_run = { aggregate = "max" }
 metrics.tries = { aggregate = "sum", windows = ["all"] }
 """
-AMOUNTS: Final = {
+AMOUNTS: Final[dict[str, dict[str, float]]] = {
     "ann": {"solved": 8, "penalty": 312.5, "longest_run": 4},
     "bob": {"solved": 8, "penalty": 1356.5, "longest_run": 5},
     "cem": {"solved": 8, "penalty": 1356.5, "longest_run": 1, "tries": 9},
