@@ -19,10 +19,12 @@ import pytest
 from standings.domain import tiers
 from standings_cli.__main__ import main
 from standings_cli.terminal import OK
-from tests.support.aws.stack import Stack, apply
-from tests.support.builders.querying import deployed
+from tests.support.aws.stack import ManualClock, Stack, apply, running
+from tests.support.builders.maintenance import finish
+from tests.support.builders.querying import NOW, deployed
 from tests.support.cli.command_line import connected
 from tests.support.documents.pages import PROJECT, blocks
+from tests.support.dynamodb.tables import engine_with_tables
 
 EXAMPLE: Final = PROJECT / "examples" / "tie-breaks"
 PAGES: Final = {name: PROJECT / "docs" / "tutorials" / f"{name}.md" for name in ("contest", "football-table", "medals")}
@@ -148,6 +150,37 @@ def test_the_lighter_lifter_is_ahead_by_the_weight_of_the_lift(order: tuple[int,
         for place in order:
             apply(stack, [lifts[place]])
         assert listed(stack, "lift-2026") == [[1, "ann", 200, 79], [2, "bob", 200, 79.5]]
+
+
+def test_one_is_added_to_a_board_in_use_by_the_steps_of_the_page() -> None:
+    definitions = (EXAMPLE / "boards.toml").read_text(encoding="utf-8")
+    before = """
+        [boards."contest-*"]
+        metrics.solved = { aggregate = "sum", windows = ["all"] }
+        [boards."lift-*"]
+        metrics.best = { aggregate = "max", windows = ["all"] }"""
+    engine, clock = engine_with_tables(), ManualClock(round(NOW.timestamp() * 1000))
+    with running(engine, clock, before) as stack:
+        for member in ("ann", "bob", "cem"):
+            apply(stack, [event("contest-1", member, solved=3), event("lift-2026", member, best=200)])
+    with running(engine, clock, definitions) as stack:
+        clock.milliseconds += 61_000
+        boards = {"contest-1": "solved", "lift-2026": "best"}
+        for board, metric in boards.items():
+            finish(stack, "rebuild", board=board)
+            entries = stack.entries(f"/boards/{board}/{metric}/all")
+            assert [(one["rank"], one["member"]) for one in entries] == [(1, "ann"), (1, "bob"), (1, "cem")]
+        assert listed(stack, "contest-1")[0] == [1, "ann", 3, 0]
+        assert listed(stack, "lift-2026")[0] == [1, "ann", 200, None]
+        for member, number in (("bob", 90), ("ann", 95)):
+            apply(stack, [{**event("contest-1", member, "total", penalty=number), "set": True}])
+            apply(stack, [event("lift-2026", member, "again", best=200, bodyweight=number)])
+        assert listed(stack, "contest-1") == [[1, "cem", 3, 0], [2, "bob", 3, 90], [3, "ann", 3, 95]]
+        assert listed(stack, "lift-2026") == [[1, "bob", 200, 90], [2, "ann", 200, 95], [3, "cem", 200, None]]
+
+
+def event(board: str, member: str, name: str = "first", **metrics: float) -> dict[str, Any]:
+    return {"id": f"{board} {member} {name}", "board": board, "member": member, "at": AT, "metrics": metrics}
 
 
 def test_countback_in_one_number_goes_by_wins_then_by_second_places() -> None:
