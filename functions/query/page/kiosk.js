@@ -36,7 +36,7 @@ function stand(entries) {
     made.member = one.member;
     made.dataset.rank = one.rank;
     name.dir = "auto";
-    made.append(face(shownAs(one), one.profile?.picture), name, element("span", "points", number(one.score)), ...(one.tie_breaks ? [element("span", "also", Object.values(one.tie_breaks).map(tieBreak).join(" · "))] : []), step);
+    made.append(face(shownAs(one), one.profile?.picture), name, element("span", "points", number(one.score)), ...Object.values(one.tie_breaks || {}).map(value => element("span", "also", tieBreak(value))), step);
     return made;
   }));
   shrink();
