@@ -93,7 +93,10 @@ def _type(schema: Schema) -> str:
 def _plain(kind: str, schema: Schema) -> str:
     if kind == "array":
         return f"list[{_type(schema['items'])}]"
-    return "dict[str, Any]" if kind == "object" else _PLAIN[kind]
+    if kind == "object":
+        values = schema.get("additionalProperties")
+        return f"dict[str, {_type(values) if isinstance(values, dict) else 'Any'}]"
+    return _PLAIN[kind]
 
 
 def _name(schema: Any) -> str | None:

@@ -151,7 +151,7 @@ class WindowScore(TypedDict):
     window: str
     period: Period
     score: float | None
-    tie_breaks: NotRequired[dict[str, Any] | None]
+    tie_breaks: NotRequired[dict[str, float | None] | None]
     note: NotRequired[dict[str, Any] | None]
     rank: NotRequired[int | None]
     percentile: NotRequired[float | None]
@@ -183,7 +183,7 @@ class Entry(TypedDict):
     rank: int
     member: str
     score: float
-    tie_breaks: NotRequired[dict[str, Any] | None]
+    tie_breaks: NotRequired[dict[str, float | None] | None]
     note: NotRequired[dict[str, Any] | None]
     profile: NotRequired[Profile | None]
 
@@ -194,7 +194,7 @@ class Me(TypedDict):
     member: str
     rank: int
     score: float
-    tie_breaks: NotRequired[dict[str, Any] | None]
+    tie_breaks: NotRequired[dict[str, float | None] | None]
     percentile: float
     note: NotRequired[dict[str, Any] | None]
     profile: NotRequired[Profile | None]
@@ -216,7 +216,7 @@ class MemberRank(RankingAnswer):
     member: str
     rank: int
     score: float
-    tie_breaks: NotRequired[dict[str, Any] | None]
+    tie_breaks: NotRequired[dict[str, float | None] | None]
     percentile: float
     previous_rank: NotRequired[int | None]
     note: NotRequired[dict[str, Any] | None]
@@ -232,7 +232,7 @@ class ScoreRank(RankingAnswer):
 
     score: float
     rank: int
-    tie_breaks: NotRequired[dict[str, Any] | None]
+    tie_breaks: NotRequired[dict[str, float | None] | None]
     above: int
     at: int
     below: int
@@ -244,7 +244,7 @@ class HistoryPeriod(TypedDict):
     period: Period
     rank: int | None
     score: float | None
-    tie_breaks: NotRequired[dict[str, Any] | None]
+    tie_breaks: NotRequired[dict[str, float | None] | None]
     total: int
 
 
@@ -264,7 +264,7 @@ class GroupEntry(TypedDict):
     member: str
     rank: int | None
     score: float | None
-    tie_breaks: NotRequired[dict[str, Any] | None]
+    tie_breaks: NotRequired[dict[str, float | None] | None]
     percentile: float | None
     group_rank: int | None
     previous_rank: NotRequired[int | None]
@@ -283,7 +283,7 @@ class PercentileScore(RankingAnswer):
 
     p: float
     score: float | None
-    tie_breaks: NotRequired[dict[str, Any] | None]
+    tie_breaks: NotRequired[dict[str, float | None] | None]
 
 
 Bucket = TypedDict("Bucket", {"from": float, "to": float, "members": int})
