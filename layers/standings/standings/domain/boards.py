@@ -283,6 +283,15 @@ class Metric:
         )
 
 
+_COLUMNS: Final = frozenset({"rank", "member", "score", "period", "total", "of"})
+"""Those that lists have beside the tie-breaks."""
+
+
+def column_of(tie_break: str) -> str:
+    """The column of a tie-break in a list: the metric's name, or `tie_breaks.score` if it is that of another column."""
+    return f"tie_breaks.{tie_break}" if tie_break in _COLUMNS else tie_break
+
+
 class Ranking(NamedTuple):
     """One ordered list of a board: a metric, a window, and the index of one of its periods (0 for `all`).
 

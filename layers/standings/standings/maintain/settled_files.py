@@ -26,7 +26,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from standings.aws.s3 import ResultsBucket
-from standings.domain.boards import Metric, Ranking
+from standings.domain.boards import Metric, Ranking, column_of
 from standings.domain.scoring import SortValues
 from standings.domain.windows import label_of
 from standings.read.session import period_of, scored
@@ -206,7 +206,8 @@ class Line(NamedTuple):
     @property
     def columns(self) -> dict[str, str]:
         """The line as a row of CSV by column: `{"rank": "1", "member": "u1", "score": "8", "penalty": "312"}`."""
-        more = {name.decode(): b"" if value == b"null" else value for name, value in _NUMBERS.findall(self.tie_breaks)}
+        found = ((column_of(name.decode()), value) for name, value in _NUMBERS.findall(self.tie_breaks))
+        more = {column: b"" if value == b"null" else value for column, value in found}
         numbers = {"score": self.score, **more}
         return {"rank": str(self.rank), "member": self.member} | {name: text.decode() for name, text in numbers.items()}
 
