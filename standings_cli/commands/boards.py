@@ -80,7 +80,8 @@ def _show(connection: Connection, options: argparse.Namespace) -> int:
     columns = ("metric", "aggregate", "decimals", "order", *ties, "ties by", "amounts", "window", "current period")
     rows = table(*columns, right=("decimals",))
     for metric in answer["metrics"]:
-        cells = [metric["metric"], metric["aggregate"], str(metric["precision"]), metric["order"]]
+        aggregate = f"with {metric['with']}" if "with" in metric else metric["aggregate"]
+        cells = [metric["metric"], aggregate, str(metric["precision"]), metric["order"]]
         cells += [", ".join(metric.get("tie_breaks", ()))] * any_ties
         cells.append(metric["ties"])
         cells.append(_amounts(metric["least"], metric["most"]))

@@ -32,9 +32,10 @@ _HOUR: Final = timedelta(hours=1)
 
 
 class Metric(NamedTuple):
-    """A metric of the board: `Metric("points", "sum", True, ("all", "day"), -inf, inf)`.
+    """A metric of the board: `Metric("points", "sum", True, ("all", "day"), -inf, inf, None)`.
 
-    It ranks in `windows`, and allows amounts from `least` to `most`. The metrics `tie_breaks` order equal scores.
+    It ranks in `windows`, and allows amounts from `least` to `most`. The metrics `tie_breaks` order equal scores; those
+    that are `kept_with` it are of the event that made its number.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Metric(NamedTuple):
     windows: tuple[str, ...]
     least: float
     most: float
+    kept_with: str | None
     tie_breaks: tuple["Metric", ...] = ()
 
     def within(self, amount: int) -> int:
@@ -84,6 +86,7 @@ def rules_of(answer: Mapping[str, Any]) -> Rules:
             tuple(window["window"] for window in one["windows"]),
             -inf if one["least"] is None else ceil(one["least"]),
             inf if one["most"] is None else floor(one["most"]),
+            one.get("with"),
         )
         for one in answer["metrics"]
     }
@@ -181,15 +184,30 @@ def standings(events: Iterable[Event], metric: Metric, period: Period) -> list[S
         if period.first <= event.at < period.following:
             for member in event.members:
                 amounts.setdefault(member, []).append((event.at, event.id, event.amount))
-    deciding = (metric, *metric.tie_breaks)
-    scores = {member: tuple(_aggregate(each, given) for each in deciding) for member, given in amounts.items()}
-    signs = [-1 if each.descending else 1 for each in deciding]
+    scores = {member: _numbers_of(metric, given) for member, given in amounts.items()}
+    signs = _signs((metric, *metric.tie_breaks))
     placed: list[Standing] = []
     order = sorted(scores.items(), key=lambda one: ([*map(mul, signs, one[1])], one[0]))
     for position, (member, numbers) in enumerate(order, start=1):
         tied = placed and placed[-1].numbers == numbers
         placed.append(Standing(placed[-1].rank if tied else position, member, numbers))
     return placed
+
+
+def _signs(metrics: Iterable[Metric]) -> list[int]:
+    """What each number is multiplied by, so that the least leads."""
+    return [-1 if metric.descending else 1 for metric in metrics]
+
+
+def _numbers_of(metric: Metric, given: Sequence[tuple[datetime, str, int]]) -> tuple[int, ...]:
+    """The score that events give a member, and its tie-breaks."""
+    score, others = _aggregate(metric, given), metric.tie_breaks
+    if not any(each.kept_with for each in others):
+        return (score, *(_aggregate(each, given) for each in others))
+    made = [max(given)] if metric.aggregate == "last" else [one for one in given if metric.within(one[2]) == score]
+    kept = [[each.within(amount) for each in others] for _, _, amount in made]
+    # Among equal bests the one that is ahead in the tie-breaks counts.
+    return (score, *min(kept, key=lambda numbers: [*map(mul, _signs(others), numbers)]))
 
 
 def _aggregate(metric: Metric, given: Sequence[tuple[datetime, str, int]]) -> int:
@@ -473,7 +491,9 @@ class _Exercise:
         """Find the dead letter of the event that was too far ahead, wait until it no longer is, and replay it."""
         about = "a dead letter"
         letters = self._letters()
-        found = [letter for letter in letters if json.loads(letter["body"]).get("id") == refused.id]
+        # The list shows no more than the beginning of a body.
+        beginning = json.dumps({"id": refused.id}).removesuffix("}")
+        found = [letter for letter in letters if letter["body"].startswith(f"{beginning},")]
         if len(letters) != 1 or len(found) != 1:
             return failed(about, f"expected one, the event that was too far ahead, got {len(letters)} dead letters")
         wait = (refused.at - AHEAD - self.tools.now()) / timedelta(seconds=1)

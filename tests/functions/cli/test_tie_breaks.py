@@ -15,6 +15,9 @@ BOARDS = """
 metrics.solved = { aggregate = "sum", windows = ["all", "day"], tie_breaks = ["penalty", "level"] }
 metrics.penalty = { aggregate = "sum", order = "ascending" }
 metrics.level = { aggregate = "max", precision = 1 }
+[boards."lift"]
+metrics.best = { aggregate = "max", windows = ["all"], tie_breaks = ["bodyweight"] }
+metrics.bodyweight = { with = "best", order = "ascending", precision = 1 }
 [boards."odd"]
 metrics.points = { aggregate = "sum", windows = ["all"], tie_breaks = ["member", "score"] }
 metrics.member = { aggregate = "sum" }
@@ -37,6 +40,7 @@ def connection() -> Iterator[Any]:
         )
         apply(stack, [event("icpc", "zoe", solved=9, penalty=40, level=-1), event("icpc", "late", level=1)])
         apply(stack, [event("odd", "ada", points=3, member=1, score=2), event("odd", "bob", points=3, member=1)])
+        apply(stack, [event("lift", "ada", best=200, bodyweight=80.5), event("lift", "bob", best=200, bodyweight=79)])
         with connected(stack) as there:
             yield there
 
