@@ -256,7 +256,7 @@ def _truncated(changed: dict[str, list[Any]], room: int) -> dict[str, Any]:
 def _changes(before: Sequence[Standing], after: Sequence[Standing], metric: Metric) -> dict[str, Any]:
     """Who entered a top, who left it, and whose rank changed. Ranks are competition ranks.
 
-    - `entered` has `{rank, member, score}`.
+    - `entered` has `{rank, member, score}`, with `tie_breaks` where the ranking has some.
     - `left` has `{was, member}`, and `moved` has `{rank, was, member}`: `was` is the rank that was announced before.
     """
     were, are = _ranks(before), _ranks(after)
@@ -272,7 +272,7 @@ def _changes(before: Sequence[Standing], after: Sequence[Standing], metric: Metr
 
 
 def _lines(top: Sequence[Standing], metric: Metric) -> list[dict[str, Any]]:
-    """The whole top as `{rank, member, score}`."""
+    """The whole top as `{rank, member, score}`, with `tie_breaks` where the ranking has some."""
     ranks = _ranks(top)
     return [
         {"rank": ranks[standing.member], "member": standing.member, **scored(standing.values, metric)}

@@ -36,6 +36,11 @@ seasons = [{ name = "autumn-2026", starts = "2026-09-01", ends = "2026-12-01" }]
 [boards."wide"]
 announce.all = { top = 100 }
 metrics.points = { aggregate = "sum", windows = ["all"] }
+[boards."icpc"]
+announce.day = { top = 2 }
+metrics.solved = { aggregate = "sum", windows = ["day"], tie_breaks = ["penalty", "level"] }
+metrics.penalty = { aggregate = "sum", order = "ascending" }
+metrics.level = { aggregate = "max" }
 [boards."quiet"]
 metrics.points = { aggregate = "sum", windows = ["all", "day"] }
 """
@@ -83,6 +88,27 @@ def test_a_moving_top_is_announced(stack: Stack) -> None:
     assert of(announce(stack), "all") == []
     post(stack, board="quiet", ann=3)
     assert stack.looks.messages == []
+
+
+def test_a_tie_break_alone_moves_the_top_and_each_line_has_them(stack: Stack) -> None:
+    def play(member: str, **metrics: int) -> list[dict[str, Any]]:
+        numbers = {"id": f"{member}-{metrics}", "board": "icpc", "member": member, "metrics": metrics}
+        stack.clock.milliseconds += 2_000
+        apply(stack, [{**numbers, "at": "2026-11-21T10:15:00Z"}])
+        return announce(stack)
+
+    play("ann", solved=2, penalty=30)
+    play("ben", solved=2, penalty=40)
+    (overtaken,) = play("ann", penalty=20, level=3)
+    (entered,) = play("cem", solved=2, penalty=40)
+
+    ann, ben, cem = (
+        {"member": member, "score": 2, "tie_breaks": {"penalty": penalty, "level": level}}
+        for member, penalty, level in (("ann", 50, 3), ("ben", 40, None), ("cem", 40, None))
+    )
+    assert overtaken["top"] == [{"rank": 1, **ben}, {"rank": 2, **ann}]
+    assert overtaken["moved"] == [{"rank": 1, "was": 2, "member": "ben"}, {"rank": 2, "was": 1, "member": "ann"}]
+    assert (entered["entered"], entered["left"]) == ([{"rank": 1, **cem}], [{"was": 2, "member": "ann"}])
 
 
 def test_a_new_period_is_announced_when_its_top_first_changes(stack: Stack) -> None:
