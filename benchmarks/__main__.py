@@ -16,6 +16,7 @@ from benchmarks.harness.results_file import SIZES, Output
 
 MODULES: Final = {
     "units": "benchmarks.measure.units",
+    "tie_breaks": "benchmarks.measure.tie_breaks",
     "reads": "benchmarks.measure.reads",
     "announcements": "benchmarks.measure.announcements",
     "cost": "benchmarks.models.cost.cost_page",
