@@ -139,21 +139,24 @@ def _batches(rng: Random, count: int, together: int) -> Iterator[Sequence[int]]:
     return (chosen[start : start + together] for start in range(0, len(chosen), together))
 
 
-def measure(out: Output) -> Result:
+def measure(out: Output) -> dict[str, Any]:
     gc.disable()  # It would search the rows for cycles again and again
-    rows: list[dict[str, Any]] = []
-    for window, most in WINDOWS.items():
-        without, tied = (ranks(window, 1_000 if out.small else READ, tied=tied) for tied in (False, True))
-        told = {"without": without["read_units_most"], "with": tied["read_units_most"], "most": most}
-        rows.append({"what": f"read units of a rank, `{window}`", **told, "round_trips": tied["round_trips_most"]})
-        print(rows[-1], flush=True)
-    members, together = (10_000, 50) if out.small else (MEMBERS, TOGETHER)
-    for name, kind in KINDS.items():
-        without, tied = (write_units(kind, members, together, tied=tied) for tied in (False, True))
-        told = {"without": round(without, 2), "with": round(tied, 2), "most": kind.most}
-        rows.append({"what": name, **told, "times": round(tied / without, 2), "members": members})
-        print(rows[-1], flush=True)
+    reading, members, together = (1_000, 10_000, 50) if out.small else (READ, MEMBERS, TOGETHER)
+    rows = [rank_row(window, most, reading) for window, most in WINDOWS.items()]
+    rows += [event_row(name, kind, members, together) for name, kind in KINDS.items()]
     return {"ties": rows}
+
+
+def rank_row(window: str, most: float, count: int) -> dict[str, Any]:
+    without, tied = (ranks(window, count, tied=tied) for tied in (False, True))
+    units = {"without": without["read_units_most"], "with": tied["read_units_most"], "most": most}
+    return {"what": f"read units of a rank, `{window}`", **units, "round_trips": tied["round_trips_most"]}
+
+
+def event_row(name: str, kind: Kind, members: int, together: int) -> dict[str, Any]:
+    without, tied = (write_units(kind, members, together, tied=tied) for tied in (False, True))
+    units = {"without": round(without, 2), "with": round(tied, 2), "most": kind.most}
+    return {"what": name, **units, "times": round(tied / without, 2), "members": members}
 
 
 def table(result: Result) -> Iterator[str]:

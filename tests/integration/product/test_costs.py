@@ -12,7 +12,7 @@ from benchmarks.harness.meter import Meter
 from benchmarks.harness.questions import Board, Questions, placed
 from benchmarks.harness.rolling_board import ONE_DAY
 from benchmarks.harness.truth import Truth
-from benchmarks.measure import reads, rolling, units
+from benchmarks.measure import reads, rolling, tie_breaks, units
 from benchmarks.measure.units import AMOUNTS, Kind
 from benchmarks.models.cost.counted import Traffic, usage
 from benchmarks.pages.budgets import TRANSACTIONS
@@ -149,6 +149,17 @@ def test_a_rank_costs_half_a_unit_for_each_tier_of_score_and_tie_break(ranking: 
             assert (status, cost.round_trips <= 2 or number == 0) == (200, True)
             assert cost.read <= units or number == 0
         assert cost.read == units
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=() if "solved" in name else pytest.mark.thorough) for name in tie_breaks.KINDS],
+)
+def test_an_event_with_a_tie_break_costs_so_many_times_what_it_costs_without(name: str) -> None:
+    """With fewer members than `make units` has."""
+    row = tie_breaks.event_row(name, tie_breaks.KINDS[name], 20_000, units.TOGETHER)
+
+    assert 1 < row["times"] <= row["most"]
 
 
 def test_previous_ranks_cost_three_read_units_more_and_no_round_trip() -> None:
