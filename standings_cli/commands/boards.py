@@ -102,25 +102,28 @@ def _amounts(least: float | None, most: float | None) -> str:
 
 
 def _check(_: Connection, options: argparse.Namespace) -> int:
-    found: list[Boards] = []
+    texts: dict[Path, str] = {}
     for path in (options.file, *filter(None, [options.before])):
         try:
-            text = path.read_text(encoding="utf-8")
-            found.append(parse_boards(text))
+            texts[path] = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            say(f"standings: {path}: {error}")
+            return WRONG
+    found: dict[Path, Boards] = {}
+    for path, text in texts.items():
+        try:
+            found[path] = parse_boards(text)
         except DefinitionError:
             for mistake in mistakes_in(text):
                 say(f"{path.name}:{mistake.line}: {mistake.reason}")
             return DIFFERS
-        except (OSError, UnicodeDecodeError) as error:
-            say(f"standings: {path}: {error}")
-            return WRONG
-    anew = None if options.before is None else list(redefinitions(found[1], found[0]))
+    anew = None if options.before is None else list(redefinitions(found[options.before], found[options.file]))
     if options.json:
         more = {} if anew is None else {"anew": [one._asdict() for one in anew]}
-        about = {"file": str(options.file), "families": [family.pattern for family in found[0].families]}
+        about = {"file": str(options.file), "families": [family.pattern for family in found[options.file].families]}
         print(as_json(about | more))
     else:
-        print(f"{shown(options.file.name)}: {len(found[0].families)} families of boards")
+        print(f"{shown(options.file.name)}: {len(found[options.file].families)} families of boards")
         _show_anew(anew)
     return OK
 
