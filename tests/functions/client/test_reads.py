@@ -36,6 +36,9 @@ metrics.points = { aggregate = "sum", windows = ["all", "day", "last-7-days"] }
 [boards."golf"]
 metrics.strokes = { aggregate = "max", order = "ascending", precision = 2, notes = true, windows = ["day"] }
 metrics.rounds = { aggregate = "sum" }
+[boards."cup"]
+metrics.points = { aggregate = "sum", windows = ["all"], tie_breaks = ["goals"] }
+metrics.goals = { aggregate = "sum", precision = 1 }
 [boards."unranked"]
 metrics.runs = { aggregate = "sum" }
 """
@@ -73,6 +76,8 @@ READS: Final[list[Call]] = [
     lambda client: client.board("golf").top(notes=True),
     lambda client: client.board("b").page(rank=-1, limit=2, window="day", period="2026-11-20"),
     lambda client: client.board("b").page(score=1, window="last-7-days"),
+    lambda client: client.board("cup").page(score=1, tie_breaks=[Decimal("2.5")]),
+    lambda client: client.board("cup").rank_of_score(1, ["2.5"]),
     lambda client: client.board("b").page(limit=1, cursor=client.board("b").top(2)["next"]),
     lambda client: client.board("b").around("a", limit=3, me="b"),
     lambda client: client.board("b").around("a", radius=1),

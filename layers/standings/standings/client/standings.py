@@ -220,9 +220,14 @@ class Board:
         """
         return self._read("getRank", ranking, member=values.member("member", member), previous=previous)
 
-    def rank_of_score(self, score: Number | str, **ranking: Unpack[Ranking]) -> "answer_types.ScoreRank":
-        """The rank that a score would have: `{…, "rank": 12, "above": 11, "at": 2, "below": 288}`."""
-        return self._read("getRank", ranking, score=_number("score", score))
+    def rank_of_score(
+        self, score: Number | str, tie_breaks: Iterable[Number | str] = (), **ranking: Unpack[Ranking]
+    ) -> "answer_types.ScoreRank":
+        """The rank that a score would have: `{…, "rank": 12, "above": 11, "at": 2, "below": 288}`.
+
+        `tie_breaks` are a number for each of the ranking's. Without them the score is ahead of all who have it.
+        """
+        return self._read("getRank", ranking, score=_number("score", score), tie_breaks=_numbers(tie_breaks))
 
     def ranks(
         self, members: Iterable[str], *, previous: bool = False, **ranking: Unpack[Shown]
@@ -241,6 +246,7 @@ class Board:
         *,
         rank: int | None = None,
         score: Number | str | None = None,
+        tie_breaks: Iterable[Number | str] = (),
         cursor: str | None = None,
         limit: int = 100,
         me: str | None = None,
@@ -248,9 +254,11 @@ class Board:
     ) -> "answer_types.Page":
         """A page of the list: from a position (-1 is the last: the page ends there), a score, or a page's cursor.
 
-        `me` adds the rank of that member, and who is just ahead of it.
+        `tie_breaks` go with a score, a number for each of the ranking's. `me` adds the rank of that member, and who is
+        just ahead of it.
         """
-        return self._read("listRanking", ranking, rank=rank, score=score, cursor=cursor, limit=limit, me=me)
+        pair = {"score": score, "tie_breaks": _numbers(tie_breaks)}
+        return self._read("listRanking", ranking, rank=rank, **pair, cursor=cursor, limit=limit, me=me)
 
     def pages(self, limit: int = 100, **ranking: Unpack[Shown]) -> "Iterator[answer_types.Page]":
         """The whole list, page by page, each of `limit` entries: `for page in board.pages(): …`.
@@ -299,6 +307,10 @@ class Board:
 
 def _name(field: str, value: str | None) -> str | None:
     return None if value is None else values.text(field, value)
+
+
+def _numbers(tie_breaks: Iterable[Number | str]) -> str | None:
+    return ",".join(_number("tie_breaks", each) for each in values.listed("tie_breaks", tie_breaks)) or None
 
 
 def _number(field: str, value: Number | str) -> str:
