@@ -222,7 +222,7 @@ class Board:
         return self._read("getRank", ranking, member=values.member("member", member), previous=previous)
 
     def rank_of_score(
-        self, score: Number | str, *, tie_breaks: TieBreaks | None = None, **ranking: Unpack[Ranking]
+        self, score: Number | str, tie_breaks: TieBreaks | None = None, **ranking: Unpack[Ranking]
     ) -> "answer_types.ScoreRank":
         """The rank that a score would have: `{…, "rank": 12, "above": 11, "at": 2, "below": 288}`.
 
