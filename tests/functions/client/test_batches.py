@@ -90,6 +90,14 @@ def hasty() -> Iterator[None]:
         sys.setswitchinterval(usual)
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """A shell starts what it runs in the background without the signal of Ctrl-C."""
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, usual)
+
+
 @pytest.fixture(autouse=True)
 def _ended() -> Iterator[None]:
     """No thread outlives its batch."""
@@ -292,6 +300,7 @@ def test_the_with_ends_after_its_threads(connected: Connect, monkeypatch: pytest
     assert threading.enumerate() == before
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("request_number", [1, 2, 3, 9, 20])
 def test_an_interrupt_at_any_moment_loses_nothing(connected: Connect, request_number: int) -> None:
     def interrupt(_: Sequence[Event]) -> None:
