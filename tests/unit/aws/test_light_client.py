@@ -307,6 +307,7 @@ def test_an_answer_that_arrives_damaged_twice_is_an_error_and_no_missing_item(
         Answer(200, whole[:9]),
         Answer(200, whole[:9], content_length=str(len(whole)), connection="close"),
         Answer(200, gzip.compress(whole)[:9]),
+        Answer(200, b"[]"),
     ):
         server.answer = damaged
         before = len(server.requests)

@@ -100,7 +100,7 @@ class LightClient:
 
 
 class Credentials(NamedTuple):
-    """A role's credentials, as botocore's signer reads them."""
+    """A role's credentials; `token` is None for those of a user."""
 
     access_key: str
     secret_key: str
@@ -283,9 +283,12 @@ def _parsed(answer: urllib3.BaseHTTPResponse, url: str) -> dict[str, Any]:
 
 
 def _decoded(data: bytes) -> dict[str, Any]:
-    if b'"B":' not in data.replace(b" ", b""):
-        return orjson.loads(data)  # type: ignore[no-any-return]
-    return json.loads(data, object_hook=_bytes)  # type: ignore[no-any-return]
+    """The object that JSON holds. Raises ValueError for any other text."""
+    has_bytes = b'"B":' in data.replace(b" ", b"")
+    found = json.loads(data, object_hook=_bytes) if has_bytes else orjson.loads(data)
+    if not isinstance(found, dict):
+        raise ValueError(f"expected an object, got {type(found).__name__}")  # noqa: TRY004 - as for text that is no JSON
+    return found
 
 
 def _bytes(fields: dict[str, Any]) -> dict[str, Any]:
