@@ -81,7 +81,7 @@ bench: $(DEV_INSTALLED) $(OLDER_ZONES_INSTALLED) ## every figure of the pages; S
 
 .PHONY: units
 units: $(DEV_INSTALLED) ## count what ranks and events cost; writes benchmarks/results and docs/performance.md
-	PYTHONPATH=layers/standings $(RUN) -m benchmarks --size $(SIZE) units
+	PYTHONPATH=layers/standings $(RUN) -m benchmarks --size $(SIZE) units tie_breaks
 
 .PHONY: reads
 reads: $(DEV_INSTALLED) ## count what every kind of read costs, up to a million members; some minutes
@@ -112,7 +112,7 @@ cost: $(COST_INSTALLED) ## dollars of a board of yours: make cost COST_ARGS="--e
 
 .PHONY: faults
 faults: $(DEV_INSTALLED) ## one schedule of faults again, step by step: make faults SEED=7
-	PYTHONPATH=layers/standings $(RUN) -m tests.faults $(or $(SEED),$(error which? make faults SEED=7)) $(SEEDS) $(if $(NOTES),--notes)
+	PYTHONPATH=layers/standings $(RUN) -m tests.faults $(or $(SEED),$(error which? make faults SEED=7)) $(SEEDS) $(if $(NOTES),--notes) $(if $(TIES),--ties)
 
 .PHONY: safeguards
 safeguards: $(DEV_INSTALLED) ## which schedules notice that a safeguard is missing; half an hour

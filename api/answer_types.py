@@ -54,8 +54,12 @@ def _record(name: str, schema: Schema) -> str:
     base = "TypedDict"
     says = schema["description"]
     if any(map(iskeyword, fields)):
-        inside = ", ".join(f'"{field}": {kind}' for field, kind in fields.items())
-        return f'{name} = TypedDict("{name}", {{{inside}}})\n"""{says}"""\n'
+        pairs = [f'"{field}": {kind}' for field, kind in fields.items()]
+        called = f'{name} = TypedDict("{name}", {{{", ".join(pairs)}}})'
+        if len(called) > _WIDTH:
+            listed = "".join(f"        {pair},\n" for pair in pairs)
+            called = f'{name} = TypedDict(\n    "{name}",\n    {{\n{listed}    }},\n)'
+        return f'{called}\n"""{says}"""\n'
     if fields.keys() > _SHARED.keys():
         base, fields = _BASE, {field: kind for field, kind in fields.items() if field not in _SHARED}
     lines = "".join(f"    {field}: {kind}\n" for field, kind in fields.items())
@@ -93,7 +97,10 @@ def _type(schema: Schema) -> str:
 def _plain(kind: str, schema: Schema) -> str:
     if kind == "array":
         return f"list[{_type(schema['items'])}]"
-    return "dict[str, Any]" if kind == "object" else _PLAIN[kind]
+    if kind == "object":
+        values = schema.get("additionalProperties")
+        return f"dict[str, {_type(values) if isinstance(values, dict) else 'Any'}]"
+    return _PLAIN[kind]
 
 
 def _name(schema: Any) -> str | None:

@@ -61,6 +61,7 @@ TEXTS: Final = {
     "p": "Percentile",
     "cursor": text("", (1, None), pattern="^[A-Za-z0-9_-]+$"),
     "name": text("", (2, None)),
+    "tie_breaks": text(pattern="^[-+.,0-9eE]+$"),
     "period": text(pattern=PERIOD),
     "prefix": text("", (None, 128), pattern="^[A-Za-z0-9._:-]{0,128}$"),
 }
@@ -332,6 +333,7 @@ OPERATIONS: Final = {
                 from the end: -1 is the last. Not 0; not with `cursor`, `score` or `around`.""",
             "score": """The score at which the page begins, with no more decimals than the metric keeps. Not with
                 `cursor`, `rank` or `around`.""",
+            "tie_breaks": "With `score`: the tie-breaks at which it begins, with a comma between, such as `312,4`.",
             "around": """The member in the middle of the page: 1 to 256 bytes of UTF-8. Not with `cursor`, `rank` or
                 `score`.""",
             "radius": """The number of neighbours on each side, by default {default}. Only with `around`, not with
@@ -360,6 +362,7 @@ OPERATIONS: Final = {
             "member": f"{_ID} Not with `score`.",
             "score": """The score, with no more decimals than the metric keeps. Not with `member`, `previous` or
                 `profiles`.""",
+            "tie_breaks": "With `score`: its tie-breaks, with a comma between, such as `312,4`.",
         },
     ),
     "getHistory": Operation(

@@ -5,7 +5,7 @@ from typing import Any, Final, get_args
 
 from standings.calls import CALLS
 from standings.domain.boards import MAX_MEMBER_BYTES, MAX_UNITS, AggregateFunction, Members, Order, PrizeMethod, Ties
-from standings.domain.boards_toml import MAX_DECIMALS, MAX_METRICS, METRIC_NAME
+from standings.domain.boards_toml import MAX_DECIMALS, MAX_METRICS, MAX_TIE_BREAKS, METRIC_NAME
 from standings.domain.events import MAX_BOARDS, MAX_ID_LENGTH, MAX_UPDATES
 from standings.domain.profiles import MAX_NAME_LENGTH, MAX_PICTURE_LENGTH
 from standings.domain.windows import WEEKDAYS, State
@@ -123,7 +123,8 @@ _WINDOWS: Final = "all|hour|day|week|month|year|season|last-([1-9]|[1-8][0-9]|90
 # What every answer of a ranking has, and what a member has in one.
 HEAD: Final = named("board metric window period state final_at order method total as_of")
 _SHOWN: Final = {"note?": "ShownNote", "profile?": "ShownProfile"}
-_RANKED: Final = {**named("member rank score"), "percentile": "MemberPercentile"}
+_TIES: Final[Mapping[str, str | Schema]] = {"tie_breaks?": "TieBreaks"}
+_RANKED: Final = {**named("member rank score"), **_TIES, "percentile": "MemberPercentile"}
 _PROFILE: Final[Mapping[str, Schema]] = {
     "name": text(
         "1 to 64 characters (after NFC and trimming), without control and bidirectional-override characters, and not "
@@ -234,7 +235,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         "With `me`: the rank of that member, and the entry just before it in the list (null for the first).",
         {**_RANKED, **_SHOWN, "ahead": either("Entry", NULL)},
     ),
-    "Entry": record("A member's entry in a ranking.", {**named("rank member score"), **_SHOWN}),
+    "Entry": record("A member's entry in a ranking.", {**named("rank member score"), **_TIES, **_SHOWN}),
+    "TieBreaks": {
+        **_typed(
+            "object", "The number of each tie-break by metric, null where the member has none; null without a score."
+        ),
+        "type": ["object", "null"],
+        "additionalProperties": number("", _UNITS, null=True),
+    },
     "MemberRank": record("A member's rank.", {**HEAD, **_RANKED, **named("previous_rank?"), **_SHOWN}),
     "ScoreRank": record(
         "The rank that a score would have. `rank` depends on the method: `competition` 1 + `above`; `dense` 1 + the "
@@ -242,6 +250,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         {
             **HEAD,
             **named("score rank"),
+            **_TIES,
             "above": whole("Members ranked ahead of it.", (0, None)),
             "at": whole("Members with this score.", (0, None)),
             "below": whole("Members ranked behind it.", (0, None)),
@@ -253,7 +262,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "HistoryPeriod": record(
         "A period of a member's history: its rank and score, null where it was not ranked, and how many members were.",
-        {"period": "Period", "rank": _RANK, "score": _SCORE, "total": "Total"},
+        {"period": "Period", "rank": _RANK, "score": _SCORE, **_TIES, "total": "Total"},
     ),
     "Group": record(
         "Members to rank together. One that is named twice is answered twice, and counts once in the group.",
@@ -269,6 +278,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
             "member": "Member",
             "rank": _RANK,
             "score": _SCORE,
+            **_TIES,
             "percentile": _PERCENTILE,
             "group_rank": whole(
                 "The rank among the ranked members of the group, by the same method.", (1, MAX_MEMBERS), null=True
@@ -279,7 +289,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "PercentileScore": record(
         "The score at a percentile.",
-        {**HEAD, "p": "Percentile", "score": number("Null if no member is ranked.", _UNITS, null=True)},
+        {**HEAD, "p": "Percentile", "score": number("Null if no member is ranked.", _UNITS, null=True), **_TIES},
     ),
     "Distribution": record(
         "The number of members by score.", {**HEAD, "buckets": listed("Bucket", _most("getDistribution", "buckets"))}
@@ -338,6 +348,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
             "least": number("The least amount of an event; null if there is no such limit.", null=True),
             "most": number("The most; null if there is no such limit.", null=True),
             "notes": flag("Whether a score keeps the note of the event that it came with."),
+            "with?": text("The metric with whose number it is kept: of the same event.", pattern=_METRIC),
+            "tie_breaks?": listed("Metric", (1, MAX_TIE_BREAKS), "The metrics that order equal scores."),
             "windows": listed("WindowDefinition"),
         },
     ),
@@ -386,6 +398,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         {
             **named("window period"),
             "score": number("Null without events in this period.", _UNITS, null=True),
+            **_TIES,
             "note?": "ShownNote",
             "rank?": _RANK,
             "percentile?": _PERCENTILE,

@@ -16,6 +16,7 @@ from benchmarks.harness.results_file import SIZES, Output
 
 MODULES: Final = {
     "units": "benchmarks.measure.units",
+    "tie_breaks": "benchmarks.measure.tie_breaks",
     "reads": "benchmarks.measure.reads",
     "announcements": "benchmarks.measure.announcements",
     "cost": "benchmarks.models.cost.cost_page",
@@ -29,6 +30,7 @@ MODULES: Final = {
     "compared": "benchmarks.pages.other_ways",
     "budgets": "benchmarks.pages.budgets",
     "zones": "benchmarks.pages.zones",
+    "packed": "benchmarks.models.packed",
 }
 """The modules of the benchmarks, in the order in which they run: later ones read the results of earlier ones."""
 NAMED: Final = {"serve": "benchmarks.measure.serve", "builds": "benchmarks.measure.speed.builds"}

@@ -12,6 +12,8 @@ from decimal import Decimal
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from standings.domain.boards import column_of
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
@@ -56,6 +58,28 @@ def number(value: float | None) -> str:
 def plain(value: float | None) -> str:
     """Return a number of the API with all its decimals, for machines."""
     return number(value).replace(",", "")
+
+
+def tie_breaks_of(entries: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return the names of the tie-breaks that entries have, such as `("penalty",)`; none if no entry has any."""
+    return next((tuple(entry["tie_breaks"]) for entry in entries if entry.get("tie_breaks")), ())
+
+
+def tie_break_cells(entry: Mapping[str, Any], names: Iterable[str]) -> list[str]:
+    """Return the tie-breaks of an entry as cells of a table: `["312", "-"]`; empty ones if it has no score."""
+    numbers = entry.get("tie_breaks")
+    return ["" if numbers is None else number(numbers[name]) or "-" for name in names]
+
+
+def tie_breaks_text(answer: Mapping[str, Any]) -> str:
+    """Return the tie-breaks of an answer as a sentence names them: `penalty 312, level -`; empty without any."""
+    numbers = answer.get("tie_breaks") or {}
+    return ", ".join(f"{shown(name)} {number(value) or '-'}" for name, value in numbers.items())
+
+
+def scored(answer: Mapping[str, Any]) -> str:
+    """Return a score and its tie-breaks: `8, penalty 312, level -`."""
+    return ", ".join(filter(None, (number(answer["score"]), tie_breaks_text(answer))))
 
 
 def members(count: int) -> str:
@@ -145,12 +169,15 @@ def table(*columns: str, right: Collection[str]) -> "Table":
 def standings(entries: Iterable[Mapping[str, Any]], member: str | None = None) -> "Table":
     """Make a table of a ranking's entries. The entry of `member` is marked, and bold."""
     mark = [""] * (member is not None)
-    rows = table(*mark, "rank", "member", "score", right=("rank", "score"))
-    for entry in entries:
+    listed = list(entries)
+    names = tie_breaks_of(listed)
+    more = tuple(map(column_of, names))
+    rows = table(*mark, "rank", "member", "score", *more, right=("rank", "score", *more))
+    for entry in listed:
         is_member = entry["member"] == member
         marks = [] if member is None else [">" if is_member else ""]
         cells = (number(entry["rank"]), shown(entry["member"]), number(entry["score"]))
-        rows.add_row(*marks, *cells, style="bold" if is_member else None)
+        rows.add_row(*marks, *cells, *tie_break_cells(entry, names), style="bold" if is_member else None)
     return rows
 
 

@@ -10,7 +10,7 @@ from standings.aws.dynamodb.tables import COUNTERS, node_key
 from standings.domain.boards import Boards, Family, Ranking
 from standings.domain.boards_toml import parse_boards
 from standings.domain.members import Move
-from standings.domain.scoring import Place, sort_value
+from standings.domain.scoring import Place, SortValues, sort_value
 from standings.domain.tiers import ROOT, Path, path
 from standings.domain.windows import SECOND
 from standings.rankings import EXPIRY_MARGIN
@@ -71,9 +71,14 @@ def ranking_of(board_family: Family) -> Ranking:
 
 def tree_of(scores: Iterable[int]) -> Tree:
     """The tree that counts these scores, the highest first."""
+    return tree_of_places((sort_value(score, descending=True),) for score in scores)
+
+
+def tree_of_places(places: Iterable[SortValues]) -> Tree:
+    """The tree that counts these places."""
     nodes: defaultdict[Path, Counter[int]] = defaultdict(Counter)
-    for score, count in Counter(scores).items():
-        digits = path(sort_value(score, descending=True))
+    for values, count in Counter(places).items():
+        digits = path(values)
         for length, digit in enumerate(digits):
             nodes[digits[:length]][digit] += count
     return nodes
@@ -92,7 +97,7 @@ def place_members(
     The members are divided equally among the lanes.
     """
     names, until = scores if entries is None else entries, ranking.readable_until
-    places = ((name, Place(sort_value(scores[name], descending=True))) for name in names)
+    places = ((name, Place((sort_value(scores[name], descending=True),))) for name in names)
     moves = (Move(ranking, name, None, place, 1, NOW) for name, place in places)
     client.load("Rankings", (entry(ranking, move, until) for move in moves))
     for lane in range(lanes):

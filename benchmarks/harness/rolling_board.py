@@ -125,7 +125,8 @@ def _log(today: int, days: int) -> Sequence[LogEntry]:
         low = rng.randrange(1, 10_000_000)
         high = low + rng.randrange(1, 100)
         pair = [
-            LogEntry(NOON, [CountChange(today, today + days, -old, -new)]) for old, new in ((low, high), (high, low))
+            LogEntry(NOON, [CountChange(today, today + days, (-old,), (-new,))])
+            for old, new in ((low, high), (high, low))
         ]
         size += sum(len(encode_entry(entry)) for entry in pair)
         if size > ROOM:
@@ -225,7 +226,7 @@ class Loader:
 def _on_the_way(ranking: Ranking, images: Iterable[Image]) -> set[Path]:
     """The nodes that a reader passes on the way to these members."""
     places = (place(image, ranking) for image in images)
-    return {node for found in places if found is not None for node in prefixes(path(found.sort_value))}
+    return {node for found in places if found is not None for node in prefixes(path(found.values))}
 
 
 class Day(NamedTuple):
@@ -293,7 +294,7 @@ class Histories:
 def _nodes_of(scores: Iterable[int], wanted: Collection[Path]) -> Tree:
     nodes: dict[Path, Counter[int]] = {node: Counter() for node in wanted}
     for score in filter(None, scores):
-        digits = path(sort_value(score, descending=True))
+        digits = path((sort_value(score, descending=True),))
         for length, digit in enumerate(digits):
             if digits[:length] not in nodes:
                 break

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.results_file import Output
 from benchmarks.harness.rolling_board import ONE_DAY, TWO_OF_SEVEN
-from benchmarks.measure import hot_key, reads
+from benchmarks.measure import hot_key, reads, tie_breaks
 from benchmarks.measure.speed import speed
 from benchmarks.measure.units import AMOUNTS, BUDGETS, SHIPPED, TOGETHER, Kind, kind_of
 from benchmarks.pages.tables import Result, Table
@@ -166,6 +166,18 @@ def of_events(result: Result) -> Iterator[Budget]:
     yield at_most("transactions for the rows of a lone event as shipped", "", TRANSACTIONS, lone)
 
 
+def of_tie_breaks(result: Result) -> Iterator[Budget]:
+    for row in result["ties"]:
+        if "times" in row:
+            subject = (
+                f"an event with a tie-break ÷ without, {TOGETHER} together, {row['members']:,} members: {row['what']}"
+            )
+            yield at_most(subject, "", row["most"], row["times"])
+        else:
+            subject = f"{row['what']}, with a tie-break, both numbers below 2^14"
+            yield at_most(subject, "", row["most"], row["with"], (tie_breaks.ROUND_TRIPS, row["round_trips"]))
+
+
 def of_streams(result: Result) -> Iterator[Budget]:
     for window, most in STREAMS.items():
         units = max(row["write_units_per_event"] for row in result["rows"] if row["window"] == window)
@@ -197,10 +209,10 @@ def of_serving(result: Result) -> Iterator[Budget]:
 FROM: Final[tuple[tuple[str, Callable[[Result], Iterator[Budget]]], ...]] = (
     *(("reads", of_rankings), ("hot_key", of_hot_key), ("compared", of_compared), ("reads", of_reads)),
     *(("lanes", of_lanes), ("reads", of_rolling_reads), ("reads", of_list_items), ("units", of_events)),
-    *(("streams", of_streams), ("speed", of_speed), ("serve", of_serving)),
+    *(("tie_breaks", of_tie_breaks), ("streams", of_streams), ("speed", of_speed), ("serve", of_serving)),
 )
 """The results that have budgets, in the order of the table."""
-ELSEWHERE: Final = (of_events, of_list_items, of_speed, of_serving)
+ELSEWHERE: Final = (of_events, of_list_items, of_tie_breaks, of_speed, of_serving)
 """Budgets that the table leaves out: other tables show them, or nobody decides by them."""
 
 

@@ -1,12 +1,16 @@
 """`boards`: list boards, show what a board counts, check a `boards.toml`."""
 
 import argparse
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from standings.domain.boards import Boards
 from standings.domain.boards_toml import DefinitionError, mistakes_in, parse_boards
 from standings_cli.commands import values
 from standings_cli.commands.options import Commands, add_csv
+from standings_cli.redefinitions import Redefinition, redefinitions
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import unknown_status
 from standings_cli.terminal import DIFFERS, OK, WRONG, as_json, console, number, period, print_csv, say, shown, table
@@ -37,10 +41,14 @@ def add(commands: Commands) -> None:
     check = boards.add(
         "check",
         help="check that a boards.toml can be deployed",
-        description="Check that a boards.toml can be deployed, as `sam build` does. No stack is needed.",
+        description="Check that a boards.toml can be deployed, as `sam build` does. No stack is needed. With --before, "
+        "name the rankings that the change begins anew, as with other tie-breaks, and the boards to rebuild.",
         epilog="A mistake is printed with its line; the exit status then is 1.",
     )
     check.add_argument("file", nargs="?", type=values.path, default=FILE, metavar="FILE", help="(%(default)s)")
+    check.add_argument(
+        "--before", type=values.path, metavar="OLD", help="the boards.toml that is deployed, to compare with"
+    )
     check.set_defaults(do=_check, resumes=False)
 
 
@@ -67,10 +75,15 @@ def _show(connection: Connection, options: argparse.Namespace) -> int:
         return unknown_status(connection.api, options.board)
     screen = console()
     screen.print(_DEFINITION.format_map(answer))
-    columns = ("metric", "aggregate", "decimals", "order", "ties by", "amounts", "window", "current period")
+    any_ties = any("tie_breaks" in metric for metric in answer["metrics"])
+    ties = ("tie-breaks",) * any_ties
+    columns = ("metric", "aggregate", "decimals", "order", *ties, "ties by", "amounts", "window", "current period")
     rows = table(*columns, right=("decimals",))
     for metric in answer["metrics"]:
-        cells = [metric["metric"], metric["aggregate"], str(metric["precision"]), metric["order"], metric["ties"]]
+        aggregate = f"with {metric['with']}" if "with" in metric else metric["aggregate"]
+        cells = [metric["metric"], aggregate, str(metric["precision"]), metric["order"]]
+        cells += [", ".join(metric.get("tie_breaks", ()))] * any_ties
+        cells.append(metric["ties"])
         cells.append(_amounts(metric["least"], metric["most"]))
         if not metric["windows"]:
             rows.add_row(*cells, "not ranked")
@@ -89,19 +102,41 @@ def _amounts(least: float | None, most: float | None) -> str:
 
 
 def _check(_: Connection, options: argparse.Namespace) -> int:
-    path: Path = options.file
-    try:
-        text = path.read_text(encoding="utf-8")
-        families = parse_boards(text).families
-    except DefinitionError:
-        for mistake in mistakes_in(text):
-            say(f"{path.name}:{mistake.line}: {mistake.reason}")
-        return DIFFERS
-    except (OSError, UnicodeDecodeError) as error:
-        say(f"standings: {path}: {error}")
-        return WRONG
+    texts: dict[Path, str] = {}
+    for path in (options.file, *filter(None, [options.before])):
+        try:
+            texts[path] = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            say(f"standings: {path}: {error}")
+            return WRONG
+    found: dict[Path, Boards] = {}
+    for path, text in texts.items():
+        try:
+            found[path] = parse_boards(text)
+        except DefinitionError:
+            for mistake in mistakes_in(text):
+                say(f"{path.name}:{mistake.line}: {mistake.reason}")
+            return DIFFERS
+    anew = None if options.before is None else list(redefinitions(found[options.before], found[options.file]))
     if options.json:
-        print(as_json({"file": str(path), "families": [family.pattern for family in families]}))
+        more = {} if anew is None else {"anew": [one._asdict() for one in anew]}
+        about = {"file": str(options.file), "families": [family.pattern for family in found[options.file].families]}
+        print(as_json(about | more))
     else:
-        print(f"{shown(path.name)}: {len(families)} families of boards")
+        print(f"{shown(options.file.name)}: {len(found[options.file].families)} families of boards")
+        _show_anew(anew)
     return OK
+
+
+def _show_anew(anew: Sequence[Redefinition] | None) -> None:
+    """Print which rankings begin anew, and what to do; None: nothing was compared."""
+    if anew is None:
+        return
+    for boards, metric, windows, why in anew:
+        print(f"{boards}: {metric} begins new rankings in {', '.join(windows)}: {why}")
+    if not anew:
+        print("no ranking begins anew")
+        return
+    print("On boards that have had events they answer 404 (not-built) until you rebuild these after the deployment:")
+    for boards in dict.fromkeys(one.boards for one in anew):
+        print(f"standings rebuild {shlex.quote(boards)}")

@@ -10,7 +10,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 from standings.client.api import Api
 from standings_cli.commands import values
 from standings_cli.commands.options import Commands
-from standings_cli.commands.rankings import COLUMNS, add_ranking, board_status, cells, ranking_path
+from standings_cli.commands.rankings import COLUMNS, add_ranking, board_status, cells, columns, ranking_path, tie_breaks
 from standings_cli.files import Record
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import InputError
@@ -70,9 +70,10 @@ def add(commands: Commands) -> None:
     """Add `export`."""
     export = commands.add(
         "export",
-        description="Write a whole list: rank, member and score of each member. While scores change, each rank is that "
-        "of the moment it was read. A member that was already written is left out if it moves, and one that climbs "
-        "past the place that was read is missing: the end says so, with exit status 1 if the list is short.",
+        description="Write a whole list: rank, member, score and tie-breaks of each member. While scores change, each "
+        "rank is that of the moment it was read. A member that was already written is left out if it moves, and one "
+        "that climbs past the place that was read is missing: the end says so, with exit status 1 if the list is "
+        "short.",
         epilog="Until the file is complete, FILE.exporting records the progress: after an interruption, run the "
         "same command again.",
     )
@@ -112,10 +113,9 @@ def _status(whole: WholeList, options: argparse.Namespace) -> int:
 
 
 def _print(whole: WholeList, form: str, meter: Meter) -> None:
-    print(_header(form), end="")
-    for entries, _, share in whole.pages():
-        for entry in entries:
-            print_line(_line(entry, form))
+    for position, (entries, _, share) in enumerate(whole.pages()):
+        for line in _lines(whole, entries, form, is_first=position == 0):
+            print_line(line)
         sys.stdout.flush()
         if not sys.stdout.isatty():
             meter.move(share, f"{len(whole.written):,} lines")
@@ -151,9 +151,10 @@ def _write(path: Path, record: Record, form: str, whole: WholeList, meter: Meter
     else:
         record.save(place._asdict())
     with path.open("ab" if place.size else "wb") as file:
-        file.write(b"" if place.size else _header(form).encode())
+        is_first = not place.size
         for entries, cursor, share in whole.pages(place.cursor):
-            file.write("".join(_line(entry, form) for entry in entries).encode())
+            file.write("".join(_lines(whole, entries, form, is_first=is_first)).encode())
+            is_first = False
             file.flush()
             os.fsync(file.fileno())
             if cursor is not None:
@@ -174,15 +175,18 @@ def _begun(path: Path, record: Record, *, again: bool) -> Place:
     return place
 
 
-def _header(form: str) -> str:
-    return csv_line(COLUMNS) if form == "csv" else ""
-
-
-def _line(entry: Mapping[str, Any], form: str) -> str:
-    """Return an entry's line, with its end."""
-    if form == "csv":
-        return csv_line(cells(entry))
-    return json.dumps({name: entry[name] for name in COLUMNS}, ensure_ascii=False) + "\n"
+def _lines(whole: WholeList, entries: Sequence[Mapping[str, Any]], form: str, *, is_first: bool) -> Iterator[str]:
+    """Yield the lines of a page's entries, each with its end. In CSV, the first page has a header."""
+    if form == "jsonl":
+        for entry in entries:
+            named = {name: entry[name] for name in (*COLUMNS, "tie_breaks") if name in entry}
+            yield json.dumps(named, ensure_ascii=False) + "\n"
+        return
+    names = tie_breaks(whole.api, whole.path, entries) if entries or is_first else ()
+    if is_first:
+        yield csv_line(columns(names))
+    for entry in entries:
+        yield csv_line(cells(entry, names))
 
 
 def _members(path: Path, form: str) -> list[str]:

@@ -9,7 +9,19 @@ from standings.client.errors import ApiError
 from standings_cli.commands import values
 from standings_cli.commands.options import Commands
 from standings_cli.stack.connection import Connection
-from standings_cli.terminal import DIFFERS, OK, as_json, console, is_confirmed, number, period, say, shown, table
+from standings_cli.terminal import (
+    DIFFERS,
+    OK,
+    as_json,
+    console,
+    is_confirmed,
+    number,
+    period,
+    say,
+    shown,
+    table,
+    tie_breaks_text,
+)
 
 _UNKNOWN: Final = ": none has this member, and it has no profile; check the id, unless it was erased before"
 
@@ -74,13 +86,16 @@ def _show(connection: Connection, options: argparse.Namespace) -> int:
         return OK
     screen = console()
     screen.print(f"{_named(answer)} · {'hidden' if answer['hidden'] else 'not hidden'}")
-    rows = table("metric", "window", "period", "score", "rank", "of", right=("score", "rank", "of"))
+    any_ties = any("tie_breaks" in window for metric in answer["metrics"] for window in metric["windows"])
+    ties = ["tie-breaks"] * any_ties
+    rows = table("metric", "window", "period", "score", *ties, "rank", "of", right=("score", "rank", "of"))
     for metric in answer["metrics"]:
         if not metric["windows"]:
-            rows.add_row(metric["metric"], "not ranked", "", number(metric["score"]), "", "")
+            rows.add_row(metric["metric"], "not ranked", "", number(metric["score"]))
         for window in metric["windows"]:
-            numbers = (number(window[name]) for name in ("score", "rank", "total"))
-            rows.add_row(metric["metric"], window["window"], period(window), *numbers)
+            more = [tie_breaks_text(window)] * any_ties
+            ranked = (number(window[name]) for name in ("rank", "total"))
+            rows.add_row(metric["metric"], window["window"], period(window), number(window["score"]), *more, *ranked)
     screen.print(rows)
     return OK
 

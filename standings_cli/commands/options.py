@@ -14,6 +14,8 @@ from standings_cli.terminal import shown
 
 _MOST_SHOWN: Final = 80
 _MOST_OF_MISTAKE: Final = 1_000  # Characters
+_NUMBERS: Final = re.compile(r"-[0-9.][0-9.,eE+-]*$", re.ASCII)
+"""Words that begin with - and are no option: a number, or several with a comma between."""
 _LITERAL: Final = "\0"  # The beginning of a word that is no option: no shell can pass it
 
 
@@ -22,6 +24,10 @@ class Parser(argparse.ArgumentParser):
 
     _is_mixing = False
     _help: str | None = None
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self._negative_number_matcher = _NUMBERS
 
     def parse_known_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> tuple[Any, list[str]]:  # type: ignore[override]
         """Parse a command's words, with options before, between and behind the others.

@@ -1,12 +1,13 @@
 """`top`, `rank`, `around` and `history`: reads of a ranking."""
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
 from standings.client.api import Api
 from standings.client.reads import ranked
+from standings.domain.boards import column_of
 from standings_cli.commands import values
 from standings_cli.commands.options import Commands, add_csv, position, whole_from
 from standings_cli.stack.connection import Connection
@@ -22,9 +23,12 @@ from standings_cli.terminal import (
     plain,
     print_csv,
     ranking,
+    scored,
     shown,
     standings,
     table,
+    tie_break_cells,
+    tie_breaks_of,
 )
 
 TOP: Final = 10
@@ -46,8 +50,9 @@ def add(commands: Commands) -> None:
     begin.add_argument(
         "--score", type=values.score, metavar="SCORE", help="begin at the first with this score, or behind it"
     )
+    _add_tie_breaks(top)
     add_csv(top)
-    top.set_defaults(do=_top, resumes=False)
+    top.set_defaults(do=partial(_top, top), resumes=False)
 
     rank = commands.add("rank", epilog="Exit status 1 if the member is not ranked.")
     add_ranking(rank)
@@ -55,6 +60,7 @@ def add(commands: Commands) -> None:
     rank.add_argument(
         "--score", type=values.score, metavar="SCORE", help="instead of a member: the rank that this score would have"
     )
+    _add_tie_breaks(rank)
     rank.add_argument("--previous", action="store_true", help="also show the member's rank in the period before")
     rank.set_defaults(do=partial(_rank, rank), resumes=False)
 
@@ -85,6 +91,11 @@ def add_ranking(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--method", choices=list(methods), help=f"how ties are numbered: {numbered}")
 
 
+def _add_tie_breaks(parser: argparse.ArgumentParser) -> None:
+    text = "with --score: its tie-breaks in the order of boards.toml, with a comma between, such as 312,4"
+    parser.add_argument("--tie-breaks", type=values.scores, metavar="NUMBERS", help=text)
+
+
 def ranking_path(api: Api, options: argparse.Namespace) -> tuple[tuple[str, ...], dict[str, str | None]]:
     """Return the path in the API of the ranking that the options name, and the arguments of every read of it.
 
@@ -101,9 +112,28 @@ def board_status(api: Api, answer: Mapping[str, Any]) -> int:
     return OK if answer["total"] else unknown_status(api, answer["board"])
 
 
-def cells(entry: Mapping[str, Any]) -> tuple[int, str, str]:
+def tie_breaks(api: Api, path: Sequence[str], entries: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return the names of a ranking's tie-breaks. If no entry has a score, they are read from the board's definition.
+
+    `path` is that of the ranking in the API. There are none of a metric that the board does not have.
+    """
+    if found := tie_breaks_of(entries):
+        return found
+    if any("tie_breaks" not in entry for entry in entries):
+        return ()
+    _, board, name, _ = path
+    metrics = {metric["metric"]: metric for metric in api.read("boards", board)["metrics"]}
+    return tuple(metrics.get(name, {}).get("tie_breaks", ()))
+
+
+def columns(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns of a list with these tie-breaks."""
+    return (*COLUMNS, *map(column_of, names))
+
+
+def cells(entry: Mapping[str, Any], names: Sequence[str]) -> tuple[object, ...]:
     """Return the cells of an entry, in the order of the columns."""
-    return entry["rank"], entry["member"], plain(entry["score"])
+    return entry["rank"], entry["member"], plain(entry["score"]), *(plain(entry["tie_breaks"][name]) for name in names)
 
 
 def _heading(answer: Mapping[str, Any]) -> str:
@@ -112,8 +142,10 @@ def _heading(answer: Mapping[str, Any]) -> str:
     return f"{ranking(answer)} · {members(answer['total'])} · {changed}{state}"
 
 
-def _top(connection: Connection, options: argparse.Namespace) -> int:
-    api, entries, place = connection.api, list[dict[str, Any]](), {"rank": options.start, "score": options.score}
+def _top(parser: argparse.ArgumentParser, connection: Connection, options: argparse.Namespace) -> int:
+    _check_tie_breaks(parser, options)
+    api, entries = connection.api, list[dict[str, Any]]()
+    place = {"rank": options.start, "score": options.score, "tie_breaks": options.tie_breaks}
     turn = "previous" if (options.start or 1) < 0 else "next"
     path, arguments = ranking_path(api, options)
     while True:
@@ -125,7 +157,7 @@ def _top(connection: Connection, options: argparse.Namespace) -> int:
             break
         place = {"cursor": answer[turn]}
     if options.csv:
-        print_csv(COLUMNS, map(cells, entries))
+        _print_csv(api, path, entries)
     elif not options.json:
         _show(answer, entries)
     return board_status(api, answer)
@@ -135,12 +167,22 @@ def _around(connection: Connection, options: argparse.Namespace) -> int:
     path, arguments = ranking_path(connection.api, options)
     answer = connection.api.read(*path, **arguments, around=options.member, radius=options.radius, limit=options.limit)
     if options.csv:
-        print_csv(COLUMNS, map(cells, answer["entries"]))
+        _print_csv(connection.api, path, answer["entries"])
     elif options.json:
         print(as_json(answer))
     else:
         _show(answer, answer["entries"], options.member)
     return OK
+
+
+def _print_csv(api: Api, path: Sequence[str], entries: Sequence[Mapping[str, Any]]) -> None:
+    names = tie_breaks(api, path, entries)
+    print_csv(columns(names), (cells(entry, names) for entry in entries))
+
+
+def _check_tie_breaks(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    if options.tie_breaks is not None and options.score is None:
+        parser.error("--tie-breaks needs --score SCORE")
 
 
 def _show(answer: Mapping[str, Any], entries: list[dict[str, Any]], member: str | None = None) -> None:
@@ -155,10 +197,12 @@ def _show(answer: Mapping[str, Any], entries: list[dict[str, Any]], member: str 
 def _rank(parser: argparse.ArgumentParser, connection: Connection, options: argparse.Namespace) -> int:
     if (options.member is None) == (options.score is None):
         parser.error("expected either MEMBER or --score SCORE")
+    _check_tie_breaks(parser, options)
     if options.score is not None and options.previous:
         parser.error("--previous needs a MEMBER")
     path, arguments = ranking_path(connection.api, options)
-    arguments |= {"member": options.member, "score": options.score, "previous": "true" if options.previous else None}
+    arguments |= {"score": options.score, "tie_breaks": options.tie_breaks}
+    arguments |= {"member": options.member, "previous": "true" if options.previous else None}
     answer = connection.api.read(*path, "rank", **arguments)
     if options.json:
         print(as_json(answer))
@@ -167,9 +211,9 @@ def _rank(parser: argparse.ArgumentParser, connection: Connection, options: argp
     else:
         screen = console()
         screen.print(_heading(answer))
-        score, rank, above = number(answer["score"]), number(answer["rank"]), number(answer["above"])
+        rank, above = number(answer["rank"]), number(answer["above"])
         beside = f"{number(answer['at'])} equal, {number(answer['below'])} behind"
-        screen.print(f"{score} would be rank {rank}: {above} ahead, {beside}")
+        screen.print(f"{scored(answer)} would be rank {rank}: {above} ahead, {beside}")
     return board_status(connection.api, answer)
 
 
@@ -181,7 +225,7 @@ def show_rank(answer: Mapping[str, Any]) -> None:
     percentile = number(answer["percentile"]) if answer["percentile"] else "below 0.01"
     text = (
         f"{shown(answer['member'])}: rank {number(answer['rank'])} of {number(answer['total'])}, "
-        f"score {number(answer['score'])}, percentile {percentile}"
+        f"score {scored(answer)}, percentile {percentile}"
     )
     before = answer.get("previous_rank")
     if before is not None:
@@ -213,7 +257,9 @@ def _history(connection: Connection, options: argparse.Namespace) -> int:
     path, arguments = ranking_path(connection.api, options)
     answer = connection.api.read(*path, "history", **arguments, member=options.member, periods=options.periods)
     if options.csv:
-        print_csv(("period", "rank", "total", "score"), map(_period_cells, answer["periods"]))
+        names = tie_breaks(connection.api, path, answer["periods"])
+        header = ("period", "rank", "total", "score", *map(column_of, names))
+        print_csv(header, (_period_cells(each, names) for each in answer["periods"]))
     elif options.json:
         print(as_json(answer))
     else:
@@ -221,16 +267,20 @@ def _history(connection: Connection, options: argparse.Namespace) -> int:
     return OK if any(each["rank"] is not None for each in answer["periods"]) else DIFFERS
 
 
-def _period_cells(each: Mapping[str, Any]) -> tuple[object, ...]:
-    return each["period"]["start"] or "all", each["rank"], each["total"], plain(each["score"])
+def _period_cells(each: Mapping[str, Any], names: Sequence[str]) -> tuple[object, ...]:
+    more = ((each["tie_breaks"] or {}).get(name) for name in names)
+    return each["period"]["start"] or "all", each["rank"], each["total"], plain(each["score"]), *map(plain, more)
 
 
 def _show_history(answer: Mapping[str, Any]) -> None:
     screen = console()
     names = (answer["board"], answer["metric"], answer["window"], answer["member"])
     screen.print(" · ".join(shown(name) for name in names))
-    rows = table("period", "rank", "of", "score", right=("rank", "of", "score"))
+    ties = tie_breaks_of(answer["periods"])
+    numbered = ("rank", "of", "score", *map(column_of, ties))
+    rows = table("period", *numbered, right=numbered)
     for each in answer["periods"]:
-        numbers = (number(each["rank"]) or "not ranked", number(each["total"]), number(each["score"]))
+        numbers = [number(each["rank"]) or "not ranked", number(each["total"]), number(each["score"])]
+        numbers += tie_break_cells(each, ties)
         rows.add_row(period({**answer, **each}) or "all", *numbers)
     screen.print(rows)

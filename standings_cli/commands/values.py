@@ -103,6 +103,11 @@ def score(given: str) -> str:
     return given
 
 
+def scores(given: str) -> str:
+    """Numbers with a comma between, such as tie-breaks: `312,4`."""
+    return ",".join(map(score, given.split(",")))
+
+
 def name(given: str) -> str:
     """A member's name: `Ada`."""
     try:

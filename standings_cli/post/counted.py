@@ -70,25 +70,26 @@ class Waiting:
         self._until(look, "the event is not counted yet")
 
     def rank(self, board: str, member: str, metrics: Iterable[str]) -> dict[str, Any] | None:
-        """Wait until a ranking shows the member's score. Returns its rank: `{"rank": 41, "score": 303, …}`.
+        """Wait until a ranking shows the member's numbers. Returns its rank: `{"rank": 41, "score": 303, …}`.
 
-        The ranking is the first window of the first of these metrics that has one. None if no metric has one, or the
-        member is hidden or has no score there. NotYetError after `TIMEOUT_S`.
+        The ranking is the first window of the first metric that has one, and that is one of these, or whose ties one of
+        these breaks. None if no metric has one, or the member is hidden or has no score there. NotYetError after
+        `TIMEOUT_S`.
         """
-        found = list[dict[str, Any] | None]()
+        found, changed = list[dict[str, Any] | None](), set(metrics)
 
         def look() -> bool:
             card = self.api.read("boards", board, "member", id=member)
             place = next(
                 (
-                    (row["metric"], window["window"], window["score"])
+                    (row["metric"], window["window"], _numbers(window))
                     for row in card["metrics"]
                     for window in row["windows"][:1]
-                    if row["metric"] in metrics
+                    if changed & {row["metric"], *(window.get("tie_breaks") or ())}
                 ),
                 None,
             )
-            if place is None or place[2] is None or card["hidden"]:
+            if place is None or place[2][0] is None or card["hidden"]:
                 found.append(None)
                 return True
             try:
@@ -98,7 +99,7 @@ class Waiting:
                     raise
                 return False
             found.append(answer)
-            return bool(answer["score"] == place[2])
+            return _numbers(answer) == place[2]
 
         self._until(look, "the event is counted, but its ranking does not show it yet")
         return found[-1]
@@ -111,3 +112,8 @@ class Waiting:
                 raise NotYetError(f"{otherwise}, after {TIMEOUT_S:g} s")
             self.sleep(backoff(attempt, _FIRST_PAUSE_S, _MAX_PAUSE_S, self.chance))
             attempt += 1
+
+
+def _numbers(answer: Mapping[str, Any]) -> tuple[Any, ...]:
+    """The score of an answer, and its tie-breaks."""
+    return answer["score"], answer.get("tie_breaks")

@@ -18,7 +18,7 @@ from standings.aws.dynamodb.scores import decode_image, decode_record
 from standings.aws.dynamodb.tables import BOARDS, DELETED_BOARDS, DIGITS, board_of, member_key
 from standings.domain.boards import Ranking
 from standings.domain.members import aggregate_in_period
-from standings.domain.scoring import LONG_AGO, Place, sort_key, sort_value
+from standings.domain.scoring import LONG_AGO, MISSING, Place, sort_key, sort_value
 from standings.domain.tiers import path
 from standings.domain.windows import parse_window
 from standings.rankings.rolling.steps import rolling_of
@@ -263,8 +263,12 @@ class Judge:
     def _expected(self, ranking: Ranking, on: datetime) -> Iterator[tuple[str, tuple[str, Place]]]:
         for entry in self.models[ranking.board].listing(ranking.metric.name, ranking.window.name, on).placed:
             since = LONG_AGO if entry.since == float("-inf") else int(entry.since)
-            number = sort_value(entry.score, descending=ranking.metric.descending)
-            place = Place(number, since if ranking.metric.ties_by_instant else None)
+            numbers = zip((ranking.metric, *ranking.metric.tie_breaks), (entry.score, *entry.tie_breaks), strict=True)
+            values = tuple(
+                MISSING if units is None else sort_value(units, descending=metric.descending)
+                for metric, units in numbers
+            )
+            place = Place(values, since if ranking.metric.ties_by_instant else None)
             yield entry.member, (sort_key(place, entry.member), place)
 
     def _compare_notes(self, ranking: Ranking, on: datetime) -> None:
@@ -292,7 +296,7 @@ class Judge:
                 self.differ(f"{ranking.key}: expected {member} at {key!r}, got {placed.get(member)!r}")
         counts: Counters = Counter()
         for _, place in expected.values():
-            digits = path(place.sort_value)
+            digits = path(place.values)
             counts.update((digits[:length], digit) for length, digit in enumerate(digits))
         if counts != counted:
             off = {key: counted[key] - counts[key] for key in {*counts, *counted} if counts[key] != counted[key]}

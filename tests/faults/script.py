@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from tests.support.machine.boards import BERLIN, Board
+from tests.support.machine.boards import BERLIN, Board, whole
 from tests.support.oracle.model import Calendar, Metric
 
 from .clockwork import DAY, HOUR, MINUTE, SECOND
@@ -145,6 +145,32 @@ def shape(rng: Random, *, changed: bool) -> Shape:
     if rng.random() < 0.6:
         later.append(Family({"points": Metric("sum", windows=("all", "day"))}, of_a_day, name=CUP))
     return Shape((league, clans), tuple(later), width)
+
+
+# ---- breaking ties
+
+
+def with_tie_breaks(shape: Shape, seed: int) -> Shape:
+    """Return a shape whose league has one to three tie-breaks of its points, of each aggregate and in both orders."""
+    rng = Random(f"ties {seed}")
+    named = tuple(rng.sample(("lost", "high", "level"), rng.randint(1, 3)))
+    breaking = {
+        "lost": Metric("sum", descending=rng.random() < 0.5, windows=rng.choice([(), ("all",)])),
+        "high": Metric("max", descending=rng.random() < 0.5, windows=()),
+        "level": Metric("last", descending=False, windows=()),
+    }
+    best, with_day = rng.choice(["max", "min", "last"]), rng.random() < 0.5
+    load = Metric(best, descending=rng.random() < 0.5, windows=(), kept_with="peak")
+
+    def tied(family: Family) -> Family:
+        if family.name != LEAGUE:
+            return family
+        points = replace(family.metrics["points"], tie_breaks=named)
+        rolling = (NARROW,) if NARROW in points.windows and with_day else ()
+        peak = Metric(best, ties=points.ties, windows=("all", points.windows[1], *rolling), tie_breaks=("load",))
+        return replace(family, metrics={**family.metrics, **breaking, "points": points, "peak": peak, "load": load})
+
+    return replace(shape, families=tuple(map(tied, shape.families)), later=tuple(map(tied, shape.later)))
 
 
 # ---- notes
@@ -390,6 +416,7 @@ class Script:
     def _amounts(self) -> dict[str, int]:
         rng = self._rng
         amounts = {name: rng.choice(self._amount) for name in self._league.metrics if rng.random() < 0.7}
+        amounts = whole(self._league, amounts)
         return amounts or {"points": rng.choice(self._amount)}
 
     # ---- changes of members

@@ -140,3 +140,15 @@ def test_every_note_is_that_of_its_score_and_every_total_that_was_set(block: int
 def test_without_a_rule_of_notes_or_of_records_a_schedule_fails(where: str, instead: Any, said: str) -> None:
     with Change(where, instead).made():
         assert any(said in str(run(seed, NOTES).differences) for seed in range(12))
+
+
+# ---- breaking ties
+
+TIES = Options(ties=True)
+
+
+@pytest.mark.parametrize("block", seeds(2, 20))
+def test_every_ranking_with_tie_breaks_is_right_whatever_goes_wrong(block: int) -> None:
+    for seed in range(block * BLOCK, (block + 1) * BLOCK):
+        world = run(seed, TIES)
+        assert world.differences == [], f"run it again: make faults SEED={seed} TIES=1"

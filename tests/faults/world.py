@@ -34,7 +34,7 @@ from .clockwork import DAY, HOUR, MINUTE, SECOND, Clockwork, Died, Process, Stuc
 from .instances import Instance, Instances, patched
 from .judge import EPOCH, Edit, Judge, Sent
 from .pollers import Batch, Poller, Queue
-from .script import CLANS, LEAGUE, Script, shape, with_notes
+from .script import CLANS, LEAGUE, Script, shape, with_notes, with_tie_breaks
 from .traps import FAULTS, TRAPS
 
 # ---- what a schedule is
@@ -52,6 +52,8 @@ class Options:
     """Whether to keep a line for each step."""
     notes: bool = False
     """Whether scores of the league keep notes, and some events set totals. The seed then makes another schedule."""
+    ties: bool = False
+    """Whether rankings of the league have tie-breaks. The seed then makes another schedule."""
 
 
 def run(seed: int, options: Options | None = None) -> "World":
@@ -492,6 +494,8 @@ class World:
         self.shape = shape(rng, changed=rng.random() < 0.3)
         self.fault_rate = rng.choice([0.05, 0.1, 0.15])
         self.shape = self.shape.wider(self.fault_rate) if not self.options.notes else with_notes(self.shape)
+        if self.options.ties:
+            self.shape = with_tie_breaks(self.shape, self.seed)
         self.seesaw = rng.random() < 0.3
         """Whether scores change by so little that they often return to an earlier value."""
         self._skew = rng.choice([0, 2, 2, 2, 60]) * SECOND

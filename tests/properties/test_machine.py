@@ -41,6 +41,7 @@ from tests.support.machine.boards import (
     draw_totals,
     draw_updates,
     keeps_notes,
+    whole,
 )
 from tests.support.machine.traps import TRAPS, traps_of
 from tests.support.oracle.comparing import compare_every_read, same
@@ -160,7 +161,8 @@ class Machine(RuleBasedStateMachine):
         for _ in range(20):
             name = rng.choice(sorted(self.boards))
             metrics = sorted(self.boards[name].metrics)
-            amounts = {metric: rng.choice(units) for metric in rng.sample(metrics, rng.randint(1, len(metrics)))}
+            named = rng.sample(metrics, rng.randint(1, len(metrics)))
+            amounts = whole(self.boards[name], {metric: rng.choice(units) for metric in named})
             note = rng.choice((None, *NOTES)) if keeps_notes(self.boards[name], amounts) else None
             updates = ((name, rng.choice(self.members), tuple(sorted(amounts.items())), note),)
             at = self.now - timedelta(minutes=rng.choice(MINUTES_AGO))
@@ -178,7 +180,10 @@ class Machine(RuleBasedStateMachine):
         for _ in range(20):
             name = rng.choice(sorted(self.boards))
             metric = rng.choice(sorted(self.boards[name].metrics))
-            updates.append((name, rng.choice(self.members), ((metric, rng.choice(UNITS)),), None))
+            member, amounts = rng.choice(self.members), {metric: rng.choice(UNITS)}
+            for each in self.boards[name].metrics[metric].companions:
+                amounts[each] = rng.choice(UNITS[:4])
+            updates.append((name, member, tuple(sorted(whole(self.boards[name], amounts).items())), None))
         return Sent(self.new_id("w"), self.now, tuple(updates))
 
     def on_two_boards(self, rng: random.Random) -> list[Sent]:
@@ -191,6 +196,7 @@ class Machine(RuleBasedStateMachine):
             name
             for name in metrics[0]
             if name in metrics[1] and metrics[0][name].precision == metrics[1][name].precision
+            if not any(of[name].companions or of[name].kept_with for of in metrics)
         ]
         if not both:
             return []
@@ -383,14 +389,10 @@ class Machine(RuleBasedStateMachine):
 
     def parts(self, sent: Sent) -> dict[tuple[str, str], dict[str, int]]:
         """What an event gives each pair of board and member, by metric."""
-        given: dict[tuple[str, str], dict[str, list[int]]] = {}
+        given: dict[tuple[str, str], list[dict[str, int]]] = {}
         for board, member, amounts, _ in sent.updates:
-            for metric, units in amounts:
-                given.setdefault((board, member), {}).setdefault(metric, []).append(units)
-        parts = {
-            (board, member): {name: self.boards[board].metrics[name].merged(units) for name, units in metrics.items()}
-            for (board, member), metrics in given.items()
-        }
+            given.setdefault((board, member), []).append(dict(amounts))
+        parts = {key: self.models[key[0]].merged(updates) for key, updates in given.items()}
         if not sent.sets:
             return parts
         return {

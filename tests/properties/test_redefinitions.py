@@ -109,7 +109,7 @@ class SeasonHistory(Deployments):
             if status == 200:
                 assert readable, season
                 found = [(line["rank"], line["member"], line["score"]) for line in page["entries"]]
-                assert found == model.listing("points", "season", begins).lines(), season
+                assert found == [line[:3] for line in model.listing("points", "season", begins).lines()], season
                 assert page["period"]["name"] == season.name
             else:
                 assert page["type"].rpartition(":")[2] == ("not-built" if readable else "period-gone"), page

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from standings.domain import tiers
 from standings.domain.boards import MAX_UNITS
-from standings.domain.scoring import Place, decode_sort_key, sort_key, sort_value
-from standings.domain.tiers import FANOUT, Bin, Path, depth, path, sort_value_at
+from standings.domain.scoring import MISSING, Place, behind, decode_sort_key, encode_values, sort_key, sort_value
+from standings.domain.tiers import FANOUT, Bin, Path, depth, is_leaf, is_whole, path, values_at
+from tests.support.builders.points import points
 
 scores = (
     st.integers(-5, 5)
@@ -34,15 +35,15 @@ Tree = dict[Path, dict[int, int]]
 
 
 def test_a_step_within_a_leaf_touches_one_node() -> None:
-    assert list(tiers.deltas([(300, 310)])) == [path(300)[:-1]]
+    assert list(tiers.deltas([((300,), (310,))])) == [path((300,))[:-1]]
 
 
 def test_a_rank_below_two_to_the_28_needs_five_nodes_at_most() -> None:
-    assert max(len(tiers.nodes_for(number)) for number in (2**28 - 1, -(2**28) + 1, 0)) == 5
+    assert max(len(tiers.nodes_for((number,))) for number in (2**28 - 1, -(2**28) + 1, 0)) == 5
 
 
 def tree_of(listed: list[int]) -> Tree:
-    return {node: dict(counters) for node, counters in tiers.deltas([(None, number) for number in listed]).items()}
+    return {node: dict(counters) for node, counters in tiers.deltas([(None, (number,)) for number in listed]).items()}
 
 
 def read(tree: Tree, nodes: Tree, missing: Callable[[Tree], Collection[Path]]) -> tuple[Tree, int]:
@@ -58,8 +59,14 @@ def read(tree: Tree, nodes: Tree, missing: Callable[[Tree], Collection[Path]]) -
 
 def read_for_distinct(tree: Tree, numbers: list[int]) -> tuple[Tree, int]:
     """The nodes that tell the distinct ordinals ahead, and in how many rounds they are read after the paths."""
-    paths = {node: tree.get(node, {}) for number in numbers for node in tiers.nodes_for(number)}
-    return read(tree, paths, partial(tiers.undivided, max(numbers)))
+    paths = {node: tree.get(node, {}) for number in numbers for node in tiers.nodes_for((number,))}
+    return read(tree, paths, partial(tiers.undivided, (max(numbers),), components=1))
+
+
+def distinct_ahead(numbers: list[int], nodes: Tree) -> dict[int, int]:
+    """How many different numbers are ahead of each, in a tree of one number a member."""
+    found = tiers.distinct_ahead([(number,) for number in numbers], nodes, 1)
+    return {number: count for (number,), count in found.items()}
 
 
 def of_two_moments(before: Tree, after: Tree, random: Random) -> Tree:
@@ -87,10 +94,10 @@ def test_dense_ranks_are_those_of_the_sorted_list(listed: list[int], others: lis
     nodes, rounds = read_for_distinct(tree, numbers)
 
     distinct = sorted(set(listed))
-    assert {number: bisect_left(distinct, number) for number in numbers} == tiers.distinct_ahead(numbers, nodes)
+    assert {number: bisect_left(distinct, number) for number in numbers} == distinct_ahead(numbers, nodes)
 
-    paths = {node for number in numbers for node in tiers.nodes_for(number)}
-    ahead = tiers.ahead(max(numbers), nodes)
+    paths = {node for number in numbers for node in tiers.nodes_for((number,))}
+    ahead = tiers.ahead((max(numbers),), nodes)
     assert rounds <= 8
     for length in range(1, 9):
         assert len([node for node in nodes.keys() - paths if len(node) == length]) <= ahead // 2
@@ -100,10 +107,10 @@ def test_dense_ranks_are_those_of_the_sorted_list(listed: list[int], others: lis
 @settings(max_examples=200)
 def test_what_is_undivided_says_how_many_members_it_has(listed: list[int], number: int) -> None:
     tree = tree_of(listed)
-    nodes = {node: tree.get(node, {}) for node in tiers.nodes_for(number)}
-    while missing := tiers.undivided(number, nodes):
+    nodes = {node: tree.get(node, {}) for node in tiers.nodes_for((number,))}
+    while missing := tiers.undivided((number,), nodes, 1):
         for node, count in missing.items():
-            low, high = tiers.span(node)
+            (low,), (high,) = tiers.span(node)
             assert high < number
             assert count == len([other for other in listed if low <= other <= high]) >= 2
         nodes |= {node: tree[node] for node in missing}
@@ -117,8 +124,8 @@ def test_nodes_of_different_moments_end_in_some_dense_rank(
     nodes, rounds = read_for_distinct(of_two_moments(tree_of(before), tree_of(after), random), [number])
 
     assert rounds <= 8
-    most = sum(max(count, 0) for node in tiers.nodes_for(number) for count in nodes[node].values())
-    assert 0 <= tiers.distinct_ahead([number], nodes)[number] <= most
+    most = sum(max(count, 0) for node in tiers.nodes_for((number,)) for count in nodes[node].values())
+    assert 0 <= distinct_ahead([number], nodes)[number] <= most
 
 
 @given(many_scores.filter(bool), st.lists(scores, max_size=200), st.randoms(use_true_random=False))
@@ -128,7 +135,7 @@ def test_nodes_of_different_moments_agree_on_members_that_were_found(
 ) -> None:
     mixed = of_two_moments(tree_of(before), tree_of(after), random)
     read_nodes = {node: {digit: max(0, count) for digit, count in each.items()} for node, each in mixed.items()}
-    found = random.sample(before, min(len(before), 5))
+    found = [(number,) for number in random.sample(before, min(len(before), 5))]
     agreeing = tiers.agreeing(read_nodes, found)
 
     held = Counter(found)
@@ -156,10 +163,10 @@ def test_a_percentile_is_never_more_than_is_true(ahead: int, others: int) -> Non
 
 
 def test_a_million_equals_ahead_are_told_by_one_path() -> None:
-    tree = {node: {digit: 1_000_000} for node, digit in zip(tiers.nodes_for(-70_000), path(-70_000), strict=True)}
+    tree = {node: {digit: 1_000_000} for node, digit in zip(tiers.nodes_for((-70_000,)), path((-70_000,)), strict=True)}
     nodes, rounds = read_for_distinct(tree, [5])
 
-    assert tiers.distinct_ahead([5], nodes) == {5: 1}
+    assert distinct_ahead([5], nodes) == {5: 1}
     assert (len(nodes), rounds) == (5, 3)
 
 
@@ -167,7 +174,7 @@ def test_only_what_may_hold_two_ordinals_is_read() -> None:
     listed = [2**30, 2**30 + 1, 2**31, 2**32, 2**32]
     nodes, rounds = read_for_distinct(tree_of(listed), [2**40])
 
-    assert tiers.distinct_ahead([2**40], nodes) == {2**40: 4}
+    assert distinct_ahead([2**40], nodes) == {2**40: 4}
     assert rounds == 5
     assert len(nodes) == 7 + 1 + 2 * 4
 
@@ -271,25 +278,93 @@ def test_sort_keys_order_by_number_then_if_dated_by_instant_then_by_bytes_of_the
     listed = [(number, (since or 0) if dated else None, member) for number, since, member in triples]
     expected = sorted(listed, key=lambda one: (one[0], one[1] or 0, one[2].encode()))
 
-    assert expected == sorted(listed, key=lambda one: sort_key(Place(one[0], one[1]), one[2]).encode())
+    assert expected == sorted(listed, key=lambda one: sort_key(Place((one[0],), one[1]), one[2]).encode())
 
 
 @given(scores, st.none() | scores, members)
 def test_a_sort_key_tells_what_it_was_made_of(number: int, since: int | None, member: str) -> None:
-    place = Place(number, since)
+    place = Place((number,), since)
+    metric = points("member" if since is None else "first")
 
-    assert (place, member) == decode_sort_key(sort_key(place, member), ties_by_instant=since is not None)
+    assert (place, member) == decode_sort_key(sort_key(place, member), metric)
 
 
 @given(st.lists(scores, min_size=2, max_size=30))
 def test_paths_order_as_scores_do_and_lead_back(listed: list[int]) -> None:
-    assert sorted(listed) == sorted(listed, key=path)
+    assert sorted(listed) == sorted(listed, key=lambda number: path((number,)))
     for number in listed:
-        full_path = path(number)
-        assert number == sort_value_at(full_path)
+        full_path = path((number,))
+        assert (number,) == values_at(full_path)
         assert len(full_path) == 1 + depth(full_path[0])
         assert all(0 <= digit < FANOUT for digit in full_path)
 
 
 def test_the_largest_sort_key_fits_dynamodb() -> None:
-    assert len(sort_key(Place(-MAX_UNITS, -MAX_UNITS), "x" * 256).encode()) <= 1024
+    assert len(sort_key(Place((-MAX_UNITS, *[MISSING] * 3), -MAX_UNITS), "x" * 256).encode()) <= 1024
+
+
+# ---- places of several numbers: score and tie-breaks
+
+
+several = st.integers(1, 4).flatmap(
+    lambda components: st.lists(
+        st.tuples(st.integers(-3, 3) | scores, *[st.integers(-2, 2) | scores | st.just(MISSING)] * (components - 1)),
+        min_size=1,
+        max_size=40,
+    )
+)
+
+
+@given(several)
+@settings(max_examples=300)
+def test_paths_and_texts_of_several_numbers_order_as_they_do_and_lead_back(listed: list[tuple[int, ...]]) -> None:
+    components = len(listed[0])
+    assert sorted(listed) == sorted(listed, key=path) == sorted(listed, key=encode_values)
+    for values in listed:
+        full_path = path(values)
+        assert values_at(full_path) == values
+        nodes = [full_path[:length] for length in range(len(full_path) + 1)]
+        assert [*filter(partial(is_whole, components=components), nodes)] == [full_path]
+        assert [*filter(partial(is_leaf, components=components), nodes)] == [full_path[:-1]]
+        assert encode_values(values) < behind(values) <= encode_values((*values[:-1], values[-1] + 1))
+        for length in range(1, len(full_path)):
+            tier = full_path[:length]
+            if not any(is_whole(tier, whole) for whole in range(1, components)):
+                first, last = tiers.span(tier)
+                assert [each for each in listed if first <= each[: len(first)] <= last] == [
+                    each for each in listed if path(each)[:length] == tier
+                ]
+
+
+@given(several, st.data())
+@settings(max_examples=200)
+def test_ranks_of_several_numbers_are_those_of_the_sorted_list(
+    listed: list[tuple[int, ...]], data: st.DataObject
+) -> None:
+    tree = {node: dict(counters) for node, counters in tiers.deltas([(None, values) for values in listed]).items()}
+    ordered, components = sorted(listed), len(listed[0])
+    for values in listed:
+        assert tiers.ahead(values, tree) == bisect_left(ordered, values)
+        assert tiers.equals(values, tree) == ordered.count(values)
+        # By the score alone.
+        assert tiers.ahead(values[:1], tree) == sum(other[0] < values[0] for other in ordered)
+        assert tiers.equals(values[:1], tree) == sum(other[0] == values[0] for other in ordered)
+    position = data.draw(st.integers(0, len(ordered) - 1))
+    selected = tiers.select(position, lambda node: tree.get(node, {}), components)
+    values = ordered[position]
+    assert selected == (values, bisect_left(ordered, values), ordered.count(values))
+
+    nodes = {node: tree.get(node, {}) for each in listed for node in tiers.nodes_for(each)}
+    nodes, _ = read(tree, nodes, partial(tiers.undivided, ordered[-1], components=components))
+    distinct = sorted(set(listed))
+    assert tiers.distinct_ahead(distinct, nodes, components) == {one: n for n, one in enumerate(distinct)}
+
+    old, new = data.draw(st.sampled_from(listed)), data.draw(st.sampled_from(listed))
+    moved = Counter({(node, digit): n for node, each in tree.items() for digit, n in each.items()})
+    for node, each in tiers.deltas([(old, new)]).items():
+        moved.update({(node, digit): n for digit, n in each.items()})
+    listed.remove(old)
+    after = tiers.deltas([(None, values) for values in [*listed, new]])
+    assert {key: n for key, n in moved.items() if n} == {
+        (node, digit): n for node, each in after.items() for digit, n in each.items()
+    }

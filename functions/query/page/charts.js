@@ -9,8 +9,8 @@ async function history_(mine) {
     if (mine !== asked || member !== view.member) return;
     told = {key, periods: found.periods};
   }
-  const {rank, score} = standing, [newest, ...ended] = told.periods;
-  stretch([...ended.toReversed(), {...newest, rank, score, total: answer.total}]);
+  const {rank, score, tie_breaks} = standing, [newest, ...ended] = told.periods;
+  stretch([...ended.toReversed(), {...newest, rank, score, tie_breaks, total: answer.total}]);
 }
 function stretch(periods) {
   const ranks = periods.map(one => one.rank), known = ranks.filter(rank => rank !== null), key = JSON.stringify(periods);
@@ -24,7 +24,7 @@ function stretch(periods) {
   shape(svg, "path", {d: points.map(place => (place && ranks[place - 1] !== null ? "L" : "M") + at(place)).join("")});
   shape(svg, "path", {d: points.map(place => `M${at(place)}h0`).join(""), class: "dots"});
   const list = element("ol", "aside");
-  list.append(...periods.map(one => element("li", "", `${when(one.period)}: ${one.rank === null ? "not ranked" : `${ordinal(one.rank)} of ${number(one.total)}, ${number(one.score)}`}`)));
+  list.append(...periods.map(one => element("li", "", `${when(one.period)}: ${one.rank === null ? "not ranked" : [`${ordinal(one.rank)} of ${number(one.total)}`, number(one.score), ...tiesOf(one)].join(", ")}`)));
   const ends = element("div", "ends");
   ends.append(element("span", "", when(periods[0].period)), element("span", "", when(periods.at(-1).period)));
   const axis = element("div", "axis"), plot = element("div", "plot");

@@ -36,7 +36,7 @@ function stand(entries) {
     made.member = one.member;
     made.dataset.rank = one.rank;
     name.dir = "auto";
-    made.append(face(shownAs(one), one.profile?.picture), name, element("span", "points", number(one.score)), step);
+    made.append(face(shownAs(one), one.profile?.picture), name, element("span", "points", number(one.score)), ...Object.values(one.tie_breaks || {}).map(value => element("span", "also", tieBreak(value))), step);
     return made;
   }));
   shrink();
@@ -65,7 +65,7 @@ function blank() {
   facts.replaceChildren();
 }
 function tell() {
-  const said = [view.metric.replaceAll("_", " "), worded(view.window), when(answer.period), answer.period.name ? ended(answer)[0] : "", `${number(answer.total)} ${answer.total === 1 ? "member" : "members"}`];
+  const said = [[view.metric, ...tieBreaks()].map(name => name.replaceAll("_", " ")).join(", then "), worded(view.window), when(answer.period), answer.period.name ? ended(answer)[0] : "", `${number(answer.total)} ${answer.total === 1 ? "member" : "members"}`];
   facts.replaceChildren(...said.filter(Boolean).flatMap((one, place) => [place ? " · " : "", element("span", "", one)]));
 }
 // Shows the next board that exists and has members. While the API is away, the shown board stays.

@@ -10,10 +10,12 @@ function rows() {
     row.classList.toggle("own", one.member === own);
     rank.textContent = number(one.rank);
     score.textContent = number(one.score);
+    ties(row, one);
     person(row, one, faces);
     moved.replaceChildren(...(answer.period.name && before.get(one.member) !== undefined ? [arrow(one.rank, before.get(one.member))] : []));
     return row;
   });
+  columns();
   zones(made, entries);
   if (made.length !== body.children.length || made.some((row, place) => row !== body.children[place])) {
     const held = document.activeElement;

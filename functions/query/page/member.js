@@ -10,7 +10,7 @@ function card() {
   if (standing) {
     const moved = arrow(standing.rank, before.get(member));
     if (before.get(member) === standing.rank) moved.textContent = "as before";
-    const scored = `${number(standing.score)} ${unit(standing.score, view.metric)}`;
+    const scored = [`${number(standing.score)} ${unit(standing.score, view.metric)}`, ...tiesOf(standing)].join(" · ");
     $("found-rank").replaceChildren(element("strong", "", ordinal(standing.rank)), ` of ${number(answer.total)} · ${scored} · ahead of or level with ${standing.percentile || "less than 0.01"} %`, ...(answer.period.name && moved.textContent ? [" · ", moved] : []));
     $("found-gap").replaceChildren(...gap(standing));
   } else $("found-rank").textContent = words;
@@ -53,11 +53,10 @@ function introduce(one) {
   $("claim").setAttribute("aria-pressed", String(own === view.member));
 }
 // What is between a member and the one just before it in the list.
-function gap({score, ahead}) {
-  if (!ahead) return ["leads"];
-  // A browser computes in binary: 12345678.9 - 12345678.12 has nine decimals.
-  const {precision} = board.metrics.find(one => one.metric === view.metric), by = Number(Math.abs(ahead.score - score).toFixed(precision)), other = element("bdi", "", shownAs(ahead));
-  return by ? [`${number(by)} behind `, other, ` (${ordinal(ahead.rank)})`] : ["level with ", other];
+function gap(one) {
+  if (!one.ahead) return ["leads"];
+  const by = between(one, one.ahead), other = element("bdi", "", shownAs(one.ahead));
+  return by === null ? ["level with ", other] : [`${by} behind `.trimStart(), other, ` (${ordinal(one.ahead.rank)})`];
 }
 function place() {
   const me = own && places.get(own);
@@ -69,7 +68,7 @@ function place() {
   const behind = element("span", "gap"), who = element("bdi", "who", shownAs(me)), leave = element("button", "", "Not me");
   behind.append(...gap(me));
   leave.addEventListener("click", () => { claim(""); $("title").focus({preventScroll: true}); });
-  $("mine").replaceChildren(element("strong", "", ordinal(me.rank)), who, element("span", "", number(me.score)), behind, leave);
+  $("mine").replaceChildren(element("strong", "", ordinal(me.rank)), who, element("span", "", [number(me.score), ...tiesOf(me)].join(" · ")), behind, leave);
 }
 function claim(member) {
   own = member;

@@ -14,7 +14,7 @@ function waiting() {
   $("rows").replaceChildren(...Array.from({length: 8}, () => {
     const row = element("tr"), cell = element("td");
     row.setAttribute("aria-hidden", "true");
-    cell.colSpan = 4;
+    cell.colSpan = 4 + $("list").querySelectorAll("th.tie").length;
     cell.append(element("span", "ghost"));
     row.append(cell);
     return row;

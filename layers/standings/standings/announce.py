@@ -24,11 +24,11 @@ from standings.aws.eventbridge import BusEvent, EventBus
 from standings.aws.sqs import Look
 from standings.domain import tiers
 from standings.domain.boards import Boards, Metric, Ranking
-from standings.domain.scoring import decode_sort_key, encode_sortable
+from standings.domain.scoring import behind, decode_sort_key, encode_values
 from standings.domain.tiers import ROOT
 from standings.domain.windows import instant
 from standings.rankings.reading import TopReads
-from standings.read.session import period_of, score_at
+from standings.read.session import period_of, scored
 from standings.runtime.clock import Clock
 from standings.stores import RankingName, StoreUnavailableError
 
@@ -202,9 +202,9 @@ class _Reading(NamedTuple):
 
     def _proof_of_last(self, keys: Sequence[str], standings: Sequence[Standing]) -> Proof:
         """Compare a whole top with the members ahead of its last score, and with those who share it."""
-        last = standings[-1].sort_value
+        last = standings[-1].values
         counters = self.clock.retry(self.reads.counters, self.ranking, tiers.nodes_for(last))
-        ahead = sum(standing.sort_value != last for standing in standings)
+        ahead = sum(standing.values != last for standing in standings)
         equals, listed = tiers.equals(last, counters), keys[ahead:]
         if tiers.ahead(last, counters) != ahead:
             return Proof.CONTRADICTED
@@ -213,7 +213,7 @@ class _Reading(NamedTuple):
         if equals == len(listed):
             return Proof.PROVEN
         # Of those who share the last score, one may be missing who belongs on the list, and another shown who left.
-        sharing = self._indexed(encode_sortable(last), encode_sortable(last + 1), equals + 1)
+        sharing = self._indexed(encode_values(last), behind(last), equals + 1)
         is_whole = len(sharing) == equals and sharing[: len(listed)] == list(listed)
         return Proof.PROVEN if is_whole and self._are_rows(sharing[len(listed) :]) else Proof.CONTRADICTED
 
@@ -229,8 +229,8 @@ class _Reading(NamedTuple):
         return sorted(keys)[:limit]
 
     def _standing(self, key: str) -> Standing:
-        place, member = decode_sort_key(key, ties_by_instant=self.ranking.metric.ties_by_instant)
-        return Standing(member, place.sort_value)
+        place, member = decode_sort_key(key, self.ranking.metric)
+        return Standing(member, place.values)
 
 
 MAX_DETAIL: Final = 240_000
@@ -256,7 +256,7 @@ def _truncated(changed: dict[str, list[Any]], room: int) -> dict[str, Any]:
 def _changes(before: Sequence[Standing], after: Sequence[Standing], metric: Metric) -> dict[str, Any]:
     """Who entered a top, who left it, and whose rank changed. Ranks are competition ranks.
 
-    - `entered` has `{rank, member, score}`.
+    - `entered` has `{rank, member, score}`, with `tie_breaks` where the ranking has some.
     - `left` has `{was, member}`, and `moved` has `{rank, was, member}`: `was` is the rank that was announced before.
     """
     were, are = _ranks(before), _ranks(after)
@@ -272,14 +272,14 @@ def _changes(before: Sequence[Standing], after: Sequence[Standing], metric: Metr
 
 
 def _lines(top: Sequence[Standing], metric: Metric) -> list[dict[str, Any]]:
-    """The whole top as `{rank, member, score}`."""
+    """The whole top as `{rank, member, score}`, with `tie_breaks` where the ranking has some."""
     ranks = _ranks(top)
     return [
-        {"rank": ranks[standing.member], "member": standing.member, "score": score_at(standing.sort_value, metric)}
+        {"rank": ranks[standing.member], "member": standing.member, **scored(standing.values, metric)}
         for standing in top
     ]
 
 
 def _ranks(top: Sequence[Standing]) -> dict[str, int]:
-    values = [standing.sort_value for standing in top]
-    return {standing.member: 1 + bisect_left(values, standing.sort_value) for standing in top}
+    places = [standing.values for standing in top]
+    return {standing.member: 1 + bisect_left(places, standing.values) for standing in top}

@@ -81,10 +81,10 @@ _POSITION: Final = Argument("whole", 1 - 10**_MAX_DIGITS, 10**_MAX_DIGITS - 1)
 _ID: Final = {"id": Argument(missing="say which member")}
 _PERIOD: Final = {"period": _TEXT, "method": _TEXT}
 _SHOWN: Final = {"profiles": _FLAG, "notes": _FLAG}
-_STARTS: Final = {"cursor": _TEXT, "rank": _POSITION, "score": _TEXT, "around": _TEXT}
+_STARTS: Final = {"cursor": _TEXT, "rank": _POSITION, "score": _TEXT, "tie_breaks": _TEXT, "around": _TEXT}
 _PAGE: Final = {"limit": _LIMIT, **_STARTS, "radius": Argument("whole", 0, 100, 5), "me": _TEXT}
 _FOUND: Final = {"id": _TEXT, "name": _TEXT, "board": _TEXT, "limit": Argument("whole", 1, 20, 20)}
-_RANKED: Final = {"member": _TEXT, "score": _TEXT, "previous": _FLAG}
+_RANKED: Final = {"member": _TEXT, "score": _TEXT, "tie_breaks": _TEXT, "previous": _FLAG}
 _HISTORY: Final = {"member": Argument(missing="say whose history"), "periods": Argument("whole", 1, 100, 14)}
 _PERCENTILE: Final = {"p": Argument(missing="say which percentile, such as 90")}
 _BUCKETS: Final = {"buckets": Argument("whole", 1, 1_000, 50)}

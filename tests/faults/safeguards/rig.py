@@ -21,6 +21,17 @@ NOW: Final = 1_795_256_100_000
 """2026-11-21T10:15:00Z."""
 POINTS: Final = '[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["all", "day"] }\n'
 BEST: Final = '[boards."*"]\nmetrics.points = { aggregate = "max", windows = ["all"] }\n'
+TIED: Final = """
+[boards."*"]
+metrics.points = { aggregate = "sum", windows = ["all"], tie_breaks = ["penalty", "best"] }
+metrics.penalty = { aggregate = "sum", order = "ascending" }
+metrics.best = { aggregate = "max" }
+"""
+LIFTS: Final = """
+[boards."*"]
+metrics.points = { aggregate = "max", windows = ["all"], tie_breaks = ["weight"] }
+metrics.weight = { with = "points", order = "ascending" }
+"""
 LATE: Final = POINTS.replace("\n", '\nlate = "1 day"\nkeep = "1 day"\n', 1)
 WINDOW: Final = "last-3-days"
 ROLLING_POINTS: Final = LATE.replace('"all", "day"', f'"{WINDOW}"')
@@ -72,13 +83,14 @@ class Rig:
     def send(self, stack: Stack, member: str, points: int, **more: Any) -> None:
         """Send an event through the writer.
 
-        `more` may hold the event's `id`, its `board`, its time `at`, the time `sent` of its message, and the time
-        `received` at which that was first received, all in milliseconds. With `sets`, the points are the new total.
+        `more` may hold `others`, numbers of other metrics, the event's `id`, its `board`, its time `at`, the time
+        `sent` of its message, and the time `received` at which that was first received, all in milliseconds. With
+        `sets`, the points are the new total.
         """
         number = next(self._numbers)
         at = more.get("at", stack.clock())
         event: dict[str, Any] = {"id": more.get("id", f"e{number}"), "board": more.get("board", "b"), "member": member}
-        event["metrics"] = {"points": points}
+        event["metrics"] = {"points": points, **more.get("others", {})}
         attributes = {}
         event |= {"set": True} if "sets" in more else {}
         if "received" in more:
@@ -160,6 +172,13 @@ class Rig:
             if answer["done"] or answer["phase"] == until:
                 return
             self.clock.milliseconds += round(answer["wait"] * 1000)
+
+    def ranks(self, stack: Stack) -> list[tuple[int, str]]:
+        """The ranks and members of the list of `all`, where each member's own rank must be the same."""
+        listed = [(entry["rank"], entry["member"]) for entry in stack.entries("/boards/b/points/all")]
+        alone = [(stack.get("/boards/b/points/all/rank", member=name)[1]["rank"], name) for _, name in listed]
+        assert alone == listed
+        return listed
 
     def scores(self, stack: Stack, window: str = "all", period: str | None = None) -> dict[str, int]:
         """The scores of a list, which must be as many as its tiers count: a page trusts the list where they differ."""

@@ -36,6 +36,11 @@ seasons = [{ name = "autumn-2026", starts = "2026-09-01", ends = "2026-12-01" }]
 [boards."wide"]
 announce.all = { top = 100 }
 metrics.points = { aggregate = "sum", windows = ["all"] }
+[boards."icpc"]
+announce.day = { top = 2 }
+metrics.solved = { aggregate = "sum", windows = ["day"], tie_breaks = ["penalty", "level"] }
+metrics.penalty = { aggregate = "sum", order = "ascending" }
+metrics.level = { aggregate = "max" }
 [boards."quiet"]
 metrics.points = { aggregate = "sum", windows = ["all", "day"] }
 """
@@ -83,6 +88,27 @@ def test_a_moving_top_is_announced(stack: Stack) -> None:
     assert of(announce(stack), "all") == []
     post(stack, board="quiet", ann=3)
     assert stack.looks.messages == []
+
+
+def test_a_tie_break_alone_moves_the_top_and_each_line_has_them(stack: Stack) -> None:
+    def play(member: str, **metrics: int) -> list[dict[str, Any]]:
+        numbers = {"id": f"{member}-{metrics}", "board": "icpc", "member": member, "metrics": metrics}
+        stack.clock.milliseconds += 2_000
+        apply(stack, [{**numbers, "at": "2026-11-21T10:15:00Z"}])
+        return announce(stack)
+
+    play("ann", solved=2, penalty=30)
+    play("ben", solved=2, penalty=40)
+    (overtaken,) = play("ann", penalty=20, level=3)
+    (entered,) = play("cem", solved=2, penalty=40)
+
+    ann, ben, cem = (
+        {"member": member, "score": 2, "tie_breaks": {"penalty": penalty, "level": level}}
+        for member, penalty, level in (("ann", 50, 3), ("ben", 40, None), ("cem", 40, None))
+    )
+    assert overtaken["top"] == [{"rank": 1, **ben}, {"rank": 2, **ann}]
+    assert overtaken["moved"] == [{"rank": 1, "was": 2, "member": "ben"}, {"rank": 2, "was": 1, "member": "ann"}]
+    assert (entered["entered"], entered["left"]) == ([{"rank": 1, **cem}], [{"was": 2, "member": "ann"}])
 
 
 def test_a_new_period_is_announced_when_its_top_first_changes(stack: Stack) -> None:
@@ -260,7 +286,7 @@ def test_what_was_announced_survives_and_goes_with_its_period(engine: Any) -> No
     tops = AnnouncedTops(engine, "Rankings")
     ranking = ranking_of('[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["day"] }')
     assert tops.read(ranking) is None
-    first = AnnouncedTop(1, 1, 5, [Standing("ü", -(2**53) + 1)], {"id": "x"})
+    first = AnnouncedTop(1, 1, 5, [Standing("ü", (-(2**53) + 1,))], {"id": "x"})
     assert tops.put(ranking, first)
     assert not tops.put(ranking, first)
     assert tops.read(ranking._replace(generation=4)) == first
@@ -307,7 +333,7 @@ def test_a_season_keeps_its_numbers_as_long_as_a_later_season_can_make_it_readab
     family = '[boards."*"]\nmetrics.points = { aggregate = "sum", windows = ["season"] }\n'
     before, after = ranking_of(family + autumn), ranking_of(family + autumn + summer)
     assert before.key == after.key
-    assert AnnouncedTops(engine, "Rankings").put(before, AnnouncedTop(1, 1, 5, [Standing("ann", -1)], None))
+    assert AnnouncedTops(engine, "Rankings").put(before, AnnouncedTop(1, 1, 5, [Standing("ann", (-1,))], None))
     (item,) = engine.scan(TableName="Rankings")["Items"]
     assert after.readable_until is not None
     assert int(item["e"]["N"]) * 1000 >= after.readable_until

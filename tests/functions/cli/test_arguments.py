@@ -31,6 +31,7 @@ VALUES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "action": ("list", ()),
     "api_url": ("http://a", (*NO_ADDRESS, "https://me:secret@e.org")),
     "at": ("2026-11-20T10:00:00Z", (*NO_DAY, "2026-11-20T10:00:00", "2999-01-01T00:00:00Z")),
+    "before": ("layers/standings/boards.toml", NO_FILE),
     "board": ("b", (*NO_NAME, "..")),
     "boards": ("layers/standings/boards.toml", NO_FILE),
     "column": ("member=user", ("", "x", "=x")),
@@ -66,6 +67,7 @@ VALUES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "stack": ("mine", (*NO_NAME, "1", "..")),
     "start": ("-3", (*NO_WHOLE, "0")),
     "state": ("x", ("", "\0")),
+    "tie_breaks": ("-1.5,3", (*NO_NUMBER, "1,", ",1", "1,x")),
     "token": ("a.b.c", (*NO_TEXT, "a b", "🦦")),
     "window": ("last-7-days", (*NO_NAME, "fortnight", "last-91-days", "last-0-days", "Day")),
 }

@@ -383,6 +383,9 @@ metrics.points = { aggregate = "sum", windows = ["all", "day", "week", "last-3-d
 metrics.best = { aggregate = "max", precision = 2, order = "ascending", ties = "first", windows = ["month", "year"] }
 metrics.least = { aggregate = "min", precision = 1, least = 1.5, most = 20.5, windows = ["last-7-days", "season"] }
 metrics.latest = { aggregate = "last", windows = ["all"] }
+metrics.total = { aggregate = "sum", windows = ["all", "last-3-days"], tie_breaks = ["least", "best", "latest"] }
+metrics.lift = { aggregate = "max", most = 3, windows = ["all", "last-3-days"], tie_breaks = ["bodyweight"] }
+metrics.bodyweight = { with = "lift", order = "ascending", precision = 1 }
 [boards."howe-*"]
 timezone = "Australia/Lord_Howe"
 metrics.points = { aggregate = "sum", windows = ["hour", "last-3-hours", "day"] }
@@ -442,7 +445,7 @@ def test_a_stack_that_counts_right_passes_and_is_left_clean(trial: Trial, monkey
 
     assert {finding.verdict for finding in found.values()} == {Verdict.OK}, found
     assert found.keys() == {"ranks", "lag", "a dead letter", "ranks after a replay", "audit", "clean-up"}
-    assert "in 11 rankings: 0 wrong" in found["ranks"].detail
+    assert "in 15 rankings: 0 wrong" in found["ranks"].detail
     assert "of 3 single events" in found["lag"].detail
     assert "5 minutes ahead" in found["a dead letter"].detail
     # Nothing is left but what expires: the versions of removed members, and receipts.

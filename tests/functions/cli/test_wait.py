@@ -15,6 +15,9 @@ BOARDS = """
 metrics.kept = { aggregate = "sum" }
 metrics.points = { aggregate = "sum", windows = ["all", "day"] }
 metrics.best = { aggregate = "max", windows = ["all"] }
+[boards."icpc"]
+metrics.solved = { aggregate = "sum", windows = ["all"], tie_breaks = ["penalty"] }
+metrics.penalty = { aggregate = "sum", order = "ascending" }
 """
 
 

@@ -36,6 +36,10 @@ metrics.points = { aggregate = "sum", windows = ["all", "day", "last-7-days"] }
 [boards."golf"]
 metrics.strokes = { aggregate = "max", order = "ascending", precision = 2, notes = true, windows = ["day"] }
 metrics.rounds = { aggregate = "sum" }
+[boards."icpc"]
+metrics.solved = { aggregate = "sum", windows = ["all"], tie_breaks = ["penalty", "level"] }
+metrics.penalty = { aggregate = "sum", order = "ascending", precision = 1 }
+metrics.level = { aggregate = "sum" }
 [boards."unranked"]
 metrics.runs = { aggregate = "sum" }
 """
@@ -61,6 +65,7 @@ READS: Final[list[Call]] = [
     lambda client: client.board("golf").rank("a", notes=True),
     lambda client: client.board("b").rank_of_score(2, window="last-7-days"),
     lambda client: client.board("golf").rank_of_score(Decimal("0.25")),
+    lambda client: client.board("icpc").rank_of_score(2, tie_breaks=[Decimal("0.5"), 4]),
     lambda client: client.board("b").ranks(["a,b & c", "nobody", "a", "a"], previous=True, window="day", profiles=True),
     lambda client: client.board("golf").ranks(member for member in MEMBERS),
     lambda client: client.board("golf").ranks(["a"], notes=True, period="2026-11-20", method="ordinal"),
@@ -73,6 +78,8 @@ READS: Final[list[Call]] = [
     lambda client: client.board("golf").top(notes=True),
     lambda client: client.board("b").page(rank=-1, limit=2, window="day", period="2026-11-20"),
     lambda client: client.board("b").page(score=1, window="last-7-days"),
+    lambda client: client.board("icpc").page(score="2", tie_breaks=("0.5", 4)),
+    lambda client: client.board("icpc").member("a", ranks=True),
     lambda client: client.board("b").page(limit=1, cursor=client.board("b").top(2)["next"]),
     lambda client: client.board("b").around("a", limit=3, me="b"),
     lambda client: client.board("b").around("a", radius=1),
@@ -109,6 +116,12 @@ ERRORS: Final[list[tuple[type[ApiError], str, Call]]] = [
     (BadArgument, "bad-argument", lambda client: client.board("b").rank("")),
     (BadArgument, "bad-argument", lambda client: client.board("b").rank("a", method="olympic")),  # type: ignore[arg-type]
     (BadArgument, "bad-argument", lambda client: client.board("b").rank_of_score("much")),
+    (BadArgument, "bad-argument", lambda client: client.board("b").rank_of_score(2, tie_breaks=[1])),
+    (BadArgument, "bad-argument", lambda client: client.board("icpc").page(tie_breaks=[1, 2])),
+    (BadArgument, "bad-argument", lambda client: client.board("icpc").page(score=2, tie_breaks=[1])),
+    (BadArgument, "bad-argument", lambda client: client.board("icpc").page(score=2, tie_breaks=[])),
+    (BadArgument, "bad-argument", lambda client: client.board("icpc").rank_of_score(2, tie_breaks=[1, None])),  # type: ignore[list-item]
+    (BadArgument, "bad-argument", lambda client: client.board("icpc").rank_of_score(2, tie_breaks="1,2")),
     (BadArgument, "bad-argument", lambda client: client.board("b").percentile(101)),
     (BadArgument, "bad-argument", lambda client: client.search("a")),
     (BadArgument, "bad-argument", lambda client: client.event("")),
@@ -125,6 +138,8 @@ def events() -> Iterator[dict[str, Any]]:
             yield {**said, "metrics": {"points": number % 3}}
             said = {**said, "id": f"golf-{number}-{days_ago}", "board": "golf"}
             yield {**said, "metrics": {"strokes": number + 0.25, "rounds": 1}, "note": {"hole": number}}
+            said = {**said, "id": f"icpc-{number}-{days_ago}", "board": "icpc"}
+            yield {**said, "metrics": {"solved": 1, "penalty": number / 4 // 0.5, "level": number % 3}}
 
 
 @pytest.fixture(autouse=True)
@@ -143,6 +158,7 @@ def test_both_read_the_same_with_the_same_requests(clients: Clients) -> None:
         assert answers[0] == answers[1]
         assert requests[0] == requests[1], answers
     assert clients.tables.board("golf").rank("a")["score"] == 0.25
+    assert clients.tables.board("icpc").rank("a,b & c")["tie_breaks"] == {"penalty": 4, "level": 2}
 
 
 OUTPUTS: Final = {

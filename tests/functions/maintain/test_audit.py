@@ -46,7 +46,8 @@ def board(seed: int) -> Iterator[Audited]:
     engine = engine_with_tables(shards=2)
     clock = ManualClock(NOW)
     rng = random.Random(seed)
-    text = FAMILY.format(shards=rng.choice([1, 3]), ties=rng.choice(["member", "first"]))
+    named = random.Random(f"ties {seed}").choice(["[]", '["runs"]', '["level", "runs"]'])
+    text = FAMILY.format(shards=rng.choice([1, 3]), ties=rng.choice(["member", "first"]), tie_breaks=named)
     with (
         mock.patch("standings.rankings.findings.MAX_EXAMPLES", 10_000),
         mock.patch("standings.maintain.audit.PAGE_SIZE", 1),  # a call may end between any two members

@@ -101,6 +101,37 @@ def test_a_new_window_can_be_read_once_the_board_is_rebuilt_for_what_was_kept(en
         assert (upkeep.page("day"), upkeep.page("last-2-days")[0]) == ((200, {"tomorrow": 2}), 404)
 
 
+def test_tie_breaks_start_new_rankings_and_a_rebuild_leaves_nothing_of_those_before(
+    engine: Any, clock: ManualClock
+) -> None:
+    goals = 'metrics.goals = { aggregate = "sum", windows = ["day", "last-2-days"] }\n'
+    tied = DAYS.replace("windows", 'tie_breaks = ["goals"], windows')
+
+    def list_of(stack: Stack, window: str) -> list[tuple[int, str]]:
+        return [(one["rank"], one["member"]) for one in stack.entries(f"/boards/b/points/{window}")]
+
+    with running(engine, clock, DAYS + goals) as stack:
+        for number in range(60):
+            metrics = {"points": number % 5, "goals": (number * 7) % 400}
+            at = today(stack.clock).isoformat()
+            write(stack, [{**event(f"m{number:02}", 0), "id": f"g{number}", "at": at, "metrics": metrics}])
+        project(stack)
+    expected = sorted((-(number % 5), -((number * 7) % 400), f"m{number:02}") for number in range(60))
+    with running(engine, clock, tied + goals) as stack:
+        call(stack, "audit", board="b")
+        clock.milliseconds += 61_000
+        assert {stack.get(f"/boards/b/points/{window}")[0] for window in ("all", "day", "last-2-days")} == {404}
+        for generation in (1, 2):
+            finish(stack, "rebuild", board="b")
+            clock.milliseconds += 61_000
+            # The days were kept for both metrics.
+            for window in ("all", "day", "last-2-days"):
+                assert list_of(stack, window) == [(n, member) for n, (_, _, member) in enumerate(expected, 1)]
+            left = [row for row in rows(engine, "Rankings") if f"~{generation}" not in row["pk"]["S"]]
+            assert [row for row in left if "r" in row or "e" not in row or "/" in row["pk"]["S"]] == []
+        assert finish(stack, "audit", board="b")["drift"] == 0
+
+
 def test_a_deleted_board_is_gone_and_begins_from_zero(engine: Any, clock: ManualClock) -> None:
     with running(engine, clock, DAYS) as stack:
         upkeep = Upkeep(stack)

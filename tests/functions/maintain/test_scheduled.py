@@ -369,7 +369,7 @@ def test_a_stack_without_settlements_says_which_parameter_to_set(
 ) -> None:
     monkeypatch.delitem(ENVIRONMENT, "RESULTS_BUCKET")
     with running(engine, clock, leagues.BOARDS) as stack:
-        families = ["league-*", "race-*", "cup-*", "later-*"]
+        families = ["league-*", "race-*", "table-*", "cup-*", "later-*"]
         assert call(stack, "settlements", "show") == {"done": True, "families": families, "settles": False}
         tasks: tuple[dict[str, Any], ...] = (
             {"settle": {"board": "league-1", "window": "day"}},

@@ -53,7 +53,7 @@ def test_the_root_stays_when_everyone_has_left(engine: Any, worker: Worker) -> N
 def test_members_in_any_lane_keep_a_node() -> None:
     for counts in ((0, 1), (1, 0)):
         lanes_ = {lane: Lane({44: count}, 1, NOW) for lane, count in enumerate(counts)}
-        assert (66, 2) not in _removable({(66, 2): lanes_, (66,): {}, ROOT: {}})
+        assert (66, 2) not in _removable({(66, 2): lanes_, (66,): {}, ROOT: {}}, 1)
 
 
 def test_what_is_too_much_for_one_look_is_left_to_the_next(engine: Any, worker: Worker) -> None:
@@ -80,7 +80,7 @@ def test_rankings_that_end_soon_are_left_to_their_ttl(engine: Any) -> None:
     day = ranking("day")
     for found in (RANKING, day):
         for old, new, version in ((None, 5, 1), (5, 5_000, 2)):
-            move = Move(found, "a", None if old is None else Place(old), Place(new), version, NOW)
+            move = Move(found, "a", None if old is None else Place((old,)), Place((new,)), version, NOW)
             assert one.move(move).moves == 1
 
     assert one.looks == [PruneResult(removed=1)]
@@ -118,7 +118,7 @@ def rise(worker: Worker) -> int:
         in_order = sorted(values, key=lambda name: values[name] or 0)
         moves = [moved(name, before[name], values[name], version) for name in in_order]
         assert len(worker.move(*moves).done) == MEMBERS
-    return len({node for value in values.values() if value for node in prefixes(path(value))})
+    return len({node for value in values.values() if value for node in prefixes(path((value,)))})
 
 
 def test_a_board_whose_scores_only_rise_keeps_a_tree_in_proportion(engine: Any) -> None:
@@ -178,7 +178,7 @@ def test_lanes_of_a_period_go_with_it(engine: Any) -> None:
     for seed in range(4):
         other = Worker(engine, seed)
         other.client.steps.extend([tier_conflict] * 2)
-        other.move(Move(day, f"m{seed}", None, Place(seed), 1, NOW))
+        other.move(Move(day, f"m{seed}", None, Place((seed,)), 1, NOW))
 
     items = [item for _, _, _, item in nodes(engine)]
     assert {lane for _, _, lane, _ in nodes(engine)} > {0}
@@ -189,9 +189,9 @@ def test_lanes_of_a_period_go_with_it(engine: Any) -> None:
 def test_a_transaction_holds_a_lane_and_the_root_that_names_the_shards() -> None:
     spread = RANKING._replace(metric=replace(RANKING.metric, shards=3))
     rng = random.Random(1)
-    found = [Move(spread, f"m{n}", None, Place(rng.randrange(2**40)), 1, NOW) for n in range(400)]
+    found = [Move(spread, f"m{n}", None, Place((rng.randrange(2**40),)), 1, NOW) for n in range(400)]
     for chunk in chunks(found):
-        ways = {way for move in chunk if move.new for way in prefixes(path(move.new.sort_value))}
+        ways = {way for move in chunk if move.new for way in prefixes(path(move.new.values))}
         assert len(chunk) + len(ways) + 1 <= MAX_ACTIONS
 
 

@@ -34,7 +34,7 @@ from tests.support.thoroughness import seeds
 
 SORT_VALUES: Final = (-130, -150, -250, -400, -30_000)
 """The first three are in one leaf of the tier tree."""
-PATHS: Final = tuple(dict.fromkeys(path for value in SORT_VALUES for path in nodes_for(value)))
+PATHS: Final = tuple(dict.fromkeys(path for value in SORT_VALUES for path in nodes_for((value,))))
 MOST_BATCHES: Final = 2 + 2 * TRIES
 """The batches of a reader that gave up: logs and nodes, and both again for each try."""
 
@@ -55,7 +55,7 @@ class MovingWindow:
         self.period = self.rankings.metric.timetable.index("d", NOW)
         self.windows = RollingStorage(engine, "Rankings", self.clock)
         self.at: dict[str, int] = {}
-        self.moves: list[list[tuple[int | None, int]]] = [[]]
+        self.moves: list[list[tuple[tuple[int] | None, tuple[int]]]] = [[]]
         self.versions = 0
         for number in range(members):
             self.move(f"m{number}", SORT_VALUES[number % len(SORT_VALUES)])
@@ -67,7 +67,7 @@ class MovingWindow:
     def move(self, member: str, sort_value: int, log: int = 0) -> None:
         """Move a member, with an entry in a log that there is."""
         self.versions += 1
-        row = RollingRow(self.versions, Steps(self.period, (Step(self.period, self.period + 7, Score(sort_value)),)))
+        row = RollingRow(self.versions, Steps(self.period, (Step(self.period, self.period + 7, Score((sort_value,))),)))
         self.windows._log(self.rankings).number = log
         seen = self.windows.rows(self.rankings, [member]).get(member)
         assert not isinstance(seen, str)
@@ -75,7 +75,8 @@ class MovingWindow:
         shift = Shift(self.rankings, member, (), row.steps, row.version, NOW)
         change = RowWrite(shift, row.steps, seen.version if seen is not None else None)
         assert self.windows.append(self.rankings, [change], entry) == []
-        self.moves[log].append((self.at.get(member), sort_value))
+        before = self.at.get(member)
+        self.moves[log].append((None if before is None else (before,), (sort_value,)))
         self.at[member] = sort_value
 
     def away(self, member: str, log: int = 0) -> None:

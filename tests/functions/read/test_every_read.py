@@ -12,7 +12,7 @@ from tests.support.aws.stack import ManualClock, Stack, apply, project, running
 from tests.support.builders.querying import NOW, deployed
 from tests.support.dynamodb.requests import Requests
 from tests.support.dynamodb.tables import engine_with_tables
-from tests.support.machine.boards import BOARDS, Board, Sent
+from tests.support.machine.boards import BOARDS, Board, Sent, whole
 from tests.support.oracle.comparing import compare_every_read
 from tests.support.oracle.model import BoardModel, Metric
 from tests.support.thoroughness import seeds
@@ -28,12 +28,15 @@ def live(stack: Stack, model: BoardModel, name: str, board: Board, rng: random.R
     for number in range(120):
         member, metric = f"m{number % 35:02}", rng.choice(sorted(board.metrics))
         amount, note = rng.choice(units), rng.choice((None, 1, 2)) if board.metrics[metric].notes else None
+        amounts = {metric: amount} | {each: rng.choice(units) for each in board.metrics[metric].companions}
+        amounts = whole(board, amounts)
         at = NOW - timedelta(days=rng.choice(DAYS_AGO), minutes=rng.randrange(4))
-        events.append(Sent(f"e{number}", at, ((name, member, ((metric, amount),), note),)).body({name: board}))
+        updates = ((name, member, tuple(amounts.items()), note),)
+        events.append(Sent(f"e{number}", at, updates).body({name: board}))
         if model.registered:
             stack.put(f"/boards/{name}/member", id=member)
             model.put(member)
-        model.count(f"e{number}", member, at, {metric: amount}, NOW, note and {"n": note})
+        model.count(f"e{number}", member, at, amounts, NOW, note and {"n": note})
     apply(stack, [orjson.loads(event) for event in events])
     for member in ("m03", "m07"):
         stack.put(f"/boards/{name}/member", {"hidden": True}, id=member)

@@ -8,14 +8,18 @@ from random import Random
 import pytest
 
 from benchmarks.harness import population
+from benchmarks.harness.meter import Meter
 from benchmarks.harness.questions import Board, Questions, placed
 from benchmarks.harness.rolling_board import ONE_DAY
 from benchmarks.harness.truth import Truth
-from benchmarks.measure import reads, rolling, units
+from benchmarks.measure import reads, rolling, tie_breaks, units
 from benchmarks.measure.units import AMOUNTS, Kind
 from benchmarks.models.cost.counted import Traffic, usage
 from benchmarks.pages.budgets import TRANSACTIONS
 from standings.domain.windows import DAY
+from tests.support.aws.stack import ManualClock, apply, running
+from tests.support.builders.points import NOW
+from tests.support.dynamodb.tables import engine_with_tables
 from tests.support.thoroughness import TIMES
 
 # They share one process, so each board is made once.
@@ -117,6 +121,45 @@ def test_a_stream_is_counted() -> None:
     assert together["rows"] == alone["rows"] == 2 < together["list"]
     assert together["nodes"] < together["log"] < 1 < alone["log"]
     assert counted[0]["write_units_per_event"] < counted[1]["write_units_per_event"]
+
+
+TIED = """
+[boards."*"]
+metrics.solved = { aggregate = "sum", windows = ["all", "last-7-days"], tie_breaks = ["penalty"] }
+metrics.penalty = { aggregate = "sum", order = "ascending" }
+metrics.plain = { aggregate = "sum", windows = ["all"] }
+"""
+
+
+@pytest.mark.parametrize(("ranking", "units"), [("plain/all", 2), ("solved/all", 3.5), ("solved/last-7-days", 8)])
+def test_a_rank_costs_half_a_unit_for_each_tier_of_score_and_tie_break(ranking: str, units: float) -> None:
+    """Numbers below 2^14 have three tiers. In a rolling window all reads are consistent, and the log is one of them."""
+    meter, rng = Meter(engine_with_tables()), Random(1)
+    with running(meter, ManualClock(NOW), TIED) as stack:
+        events = [
+            {"id": str(n), "board": "b", "member": f"m{n}", "at": "2026-11-21T10:00:00Z", "metrics": metrics}
+            for n in range(300)
+            for metrics in [{name: rng.randrange(200, 2**14) for name in ("solved", "penalty", "plain")}]
+        ]
+        apply(stack, events)
+        for number in range(20):  # The first reads the board's record, and how many lanes there are.
+            before = meter.snapshot().total
+            status, _ = stack.get(f"/boards/b/{ranking}/rank", member=f"m{number}")
+            cost = meter.snapshot().total - before
+            assert (status, cost.round_trips <= 2 or number == 0) == (200, True)
+            assert cost.read <= units or number == 0
+        assert cost.read == units
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=() if "solved" in name else pytest.mark.thorough) for name in tie_breaks.KINDS],
+)
+def test_an_event_with_a_tie_break_costs_so_many_times_what_it_costs_without(name: str) -> None:
+    """With fewer members than `make units` has."""
+    row = tie_breaks.event_row(name, tie_breaks.KINDS[name], 20_000, units.TOGETHER)
+
+    assert 1 < row["times"] <= row["most"]
 
 
 def test_previous_ranks_cost_three_read_units_more_and_no_round_trip() -> None:

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 from standings.aws.dynamodb.tables import COUNTERS, entry_key, index_key, log_key, node_key, shard_of
 from standings.domain.boards import Boards, Ranking
 from standings.domain.members import open_rankings
-from standings.domain.scoring import Place, decode_sort_key, sort_key
+from standings.domain.scoring import MISSING, Place, decode_sort_key, sort_key
 from standings.domain.tiers import ROOT, Path, path, prefixes
 from standings.rankings.rolling.steps import (
     Block,
@@ -48,8 +48,15 @@ FAMILY = """
 late = "1 day"
 keep = "1 day"
 shards = {shards}
-metrics.points = {{ aggregate = "sum", ties = "{ties}", windows = ["all", "day", "last-3-days"] }}
-metrics.best = {{ aggregate = "max", windows = ["all"] }}
+[boards."*".metrics.points]
+aggregate = "sum"
+ties = "{ties}"
+tie_breaks = {tie_breaks}
+windows = ["all", "day", "last-3-days"]
+[boards."*".metrics]
+best = {{ aggregate = "max", windows = ["all"] }}
+runs = {{ aggregate = "sum", order = "ascending" }}
+level = {{ aggregate = "last" }}
 """
 SCORES = (-300, -1, 0, 1, 2, 2, 3, 7, 127, 128, 300, 20_000, 3_000_000)
 MUCH = 300
@@ -100,7 +107,8 @@ class Audited:
         if what < 0.85:
             self.posted += 1
             at = datetime.fromtimestamp((self.clock() - rng.choice([0, 0, 0, 86_400_000])) / 1000, UTC)
-            metrics = {rng.choice(["points", "points", "best"]): rng.choice(SCORES)}
+            metrics = {rng.choice(["points", "points", "best"]): rng.choice(SCORES), "runs": self.posted % 3}
+            metrics |= {"level": self.posted % 2} if self.posted % 4 == 0 else {}
             event = {"id": f"e{self.posted}", "board": BOARD, "member": member, "metrics": metrics}
             write(stack, [{**event, "at": at.isoformat()}])
         elif what < 0.95:
@@ -256,8 +264,8 @@ def _entries(items: list[dict[str, Any]], ranking: Ranking) -> Iterator[tuple[Pa
     partitions = {index_key(key, shard) for key in lists_of(ranking) for shard in range(ranking.metric.shards)}
     for item in items:
         if "s" in item and item["r"]["S"] in partitions and item["s"]["S"] not in UNREADABLE:
-            place, _ = decode_sort_key(item["s"]["S"], ties_by_instant=ranking.metric.ties_by_instant)
-            *leaf, digit = path(place.sort_value)
+            place, _ = decode_sort_key(item["s"]["S"], ranking.metric)
+            *leaf, digit = path(place.values)
             yield tuple(leaf), digit
 
 
@@ -275,7 +283,7 @@ class Row(NamedTuple):
     item: Item
     key: str
     """The key of the ranking, the list or the window."""
-    step: Step = Step(0, 0, Place(0))
+    step: Step = Step(0, 0, Place((0,)))
     """In a window's row that is shown: one step that can be read."""
 
     def one_of(self, *values: Any) -> Any:
@@ -294,8 +302,8 @@ class Row(NamedTuple):
 
     def moved(self) -> Item:
         """The item with another sort key, of another score or another instant."""
-        there, _ = decode_sort_key(self.item["s"]["S"], ties_by_instant=self.ranking.metric.ties_by_instant)
-        other = there._replace(sort_value=there.sort_value + self.one_of(*OFF))
+        there, _ = decode_sort_key(self.item["s"]["S"], self.ranking.metric)
+        other = there._replace(values=(there.sort_value + self.one_of(*OFF), *there.values[1:]))
         if there.since is not None and self.one_of(True, False):
             other = there._replace(since=there.since + 1)
         return {**self.item, "s": {"S": sort_key(other, self.member)}}
@@ -322,7 +330,9 @@ class Row(NamedTuple):
         return {**self.item, "p": {"S": encode_steps(Steps(decode_steps(self.item["p"]["S"]).low, steps))}}
 
     def with_other_step(self) -> Item:
-        place = self.step.place._replace(sort_value=self.step.place.sort_value + self.one_of(*OFF))
+        place = self.step.place._replace(
+            values=(self.step.place.sort_value + self.one_of(*OFF), *self.step.place.values[1:])
+        )
         return self.with_steps(*(step._replace(place=place) if step == self.step else step for step in self.steps()))
 
     def with_another_step(self) -> Item:
@@ -367,7 +377,8 @@ def _with_wrong_entry(audited: Audited, log: Item) -> Item:
     at = audited.rng.randrange(len(texts))
     entry = decode_entry(texts[at])
     last = max(entry.changes, key=lambda change: change.until)
-    wrong = last._replace(new=(last.new or 0) + 1000)
+    score, *others = last.new or (0,) * len(last.old or ())
+    wrong = last._replace(new=(score + 1000, *others))
     changes = [wrong if change == last else change for change in entry.changes]
     texts[at] = encode_entry(entry._replace(changes=changes))
     return _with_entries(log, *({"S": text} for text in texts))
@@ -451,7 +462,8 @@ class Damages:
         return sorted(ranking.period for ranking in self._rankings(rolling=True))
 
     def some_place(self, ranking: Ranking | RollingRankings) -> Place:
-        return Place(self.rng.choice(SCORES), NOW if ranking.metric.ties_by_instant else None)
+        others = (self.rng.choice((-1, 0, 300, MISSING)) for _ in ranking.metric.tie_breaks)
+        return Place((self.rng.choice(SCORES), *others), NOW if ranking.metric.ties_by_instant else None)
 
     def _rankings(self, *, rolling: bool) -> list[Ranking]:
         return [ranking for ranking in self._audited.rankings() if bool(ranking.window.rolling) is rolling]
@@ -494,15 +506,15 @@ class Damages:
         row = {"pk": {"S": entry_key(key, member)}, "v": {"N": "1"}, "t": {"N": str(NOW)}}
         entry = Row(self, ranking, member, row, key).indexed()
         self._put({**row, **entry})
-        return row, decode_sort_key(entry["s"]["S"], ties_by_instant=ranking.metric.ties_by_instant)[0]
+        return row, decode_sort_key(entry["s"]["S"], ranking.metric)[0]
 
     def _nobody(self) -> str:
         return f"ghost-{len(self._items())}"
 
     def _perhaps_counted(self, ranking: Ranking, place: Place) -> None:
         if self.rng.random() < 0.5:
-            for node in prefixes(path(place.sort_value)):
-                add_to_counter(self._audited.engine, ranking, node, path(place.sort_value)[len(node)], 1)
+            for node in prefixes(path(place.values)):
+                add_to_counter(self._audited.engine, ranking, node, path(place.values)[len(node)], 1)
 
     def _entry_of_nobody(self) -> None:
         ranking = self.rng.choice(self._rankings(rolling=False))
@@ -545,7 +557,7 @@ class Damages:
 
     def _nodes_below_a_counter_of_0(self) -> None:
         ranking = self.rng.choice(self._audited.rankings())
-        way = path(self.rng.choice([40_000, -40_000, 77, 5_000_000]))
+        way = path((self.rng.choice([40_000, -40_000, 77, 5_000_000]),))
         length = self.rng.randrange(1, len(way))
         for node in prefixes(way[: length + 1]):
             add_to_counter(self._audited.engine, ranking, node, way[len(node)], 3 if len(node) == length else 0)

@@ -6,6 +6,7 @@ from typing import Any
 
 from standings.domain.scoring import decode_sort_key
 from standings.domain.tiers import Path, path
+from tests.support.builders.points import points
 from tests.support.builders.stored import Stored
 from tests.support.dynamodb.items import decode_item
 
@@ -32,8 +33,8 @@ def entries(client: Any) -> dict[str, dict[str, int]]:
 
 
 def _sort_value(key: str, member: str) -> int:
-    for ties_by_instant in (False, True):
-        place, also = decode_sort_key(key, ties_by_instant=ties_by_instant)
+    for ties in ("member", "first"):
+        place, also = decode_sort_key(key, points(ties))
         if also == member:
             return place.sort_value
     raise AssertionError(f"{key!r} is no sort key of {member!r}")
@@ -70,7 +71,7 @@ def assert_tiers_count_the_entries(client: Any) -> None:
     for ranking, placed in entries(client).items():
         counts = counted.setdefault(ranking, Counter())
         for sort_value in placed.values():
-            way = path(sort_value)
+            way = path((sort_value,))
             counts.update((way[:length], way[length]) for length in range(len(way)))
 
     assert counted == tiers(client)

@@ -12,7 +12,7 @@ from standings.rankings.rolling.steps import Log, Steps, decode_entry, decode_st
 
 Counters = Counter[tuple[Path, int]]
 ALL_PERIODS = range(10**9)
-_BLOCK = re.compile(r"(?P<code>#...[0-9]+[dh])(?P<first>[0-9]+)(?:x(?P<length>[0-9]+))?")  # Three begin the code
+_BLOCK = re.compile(r"(?P<code>#...\.*[0-9]+[dh])(?P<first>[0-9]+)(?:x(?P<length>[0-9]+))?")  # Three begin the code
 
 
 def of_period(window: str, period: int) -> str:

@@ -42,9 +42,14 @@ class Board:
         for metric, rules in self.metrics.items():
             windows = ", ".join(f'"{window}"' for window in rules.windows)
             order = "descending" if rules.descending else "ascending"
+            if rules.kept_with is not None:
+                what = f'with = "{rules.kept_with}", precision = {rules.precision}, order = "{order}"'
+                lines.append(f"metrics.{metric} = {{ {what} }}")
+                continue
             lines.append(
                 f'metrics.{metric} = {{ aggregate = "{rules.aggregate}", precision = {rules.precision}, '
                 f'order = "{order}", ties = "{rules.ties}", notes = {str(rules.notes).lower()}, '
+                f"tie_breaks = {orjson.dumps(rules.tie_breaks).decode()}, "
                 f"windows = [{windows}]{_limit('least', rules, rules.least)}{_limit('most', rules, rules.most)} }}"
             )
         return "\n".join(lines) + "\n"
@@ -58,6 +63,13 @@ def _season(season: Season) -> str:
     return f'{{ name = "{season.name}", starts = "{season.starts}", ends = "{season.ends}" }}'
 
 
+SEASONS: Final = (
+    Season("kick-off", date(2026, 10, 25), date(2026, 10, 27)),  # the clocks go back in it
+    Season("autumn", date(2026, 11, 1), date(2026, 12, 31)),
+    Season("winter", date(2026, 12, 31), date(2027, 2, 1)),  # it follows at once
+    Season("spring", date(2027, 3, 27), date(2027, 4, 10)),
+    Season("summer", date(2027, 5, 1), date(2027, 9, 1)),
+)
 WINDOWS: Final = (("all",), ("all", "day"), ("last-1-days",), ("all", "last-3-days"), ("week",))
 BOARDS: Final = {
     "twenty": Board(  # metrics
@@ -83,6 +95,30 @@ BOARDS: Final = {
             "runs": Metric(windows=()),
         },
         Calendar(BERLIN),
+    ),
+    "ties": Board(
+        {
+            "points": Metric(windows=("all", "day", "last-3-days"), tie_breaks=("lost", "far", "level")),
+            "lost": Metric(descending=False, windows=("week", "last-7-days"), tie_breaks=("far",)),
+            "far": Metric("max", precision=1, windows=("last-2-days",)),
+            "level": Metric("last", descending=False, windows=()),
+            "solved": Metric(ties="first", windows=("all", "season", "last-5-hours"), tie_breaks=("level", "lost")),
+        },
+        Calendar(BERLIN, late=timedelta(days=2), keep=timedelta(days=3), seasons=SEASONS),
+    ),
+    "lifts": Board(
+        {
+            "lift": Metric(
+                "max", windows=("all", "day", "last-3-days"), ties="first", notes=True, tie_breaks=("weight", "age")
+            ),
+            "weight": Metric("max", precision=1, descending=False, windows=(), kept_with="lift"),
+            "age": Metric("max", windows=(), kept_with="lift"),
+            "time": Metric("min", descending=False, windows=("all", "week", "last-5-hours"), tie_breaks=("wind",)),
+            "wind": Metric("min", descending=False, windows=(), kept_with="time"),
+            "form": Metric("last", windows=("all", "last-2-days"), tie_breaks=("mood",)),
+            "mood": Metric("last", windows=(), kept_with="form"),
+        },
+        Calendar(BERLIN, late=timedelta(hours=30), keep=timedelta(days=3)),
     ),
     "firsts": Board(
         {
@@ -133,13 +169,7 @@ BOARDS: Final = {
             BERLIN,
             late=timedelta(days=2),
             keep=timedelta(days=3),
-            seasons=(
-                Season("kick-off", date(2026, 10, 25), date(2026, 10, 27)),  # the clocks go back in it
-                Season("autumn", date(2026, 11, 1), date(2026, 12, 31)),
-                Season("winter", date(2026, 12, 31), date(2027, 2, 1)),  # it follows at once
-                Season("spring", date(2027, 3, 27), date(2027, 4, 10)),
-                Season("summer", date(2027, 5, 1), date(2027, 9, 1)),
-            ),
+            seasons=SEASONS,
         ),
     ),
 }
@@ -202,7 +232,8 @@ def draw_updates(data: st.DataObject, boards: Mapping[str, Board], members: Sequ
     updates = []
     for board, member in sorted(data.draw(st.lists(pair, min_size=1, max_size=3, unique=True), label="of whom")):
         metrics = st.sampled_from(sorted(boards[board].metrics))
-        amounts = data.draw(st.dictionaries(metrics, st.sampled_from(UNITS), min_size=1), label="units")
+        drawn = data.draw(st.dictionaries(metrics, st.sampled_from(UNITS), min_size=1), label="units")
+        amounts = whole(boards[board], drawn)
         keeps = keeps_notes(boards[board], amounts)
         note = data.draw(st.sampled_from((None, *NOTES) if keeps else (None,)), label="note")
         updates.append((board, member, tuple(sorted(amounts.items())), note))
@@ -227,6 +258,16 @@ def draw_totals(data: st.DataObject, boards: Mapping[str, Board], members: Seque
     return tuple(
         (name, member, ((metric, data.draw(units, label="total")),), None) for (name, metric), member in chosen
     )
+
+
+def whole(board: Board, amounts: Mapping[str, int]) -> dict[str, int]:
+    """Amounts with all that are kept with one of them, as an update must name them. What is missing has its units."""
+    found = dict(amounts)
+    for name, units in amounts.items():
+        best = board.metrics[name].kept_with or name
+        for each in (best, *board.metrics[best].companions):
+            found.setdefault(each, units)
+    return found
 
 
 def keeps_notes(board: Board, metrics: Iterable[str]) -> bool:

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from tests.support.aws.stack import Stack
 from tests.support.dynamodb.requests import Requests
-from tests.support.oracle.model import MAX_UNITS, METHODS, BoardModel, Line, Listing, Metric
+from tests.support.oracle.model import MAX_UNITS, METHODS, BoardModel, Line, Listing, Metric, Placed, TieBreaks
 
 SAMPLE: Final = 3
 """How many members, positions or scores each comparison tries."""
@@ -69,8 +69,12 @@ class Asked:
     def exact(self, units: int) -> Decimal:
         return Decimal(units).scaleb(-self.rules.precision)
 
+    def shown(self, one: Line | Placed | None) -> dict[str, Any]:
+        """A score as an answer shows it, with its tie-breaks where the ranking has some; None where there is none."""
+        return shown(self.model, self.metric, one)
+
     def entries(self, lines: Sequence[Line]) -> list[dict[str, Any]]:
-        return [{"rank": rank, "member": member, "score": self.exact(score)} for rank, member, score in lines]
+        return [{"rank": line.rank, "member": line.member, **self.shown(line)} for line in lines]
 
     def members(self, most: int = SAMPLE) -> list[str]:
         """Return up to `most` random ranked members."""
@@ -102,6 +106,20 @@ class Asked:
         scores = [*some, *near, self.rng.choice([0, FURTHEST, -FURTHEST])]
         return [max(-MAX_UNITS, min(score, MAX_UNITS)) for score in scores]
 
+    def tie_breaks(self, score: int) -> TieBreaks | None:
+        """Return tie-breaks to go with a score: those of a member, some near those, or none."""
+        if not self.rules.tie_breaks or self.rng.random() < 1 / 2:
+            return None
+        held = [one.tie_breaks for one in self.listing.placed if one.score == score]
+        some = self.rng.choice([*held, (0,) * len(self.rules.tie_breaks)])
+        return tuple((units or 0) + self.rng.choice([0, 0, 1, -128]) for units in some)
+
+    def asked(self, score: int, tie_breaks: TieBreaks | None) -> dict[str, Any]:
+        """Return the arguments that ask for a score, and for tie-breaks if there are some."""
+        numbers = None if tie_breaks is None else _numbers(self.model, self.metric, tie_breaks).values()
+        joined = None if numbers is None else ",".join(f"{number:f}" for number in numbers)
+        return {"score": f"{self.exact(score):f}", "tie_breaks": joined}
+
     def read(self, rest: str = "", **arguments: Any) -> tuple[str, dict[str, Any]]:
         """Send a GET request. Return the request in words and the answer, after `checked`.
 
@@ -114,12 +132,16 @@ class Asked:
             requests.take()
         status, answer = self.stack.get(self.path + rest, **arguments)
         if isinstance(requests, Requests):
-            same(f"the work of {what}", "", excess(self.window, arguments, requests, skipped=self._skipped(arguments)))
+            same(
+                f"the work of {what}",
+                "",
+                excess(self.window, arguments, requests, self._skipped(arguments), len(self.listing.descending)),
+            )
         return what, self.checked(what, status, answer, arguments["method"])
 
     def _skipped(self, arguments: Mapping[str, Any]) -> int:
         """How many equals a page at a position reads past: those ahead of its first entry, or behind its last."""
-        scores = [score for _, _, score in self.listing.lines()]
+        scores = [self.listing.key(one) for one in self.listing.placed]
         rank = arguments.get("rank") or 0
         if not 0 < abs(rank) <= len(scores):
             return 0
@@ -295,8 +317,9 @@ def compare_pages_from_scores(ranking: Asked, method: str) -> None:
     """Compare a page that starts at a score, which may be nobody's, and the page before it."""
     lines = ranking.listing.lines(method)
     score, limit = ranking.rng.choice(ranking.scores()), ranking.rng.randint(1, 5)
-    found = ranking.listing.of_score(score)
-    what, page = ranking.read(method=method, score=f"{ranking.exact(score):f}", limit=limit)
+    tie_breaks = ranking.tie_breaks(score)
+    found = ranking.listing.of_score(score, tie_breaks)
+    what, page = ranking.read(method=method, limit=limit, **ranking.asked(score, tie_breaks))
     _compare_page(ranking, what, page, lines, found.above, found.above + limit)
     if page["previous"] is not None:
         what, before = ranking.read(method=method, cursor=page["previous"], limit=limit)
@@ -333,7 +356,7 @@ def compare_me(ranking: Asked, method: str) -> None:
         expected = None
         if place is not None:
             (me,), ahead = ranking.entries(lines[place : place + 1]), ranking.entries(lines[max(0, place - 1) : place])
-            percentile = ranking.listing.percentile(lines[place][2])
+            percentile = ranking.listing.percentile(lines[place])
             expected = {**me, "percentile": percentile, "ahead": ahead[0] if ahead else None}
         _compare_page(ranking, what, page, lines, start, start + limit, beyond=start == len(lines), me=expected)
 
@@ -392,10 +415,10 @@ def compare_history(ranking: Asked, method: str) -> None:
         what, answer = ranking.read("/history", member=member, method=method, periods=most)
         periods = []
         for on, listing in zip(instants, listings, strict=True):
-            rank, _, score = listing.line(member, method) or (None, member, None)
-            shown = None if score is None else ranking.exact(score)
-            bounds = calendar.bounds(ranking.window, on)
-            periods.append({"period": bounds, "rank": rank, "score": shown, "total": listing.total})
+            line, bounds = listing.line(member, method), calendar.bounds(ranking.window, on)
+            periods.append(
+                {"period": bounds, "rank": line and line.rank, **ranking.shown(line), "total": listing.total}
+            )
         same(what, {"member": member, "periods": periods}, answer)
 
 
@@ -420,8 +443,11 @@ def compare_group(ranking: Asked, method: str) -> None:
 def compare_scores(ranking: Asked, method: str) -> None:
     """Compare the ranks of scores, some of which no member has."""
     for score in ranking.scores():
-        what, answer = ranking.read("/rank", score=f"{ranking.exact(score):f}", method=method)
-        same(what, {**ranking.listing.of_score(score, method)._asdict(), "score": ranking.exact(score)}, answer)
+        tie_breaks = ranking.tie_breaks(score)
+        what, answer = ranking.read("/rank", method=method, **ranking.asked(score, tie_breaks))
+        found = ranking.listing.of_score(score, tie_breaks, method)
+        shown = ranking.shown(Line(found.rank, "", score, tie_breaks)) if tie_breaks is not None else None
+        same(what, {**found._asdict(), **(shown or {"score": ranking.exact(score)})}, answer)
 
 
 def compare_percentiles(ranking: Asked, method: str) -> None:
@@ -431,8 +457,7 @@ def compare_percentiles(ranking: Asked, method: str) -> None:
     some = Decimal(ranking.rng.randint(1, 10**11)).scaleb(-9), Decimal(ranking.rng.randint(1, 100))
     for p in (Decimal(100), Decimal(0), *some, boundary):
         what, answer = ranking.read("/percentile", p=f"{p:f}", method=method)
-        score = ranking.listing.score_at(Decimal(p))
-        same(what, {"p": Decimal(p), "score": None if score is None else ranking.exact(score)}, answer)
+        same(what, {"p": Decimal(p), **ranking.shown(ranking.listing.at_percentile(Decimal(p)))}, answer)
 
 
 def compare_distribution(ranking: Asked, method: str) -> None:
@@ -468,14 +493,29 @@ def _may_ask_previous(ranking: Asked) -> bool:
 
 def _rank(ranking: Asked, member: str, method: str, *, with_previous: bool) -> dict[str, Any]:
     line = ranking.listing.line(member, method)
-    expected: dict[str, Any] = {"rank": None, "score": None, "percentile": None}
-    if line is not None:
-        rank, _, score = line
-        expected = {"rank": rank, "score": ranking.exact(score), "percentile": ranking.listing.percentile(score)}
+    percentile = None if line is None else ranking.listing.percentile(line)
+    expected: dict[str, Any] = {"rank": line and line.rank, **ranking.shown(line), "percentile": percentile}
     if with_previous:
         before = ranking.previous.line(member, method) if ranking.previous is not None else None
-        expected["previous_rank"] = before and before[0]
+        expected["previous_rank"] = before and before.rank
     return expected
+
+
+def shown(model: BoardModel, metric: str, one: Line | Placed | None) -> dict[str, Any]:
+    """A score as an answer shows it, with its tie-breaks where the ranking has some; None where there is none."""
+    rules = model.metrics[metric]
+    score = None if one is None else Decimal(one.score).scaleb(-rules.precision)
+    if not rules.tie_breaks:
+        return {"score": score}
+    numbers = None if one is None else _numbers(model, metric, one.tie_breaks)
+    return {"score": score, "tie_breaks": numbers}
+
+
+def _numbers(model: BoardModel, metric: str, tie_breaks: TieBreaks) -> dict[str, Decimal | None]:
+    named = zip(model.metrics[metric].tie_breaks, tie_breaks, strict=True)
+    return {
+        name: None if units is None else Decimal(units).scaleb(-model.metrics[name].precision) for name, units in named
+    }
 
 
 # ---- members
@@ -497,7 +537,9 @@ def compare_members(
             continue
         same(what, 200, status, answer)
         metrics = [
-            _metric_of(model, name, member, now, (method or METHODS[0]) if ranks else None) for name in model.metrics
+            _metric_of(model, name, member, now, (method or METHODS[0]) if ranks else None)
+            for name, rules in model.metrics.items()
+            if rules.kept_with is None
         ]
         expected = {"board": board, "member": member, "hidden": model.members[member], "metrics": metrics}
         same(what, _by_name(expected), _by_name(plain(answer)))
@@ -512,19 +554,17 @@ def _by_name(card: dict[str, Any]) -> dict[str, Any]:
 def _metric_of(model: BoardModel, metric: str, member: str, now: datetime, method: str | None) -> dict[str, Any]:
     rules = model.metrics[metric]
 
-    def exact(window: str) -> Decimal | None:
-        placed = model.score(metric, window, now, member)
-        return None if placed is None else Decimal(placed.score).scaleb(-rules.precision)
-
     windows = []
     for window in rules.windows:
         listing = model.listing(metric, window, now)
         line = None if method is None else listing.line(member, method)
-        rank, percentile, total = (line[0], listing.percentile(line[2]), listing.total) if line else (None,) * 3
+        rank, percentile, total = (line.rank, listing.percentile(line), listing.total) if line else (None,) * 3
         ranked = {} if method is None else {"rank": rank, "percentile": percentile, "total": total}
         period = model.calendar.bounds(window, now)
-        windows.append({"window": window, "period": period, "score": exact(window), **ranked})
-    return {"metric": metric, "score": exact("all"), "windows": windows}
+        scored = shown(model, metric, model.score(metric, window, now, member))
+        windows.append({"window": window, "period": period, **scored, **ranked})
+    total = shown(model, metric, model.score(metric, "all", now, member))["score"]
+    return {"metric": metric, "score": total, "windows": windows}
 
 
 # ---- every read
@@ -566,7 +606,7 @@ def rankings(
             if not model.calendar.is_readable(window, now, now):
                 # Other periods can be read while they run. Of seasons, none may have begun, or the last may be gone.
                 kind = "period-gone" if model.calendar.held(window, now) else "no-season-yet"
-                nobody = Listing([], descending=True)
+                nobody = Listing([], (True,))
                 Asked(stack, model, board, metric, window, now, now, rng, nobody).refused(kind, method=METHODS[0])
                 continue
             periods.append((metric, window, now))
@@ -610,11 +650,13 @@ def lists_of(window: str) -> int:
     return 1 if rolling is None else 5 if int(rolling[1]) <= 10 else 9
 
 
-def excess(window: str, arguments: dict[str, Any], requests: Requests, *, skipped: int) -> str:
+def excess(window: str, arguments: dict[str, Any], requests: Requests, skipped: int, components: int) -> str:
     """Say what of a read's work is too much; nothing if it is within the bound.
 
-    A page at a position may also read so many equals that it skips.
+    A page at a position may also read so many equals that it skips. Score and tie-breaks are so many `components`:
+    each has tiers of its own.
     """
+    most_others = REQUESTS * components
     radius = arguments.get("radius")
     shown = int(arguments.get("limit") or LIST) if radius is None else 2 * int(radius) + 1
     listed = requests.listed
@@ -623,7 +665,7 @@ def excess(window: str, arguments: dict[str, Any], requests: Requests, *, skippe
     # An ordinal rank also counts the equals ahead, with a query for each list and shard. Their limit is the product's.
     other = requests.counts.total() - requests.counts["query", "places"]
     if arguments.get("method") == "dense":
-        return "" if other <= REQUESTS else f"{other} requests"  # Its limits are those of `docs/reference/http.md`
+        return "" if other <= most_others else f"{other} requests"  # Its limits are those of `docs/reference/http.md`
     if len({key.partition("/")[0] for key in listed}) > lists_of(window):
         return f"the lists {sorted(listed)}"
     if max(listed.values(), default=0) > most:
@@ -631,4 +673,4 @@ def excess(window: str, arguments: dict[str, Any], requests: Requests, *, skippe
     # Each stretch takes two rounds, and one more where a root names shards that were not known.
     if requests.spans > len(listed) * (2 * stretches + 1):
         return f"{requests.spans} queries of {len(listed)} partitions"
-    return "" if other <= REQUESTS else f"{other} requests beside the lists: {dict(requests.counts)}"
+    return "" if other <= most_others else f"{other} requests beside the lists: {dict(requests.counts)}"

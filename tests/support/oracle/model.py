@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache, reduce
+from functools import cache, partial, reduce
 from itertools import islice
 from math import inf
 from typing import Any, NamedTuple, TypeVar
@@ -21,8 +21,8 @@ ENDING = (*CALENDAR, SEASON)
 TRIAL = ""  # The id of an event that is tried
 MAX_UNITS = 2**53 - 1
 """A score is at most so many units away from 0."""
-Line = tuple[int, str, int]
-"""Rank, member, score."""
+TieBreaks = tuple[int | None, ...]
+"""The number of each tie-break; None where a member has none."""
 Bucket = datetime | date
 """An hour is given by its first instant, in UTC. A longer bucket is given by its first day."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -212,6 +212,14 @@ class Metric:
     least: int | None = None
     most: int | None = None
     """The least and the most units of one amount."""
+    tie_breaks: tuple[str, ...] = ()
+    kept_with: str | None = None
+    """The metric with whose number this one is kept, if it has none of its own."""
+
+    @property
+    def companions(self) -> tuple[str, ...]:
+        """The tie-breaks that are of the event that made the number."""
+        return () if self.aggregate == "sum" else self.tie_breaks
 
     def merged(self, amounts: Sequence[int]) -> int:
         """What several amounts for one member in one event come to."""
@@ -227,11 +235,21 @@ class Metric:
 
 
 class Placed(NamedTuple):
-    """A ranked member, its score, and since when it has that score (milliseconds since 1970)."""
+    """A ranked member, its score, since when it has that score (milliseconds since 1970), and its tie-breaks."""
 
     member: str
     score: int
     since: float
+    tie_breaks: TieBreaks = ()
+
+
+class Line(NamedTuple):
+    """A line of a list."""
+
+    rank: int
+    member: str
+    score: int
+    tie_breaks: TieBreaks = ()
 
 
 class AroundScore(NamedTuple):
@@ -245,10 +263,10 @@ class AroundScore(NamedTuple):
 
 @dataclass(frozen=True)
 class Listing:
-    """The ranked members of one period, best first."""
+    """The ranked members of one period, best first. Whether the highest leads: of scores, then of each tie-break."""
 
     placed: Sequence[Placed]
-    descending: bool
+    descending: tuple[bool, ...]
 
     @property
     def total(self) -> int:
@@ -258,16 +276,21 @@ class Listing:
         """Return the whole list with ranks: competition 1224, ordinal 1234, dense 1223."""
         lines: list[Line] = []
         competition = dense = 0
-        for position, (member, score, _) in enumerate(self.placed, start=1):
-            if not lines or lines[-1][2] != score:
+        for position, one in enumerate(self.placed, start=1):
+            if not lines or self.key(lines[-1]) != self.key(one):
                 competition, dense = position, dense + 1
             rank = {"competition": competition, "ordinal": position, "dense": dense}[method]
-            lines.append((rank, member, score))
+            lines.append(Line(rank, one.member, one.score, one.tie_breaks))
         return lines
+
+    def key(self, one: Placed | Line) -> tuple[tuple[bool, int], ...]:
+        """Return what sorts members as the list does, and is equal for those who share a rank."""
+        numbers = zip((one.score, *one.tie_breaks), self.descending, strict=True)
+        return tuple((units is None, 0 if units is None else -units if down else units) for units, down in numbers)
 
     def line(self, member: str, method: str = "competition") -> Line | None:
         """Return a member's line, or None if it is not ranked."""
-        return next((line for line in self.lines(method) if line[1] == member), None)
+        return next((line for line in self.lines(method) if line.member == member), None)
 
     def around(self, member: str, radius: int, method: str = "competition") -> list[Line]:
         """Return a member's line with up to `radius` lines before and after it."""
@@ -277,35 +300,37 @@ class Listing:
     def among(self, members: Collection[str], method: str = "competition") -> dict[str, int]:
         """Return the rank of each ranked member of a group within that group."""
         group = Listing([one for one in self.placed if one.member in members], self.descending)
-        return {member: rank for rank, member, _ in group.lines(method)}
+        return {line.member: line.rank for line in group.lines(method)}
 
-    def of_score(self, score: int, method: str = "competition") -> AroundScore:
-        """Return the rank that a new member with that score would get. By `ordinal` it comes after its equals."""
-        ahead = [one.score for one in self.placed if self._is_ahead(one.score, score)]
-        equal = [one.score for one in self.placed if one.score == score]
+    def of_score(self, score: int, tie_breaks: TieBreaks | None = None, method: str = "competition") -> AroundScore:
+        """Return the rank that a new member with that score would get, ahead of its equals if it has no tie-breaks.
+
+        By `ordinal` it comes after its equals.
+        """
+        length = 1 if tie_breaks is None else len(self.descending)
+        found = Listing([], self.descending[:length]).key(Line(0, "", score, tie_breaks or ()))
+        ahead = [key for one in self.placed if (key := self.key(one))[:length] < found]
+        equal = [key for one in self.placed if (key := self.key(one))[:length] == found]
         before = {"competition": len(ahead), "ordinal": len(ahead) + len(equal), "dense": len(set(ahead))}[method]
         return AroundScore(1 + before, len(ahead), len(equal), self.total - len(ahead) - len(equal))
 
-    def percentile(self, score: int) -> Decimal:
-        """Return 100 × members at or behind a score ÷ all members, rounded down to two decimals."""
-        return Decimal(10_000 * self._at_or_behind(score) // self.total).scaleb(-2)
+    def percentile(self, line: Line) -> Decimal:
+        """Return 100 × members at or behind a line ÷ all members, rounded down to two decimals."""
+        return Decimal(10_000 * self._at_or_behind(line) // self.total).scaleb(-2)
 
-    def score_at(self, p: Decimal) -> int | None:
-        """Return the worst score whose unrounded percentile is at least p, or None for an empty list."""
+    def at_percentile(self, p: Decimal) -> Placed | None:
+        """Return the last whose unrounded percentile is at least p, or None for an empty list."""
         for one in reversed(self.placed):
-            if Fraction(100 * self._at_or_behind(one.score), self.total) >= Fraction(p):
-                return one.score
+            if Fraction(100 * self._at_or_behind(one), self.total) >= Fraction(p):
+                return one
         return None
 
     def between(self, low: int, high: int) -> int:
         """Return how many members have a score from `low` to `high`, both included."""
         return sum(low <= one.score <= high for one in self.placed)
 
-    def _is_ahead(self, one: int, other: int) -> bool:
-        return one > other if self.descending else one < other
-
-    def _at_or_behind(self, score: int) -> int:
-        return sum(not self._is_ahead(one.score, score) for one in self.placed)
+    def _at_or_behind(self, than: Placed | Line) -> int:
+        return sum(self.key(one) >= self.key(than) for one in self.placed)
 
 
 # ---- a board
@@ -408,6 +433,18 @@ class BoardModel:
                     return True
         return False
 
+    def merged(self, updates: Sequence[Mapping[str, int]]) -> dict[str, int]:
+        """Return what several updates of one member in one event come to: companions are of the update that counts."""
+        amounts: dict[str, int] = {}
+        for name in dict.fromkeys(name for update in updates for name in update):
+            named, rules = [update for update in updates if name in update], self.metrics[name]
+            if rules.companions:
+                ordered = named[::-1] if rules.aggregate == "last" else sorted(named, key=partial(self.order, name))
+                amounts |= {each: ordered[0][each] for each in (name, *rules.companions)}
+            elif rules.kept_with is None:
+                amounts[name] = rules.merged([update[name] for update in named])
+        return amounts
+
     def sum(self, metric: str, member: str) -> int:
         """What the amounts of a member come to, whenever they counted."""
         return sum(event.amounts.get(metric, 0) for event in self.counted if event.member == member)
@@ -469,12 +506,21 @@ class BoardModel:
 
     def note(self, metric: str, window: str, on: datetime, member: str) -> Any:
         """Return the note of the event that a member's score came with; None if it had none."""
-        events = self.events(metric, window, on)[member]
-        if self.metrics[metric].aggregate == "last":
-            return max(events, key=lambda event: (event.at, event.id.encode())).note
-        best = {"max": max, "min": min}[self.metrics[metric].aggregate](event.amounts[metric] for event in events)
-        equals = [event for event in events if event.amounts[metric] == best]
-        return min(equals, key=lambda event: (event.at, event.id.encode())).note
+        return self._decisive(metric, self.events(metric, window, on)[member]).note
+
+    def _decisive(self, metric: str, events: Sequence[Counted]) -> Counted:
+        """Return the event that made the number of a metric that does not add up."""
+        rules = self.metrics[metric]
+        if rules.aggregate == "last":
+            return max(events, key=lambda event: (event.since, event.id.encode()))
+        return min(events, key=lambda event: (*self.order(metric, event.amounts), event.since, event.id.encode()))
+
+    def order(self, metric: str, amounts: Mapping[str, int]) -> tuple[Any, ...]:
+        """Return what sorts updates of a best: the better ones first, of equal ones that with the better companions."""
+        units = amounts[metric]
+        companions = [(self.metrics[each].descending, amounts[each]) for each in self.metrics[metric].companions]
+        best = -units if self.metrics[metric].aggregate == "max" else units
+        return (best, *(-other if descending else other for descending, other in companions))
 
     def listing(self, metric: str, window: str, on: datetime) -> Listing:
         """Return the ranking of the period of a window that contains an instant."""
@@ -483,10 +529,27 @@ class BoardModel:
         shown.sort(key=lambda one: one.member.encode())
         if rules.ties == "first":
             shown.sort(key=lambda one: one.since)
-        shown.sort(key=lambda one: -one.score if rules.descending else one.score)
-        return Listing(shown, rules.descending)
+        listing = Listing(shown, (rules.descending, *(self.metrics[each].descending for each in rules.tie_breaks)))
+        shown.sort(key=listing.key)
+        return listing
 
     def _scores(self, metric: str, window: str, on: datetime) -> dict[str, Placed]:
+        """Return every member's score in a period, with its tie-breaks in the same period."""
+        if self.metrics[metric].companions:
+            return self._own_scores(metric, window, on)
+        named = self.metrics[metric].tie_breaks
+        others = [(self._own_scores(each, window, on), self.metrics[each].aggregate) for each in named]
+        missing = {"sum": 0}
+        return {
+            member: one._replace(
+                tie_breaks=tuple(
+                    scores[member].score if member in scores else missing.get(aggregate) for scores, aggregate in others
+                )
+            )
+            for member, one in self._own_scores(metric, window, on).items()
+        }
+
+    def _own_scores(self, metric: str, window: str, on: datetime) -> dict[str, Placed]:
         events = self.events(metric, window, on)
         starts_at_0 = self.registered and window == "all" and self.metrics[metric].aggregate == "sum"
         scores = {
@@ -526,11 +589,9 @@ class BoardModel:
             since = reduce(lambda latest, event: max(latest, event.at) if event.is_dated else -inf, changes, -inf)
             begun = -inf if starts_at_0 else min(at for at, _, _ in values)
             return Placed(member, sum(amount for _, _, amount in values), since if changes else begun)
-        if aggregate == "last":
-            at, _, amount = max(values)
-            return Placed(member, amount, at)
-        best = {"max": max, "min": min}[aggregate](amount for _, _, amount in values)
-        return Placed(member, best, min(at for at, _, amount in values if amount == best))
+        decisive = self._decisive(metric, events)
+        companions = tuple(decisive.amounts[each] for each in self.metrics[metric].companions)
+        return Placed(member, decisive.amounts[metric], decisive.since, companions)
 
 
 def _milliseconds(at: datetime) -> int:

@@ -64,8 +64,8 @@ from tests.support.faults.faulty_client import Faulty, Time, conflict, conflict_
 WINDOW = rolling_window("last-7-days")
 CODE = WINDOW.metric.ranking_code(WINDOW.window)
 TODAY = WINDOW.metric.timetable.index("d", NOW)
-SHORT = LogEntry(NOW, [CountChange(TODAY, TODAY + 7, None, -5)])
-TWO = [(None, -5), (None, -300)]  # the moves of two_members
+SHORT = LogEntry(NOW, [CountChange(TODAY, TODAY + 7, None, (-5,))])
+TWO = [(None, (-5,)), (None, (-300,))]  # the moves of two_members
 
 
 @pytest.fixture
@@ -101,7 +101,9 @@ def other(faulty: Faulty, time: Time) -> RollingStorage:
 
 def steps(*places: tuple[int, int, int]) -> Steps:
     """Steps from first periods, ends and sort values; periods are counted from today."""
-    return Steps(TODAY - 5, tuple(Step(TODAY + first, TODAY + until, Place(value)) for first, until, value in places))
+    return Steps(
+        TODAY - 5, tuple(Step(TODAY + first, TODAY + until, Place((value,))) for first, until, value in places)
+    )
 
 
 def shift(member: str, after: Steps, version: int = 1) -> Shift:
@@ -134,7 +136,7 @@ def list_items(windows: RollingStorage, members: Mapping[str, Steps], version: i
 
 def counts(reader: RankingReads, *sort_values: int) -> dict[Path, dict[int, int]]:
     """The counters of the nodes of some sort values that are not 0."""
-    paths = dict.fromkeys([ROOT, *(path for value in sort_values for path in nodes_for(value))])
+    paths = dict.fromkeys([ROOT, *(path for value in sort_values for path in nodes_for((value,)))])
     nodes = reader.for_request().nodes([(WINDOW.at(TODAY), path) for path in paths])
     found = {path: {digit: n for digit, n in node.counters.items() if n} for (_, path), node in nodes.items()}
     return {path: counters for path, counters in found.items() if counters}
@@ -167,7 +169,7 @@ def test_a_member_is_in_its_new_list_before_it_leaves_the_old_one(
     windows = RollingStorage(client, "Rankings", time.clock(), run_all=look_then_write)
     for version, old, new in ((1, 2, 1), (2, 1, 2)):
         of = shift("m", Steps(TODAY), version)
-        items = [list_item(of, Block(TODAY, old), None), list_item(of, Block(TODAY, new), Place(-1))]
+        items = [list_item(of, Block(TODAY, old), None), list_item(of, Block(TODAY, new), Place((-1,)))]
         windows.write(WINDOW, Plan(items))
 
     # Each time the new place is written first, then the old one is taken away.
@@ -247,7 +249,7 @@ def test_a_fold_takes_so_many_entries_at_once(client: Any, windows: RollingStora
     after = log(client)
     assert after["l"]["L"] == item["l"]["L"][most:]
     assert int(after["z"]["N"]) == 3 * len(texts[0])
-    assert counts(reader, -5) == deltas([(None, -5)] * (most + 3))
+    assert counts(reader, -5) == deltas([(None, (-5,))] * (most + 3))
 
 
 def test_a_stale_shift_is_done_once_though_the_write_beside_it_is_tried_again(
@@ -277,7 +279,7 @@ def test_a_long_log_is_folded_first_and_a_full_one_takes_no_more(
     assert windows.append(WINDOW, [row], SHORT) == []
 
     assert log_of(log(client)).entries == (SHORT,)
-    assert counts(reader, -5, -300) == deltas([*TWO, (None, -5), (None, -5)])
+    assert counts(reader, -5, -300) == deltas([*TWO, (None, (-5,)), (None, (-5,))])
 
 
 def test_a_log_that_is_gone_is_made_again_above_all_earlier_positions(
@@ -295,7 +297,7 @@ def test_a_log_that_is_gone_is_made_again_above_all_earlier_positions(
 
     assert int(log(client)["b"]["N"]) > int(before["b"]["N"]) + 2
     assert commit(windows, {"m": steps((0, 7, -7))}, version=3) == []
-    assert counts(reader, -5, -6, -7, -300) == deltas([(None, -7), (None, -300)])
+    assert counts(reader, -5, -6, -7, -300) == deltas([(None, (-7,)), (None, (-300,))])
 
 
 @pytest.mark.parametrize(
@@ -327,7 +329,7 @@ def test_there_are_so_many_logs_and_no_more(
         for _ in range(CONFLICTS):
             assert commit(other, {"m": steps((0, 7, -version))}, version) != []
         assert commit(other, {"m": steps((0, 7, -version))}, version) == []
-        assert counts(reader, *range(-8, 0)) == deltas([(None, -version)])
+        assert counts(reader, *range(-8, 0)) == deltas([(None, (-version,))])
     assert log(client)["c"] == {"N": str(MAX_LOGS)}
     assert log(client, MAX_LOGS) == {}
     # Another process learns the number when it has conflicts.
@@ -335,7 +337,7 @@ def test_there_are_so_many_logs_and_no_more(
     late._log(WINDOW).conflicts = CONFLICTS
     assert commit(late, {"m": steps((0, 7, -9))}, 9) == []
     assert late._log(WINDOW).of == MAX_LOGS
-    assert counts(reader, *range(-9, 0)) == deltas([(None, -9)])
+    assert counts(reader, *range(-9, 0)) == deltas([(None, (-9,))])
 
 
 def test_conflicts_on_rows_are_no_reason_for_another_log(client: Any, other: RollingStorage, faulty: Faulty) -> None:
@@ -361,7 +363,7 @@ def test_a_process_with_conflicts_uses_no_other_log_of_a_window_that_was_purged(
     assert len(list(tries)) == 1
 
     assert log_of(log(client)).entries
-    assert counts(reader, -5, -6) == deltas([(None, -6)])
+    assert counts(reader, -5, -6) == deltas([(None, (-6,))])
 
 
 # ---- items come back from what is stored, and damaged ones are refused
@@ -388,7 +390,7 @@ def test_any_other_text_is_no_steps(text: str) -> None:
 
 def test_a_row_stays_until_its_last_step_has_been_read_and_no_older_change_can_come() -> None:
     written_at_ms = TODAY * DAY
-    steps = Steps(TODAY, (Step(TODAY, TODAY + 1, Place(1)), Step(TODAY + 1, TODAY + 400, Place(2))))
+    steps = Steps(TODAY, (Step(TODAY, TODAY + 1, Place((1,))), Step(TODAY + 1, TODAY + 400, Place((2,)))))
 
     def expiry(row: Steps) -> int:
         return int(row_item(Shift(WINDOW, "m", (), row, 5, written_at_ms), row)["e"]["N"]) * 1000
@@ -400,7 +402,7 @@ def test_a_row_stays_until_its_last_step_has_been_read_and_no_older_change_can_c
 @pytest.mark.parametrize("length", [1, 4])
 def test_a_list_item_is_in_the_index_as_long_as_it_has_a_place(length: int) -> None:
     block, member = Block(TODAY, length), "a#b/x4#"
-    item = list_item(Shift(WINDOW, member, (), Steps(TODAY), 5, 99), block, Place(-7))
+    item = list_item(Shift(WINDOW, member, (), Steps(TODAY), 5, 99), block, Place((-7,)))
 
     assert listed_member(WINDOW, item["pk"]["S"]) == (block, member)
     assert item["r"]["S"] == list_key(WINDOW, block)

@@ -13,7 +13,7 @@ from benchmarks.harness import population
 from benchmarks.harness.questions import SideBySide, Ticks
 from benchmarks.harness.results_file import REPOSITORY, Output
 from benchmarks.measure.speed import pace, starts
-from benchmarks.models import assumed, ceiling
+from benchmarks.models import assumed, ceiling, packed
 from benchmarks.models.cost import cost, doors, provisioned, services, spending
 from benchmarks.models.cost.counted import Settings, Traffic, usage
 from benchmarks.models.cost.prices import MILLION, SHIPPED, Bill, read_prices
@@ -286,6 +286,22 @@ def test_a_function_runs_over_stubs(monkeypatch: pytest.MonkeyPatch, function: s
     monkeypatch.setattr(HTTPConnectionPool, "urlopen", HTTPConnectionPool.urlopen)  # to have it back
     for stubs_network in (False, True):
         pace.run(pace.load(function, population.BOARDS, stubs_network=stubs_network), some)
+
+
+def test_pairs_are_torn_apart_or_merged_by_a_double_and_those_behind_have_wrong_ranks() -> None:
+    board = [
+        packed.Packed((3, 0), 3.0),
+        packed.Packed((2, 1), 2.1000000000000001),
+        packed.Packed((2, 1), 2.1000000000000005),  # equal, and ahead by a bit
+        packed.Packed((1, 5), 1.5),
+        packed.Packed((1, 4), 1.5),  # behind, and level
+    ]
+
+    found = {"members": 5, "equal_pairs": 1, "torn_apart": 1, "merged": 1, "wrong_ranks": 2}
+    assert packed.confused([board]) == found
+    # Ireland and Italy of 1994, and nobody else.
+    real = {"members": 36, "equal_pairs": 1, "torn_apart": 1, "merged": 0, "wrong_ranks": 1}
+    assert packed.confused(packed.groups(0)) == real
 
 
 def test_a_benchmark_that_fails_or_lacks_a_program_is_named_and_the_others_run(

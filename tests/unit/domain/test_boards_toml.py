@@ -26,6 +26,12 @@ def metric(keys: str, name: str = "points") -> str:
     return f'[boards."b*"]\nmetrics.{name} = {{ {keys} }}'
 
 
+def ties(tie_breaks: str, penalty: str = 'metrics.penalty = { aggregate = "sum", order = "ascending" }') -> str:
+    """A family whose metric in line 2 has tie-breaks."""
+    best = 'metrics.best = { aggregate = "max" }'
+    return "\n".join((total(f'windows = ["all", "day", "last-3-days"], tie_breaks = {tie_breaks}'), penalty, best))
+
+
 def total(keys: str) -> str:
     return metric(f'aggregate = "sum", {keys}')
 
@@ -164,6 +170,47 @@ MISTAKES: list[tuple[str, int, str]] = [
     (total(f"most = 1.{'0' * 40}1"), 2, "most: expected a whole number, got 1.000"),
     (total("most = 9007199254740992"), 2, "most: expected at most ±(2^53 - 1) units of 0 decimals, got 9007"),
     (total("least = 2, most = 1.5, precision = 1"), 2, "expected least to be no more than most, got 2 and 1.5"),
+    (ties('["penalty", "level"]'), 2, "tie_breaks: expected other metrics of this family (penalty, best), got 'level'"),
+    (ties('["points"]'), 2, "tie_breaks: expected no circle, got points by points: remove one of these names"),
+    (ties('["penalty", "penalty"]'), 2, "tie_breaks: expected each metric once, got ['penalty', 'penalty']"),
+    (ties('["a", "b", "c", "d"]'), 2, "tie_breaks: expected at most 3 metrics, got 4: remove the last ones"),
+    (ties('"penalty"'), 2, "tie_breaks: expected a list of metrics such as [\"penalty\"], got 'penalty'"),
+    (
+        ties('["penalty"]', 'metrics.penalty = { aggregate = "sum", tie_breaks = ["points"] }'),
+        2,
+        "tie_breaks: expected no circle, got points by penalty by points: remove one of these names",
+    ),
+    (
+        ties("[]", 'metrics.penalty = { aggregate = "max", tie_breaks = ["best"] }'),
+        3,
+        "tie_breaks: of max, expected metrics of the event that made the number, got 'best': define it with",
+    ),
+    (
+        ties('["penalty"]', 'metrics.penalty = { with = "best" }'),
+        2,
+        "tie_breaks: of a sum, expected metrics with an aggregate of their own, got 'penalty' with 'best'",
+    ),
+    (
+        ties("[]", 'metrics.penalty = { with = "best" }'),
+        3,
+        "with: expected a tie-break of 'best': add 'penalty' to its",
+    ),
+    (
+        ties("[]", 'metrics.penalty = { with = "points" }'),
+        3,
+        "with: expected a metric with aggregate max, min or last (best), got 'points': name one of these, or give",
+    ),
+    (
+        ties("[]", 'metrics.penalty = { with = "bast" }'),
+        3,
+        "with: expected a metric with aggregate max, min or last (best)",
+    ),
+    (ties("[]", "metrics.penalty = { with = 1 }"), 3, 'with: expected a metric such as "best", got 1'),
+    (
+        ties("[]", 'metrics.penalty = { with = "best", windows = ["all"] }'),
+        3,
+        "windows: unknown key, expected one of least, most, order, precision, with",
+    ),
     (metric('aggregate = "max", notes = "yes"'), 2, "notes: expected true or false, got 'yes'"),
     (total("notes = true"), 2, "notes: expected max, min or last: a sum comes from many events"),
     # Announcements.
@@ -337,3 +384,44 @@ def test_an_item_holds_the_seasons_of_800_days() -> None:
     assert bytes_with(2016, 2026, 2036) == one
     assert bytes_with(2026, 2027) > one
     assert bytes_with(*range(2000, 2090)) == bytes_with(2026, 2027, 2028)
+
+
+def test_a_tie_break_keeps_buckets_for_the_windows_that_name_it() -> None:
+    found = parsed(ties('["penalty"]')).metrics
+    penalty = found["penalty"]
+
+    assert (penalty.windows, penalty.bucket_codes.keys()) == ((), found["points"].bucket_codes.keys())
+    assert found["best"].bucket_codes == {}
+    assert all(
+        penalty.expires(unit, index) == found["points"].expires(unit, index)
+        for unit in penalty.bucket_codes
+        for index in (20_770, 20_778)
+    )
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        ties('["best"]'),
+        ties('["penalty", "best"]'),
+        ties('["penalty"]', 'metrics.penalty = { aggregate = "sum" }'),
+        ties('["penalty"]', 'metrics.penalty = { aggregate = "max", order = "ascending" }'),
+        ties('["penalty"]', 'metrics.penalty = { aggregate = "sum", order = "ascending", precision = 1 }'),
+        ties("[]"),
+    ],
+)
+def test_other_tie_breaks_make_other_rankings_and_the_same_numbers(other: str) -> None:
+    here, there = points_of(ties('["penalty"]')), points_of(other)
+
+    assert not set(here.ranking_codes.values()) & set(there.ranking_codes.values())
+    assert (here.total(), here.bucket_codes) == (there.total(), there.bucket_codes)
+
+
+def test_without_tie_breaks_rankings_have_the_codes_that_they_had() -> None:
+    # Those of version 0.3, which docs/architecture.md shows.
+    assert points_of(metric('aggregate = "sum", windows = ["all", "day", "last-7-days"]')).ranking_codes == {
+        "all": "G0Pa",
+        "day": "q8Qd",
+        "last-7-days": "i4q7d",
+    }
+    assert points_of(ties('["penalty", "best"]')).ranking_codes["day"][3:] == "..d"

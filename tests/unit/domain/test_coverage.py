@@ -39,3 +39,35 @@ def test_a_window_that_is_added_is_complete_from_the_first_day_that_the_earlier_
     assert coverage.buckets[points.bucket_codes["d"]].first == first
     assert coverage.holds(Ranking("b", new.metrics["points"], parse_window("day"), first))
     assert not coverage.holds(Ranking("b", new.metrics["points"], parse_window("day"), first - 1))
+
+
+PLAIN = 'points = { aggregate = "sum", windows = ["all", "day"] }'
+TIED = 'points = { aggregate = "sum", windows = ["all", "day"], tie_breaks = ["goals"] }'
+GOALS = 'goals = { aggregate = "sum" }'
+
+
+def test_a_new_tie_break_is_complete_from_where_its_own_numbers_are() -> None:
+    before, after = family(PLAIN, GOALS), family(TIED, GOALS)
+    points, goals, today = after.metrics["points"], after.metrics["goals"], NOW // DAY
+    days = [Ranking("b", points, parse_window("day"), period) for period in (today, today + 1)]
+    all_time = Ranking("b", points, parse_window("all"), 0)
+
+    # While both are at work, nothing that they rank in two ways is complete.
+    both = coverage_of(before, NOW).intersect(coverage_of(after, NOW))
+    assert not any(map(both.holds, (*days, all_time)))
+
+    # Goals had a total, and no days.
+    rebuilt = both.after_rebuild(after, NOW)
+    assert [*map(rebuilt.holds, (*days, all_time))] == [False, True, True]
+    assert rebuilt.buckets[points.bucket_codes["d"]].first != rebuilt.buckets[goals.bucket_codes["d"]].first
+
+
+def test_a_ranking_without_the_total_of_its_tie_break_is_lost_with_it() -> None:
+    tied, without = family(TIED, GOALS), family(PLAIN)
+    points, goals = tied.metrics["points"], tied.metrics["goals"]
+    all_time = Ranking("b", points, parse_window("all"), 0)
+
+    left = coverage_of(tied, NOW).after_event_by(without)
+
+    assert left.lost == {goals.total()}
+    assert not left.intersect(coverage_of(without, NOW)).after_rebuild(tied, NOW).holds(all_time)

@@ -15,6 +15,11 @@ metrics.points = { aggregate = "sum", windows = ["all"] }
 metrics.distance = { aggregate = "sum", precision = 3 }
 [boards."bests"]
 metrics.best = { aggregate = "max", notes = true }
+[boards."lifts"]
+metrics.best = { aggregate = "max", notes = true, windows = ["all"], tie_breaks = ["weight", "age"] }
+metrics.weight = { with = "best", order = "ascending", precision = 1, most = 200 }
+metrics.age = { with = "best" }
+metrics.runs = { aggregate = "sum" }
 [boards."run-*"]
 metrics.distance = { aggregate = "sum", precision = 1 }
 [boards."limited"]
@@ -323,3 +328,46 @@ def test_a_board_without_a_family() -> None:
 
     with pytest.raises(RefusedEvent, match=r"board: no family in boards.toml matches 'b'"):
         parse_event(orjson.dumps(BASE).decode(), boards, NOW)
+
+
+def lift(best: int, weight: float, age: int, **more: Any) -> dict[str, Any]:
+    return share(board="lifts", metrics={"best": best, "weight": weight, "age": age}, **more)
+
+
+@pytest.mark.parametrize(
+    ("lifts", "amounts", "note"),
+    [
+        ([(100, 65.4, 20)], (100, 654, 20), 0),
+        ([(100, 65.4, 20), (90, 60, 30)], (100, 654, 20), 0),
+        ([(100, 65.4, 20), (100, 60, 30)], (100, 600, 30), 1),
+        ([(100, 60, 20), (100, 60, 30), (100, 61, 99)], (100, 600, 30), 1),
+    ],
+)
+def test_two_updates_of_a_pair_count_as_two_events(
+    lifts: list[tuple[int, float, int]], amounts: tuple[int, int, int], note: int
+) -> None:
+    """The best and its companions are of one update, and so is the note."""
+    (update,) = parse(several(*(lift(*one, note={"n": n}) for n, one in enumerate(lifts)))).updates
+
+    assert update.amounts == dict(zip(("best", "weight", "age"), amounts, strict=True))
+    assert update.notes == {"best": f'{{"n":{note}}}'}
+
+
+@pytest.mark.parametrize(
+    ("metrics", "said"),
+    [
+        (
+            {"best": 100},
+            "metrics: expected all of best, weight, age, which are of one event, or none of them, got best",
+        ),
+        ({"weight": 65.4, "age": 1}, "metrics: expected all of best, weight, age, which are of one event, or none"),
+        ({"best": 1, "weight": 200.1, "age": 1}, "metrics.weight: expected at most 200 on board 'lifts', got 200.1"),
+    ],
+)
+def test_an_update_names_a_metric_and_all_that_is_kept_with_it_or_none(metrics: dict[str, float], said: str) -> None:
+    with pytest.raises(RefusedEvent) as refused:
+        parse(but(board="lifts", metrics=metrics))
+
+    assert str(refused.value).startswith(said)
+    assert refused.value.rule in {"metrics", "limit"}
+    assert parse(but(board="lifts", metrics={"runs": 1})).updates[0].amounts == {"runs": 1}

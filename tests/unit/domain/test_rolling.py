@@ -59,7 +59,7 @@ def test_steps_are_the_place_in_every_period_that_can_be_read(seed: int) -> None
 def test_list_items_are_written_where_the_row_or_any_attempt_differs_from_the_new_steps() -> None:
     """`tests/faults/safeguards/rolling.py` shows what is wrong if a row or an attempt is left out."""
     seen, attempt, after = (
-        Steps(104, tuple(Step(first, until, Place(value)) for first, until, value in steps))
+        Steps(104, tuple(Step(first, until, Place((value,))) for first, until, value in steps))
         for steps in ([(104, 107, -5), (107, 112, -7)], [(104, 105, -5)], [(104, 107, -5), (107, 109, -7)])
     )
 
@@ -104,13 +104,22 @@ def random_entry(rng: Random) -> LogEntry:
     [
         (LogEntry(0, []), "[0]"),
         # One activity is a short entry.
-        (LogEntry(1_795_256_100_000, [CountChange(20_778, 20_785, None, -150)]), "[1795256100000,20778,7,null,-150]"),
-        (LogEntry(9, [CountChange(4, 6, 1, 3), CountChange(6, 7, 2, None)]), "[9,4,2,1,2,0,1,2,null]"),
-        (LogEntry(0, [CountChange(7, 9, 0, 2**53), CountChange(3, 4, 1, -1)]), f"[0,7,2,0,{2**53},-6,1,1,-2]"),
         (
-            LogEntry(0, [CountChange(0, 90, None, -(2**53)), CountChange(90, 91, 5, None)]),
+            LogEntry(1_795_256_100_000, [CountChange(20_778, 20_785, None, (-150,))]),
+            "[1795256100000,20778,7,null,-150]",
+        ),
+        (LogEntry(9, [CountChange(4, 6, (1,), (3,)), CountChange(6, 7, (2,), None)]), "[9,4,2,1,2,0,1,2,null]"),
+        (
+            LogEntry(0, [CountChange(7, 9, (0,), (2**53,)), CountChange(3, 4, (1,), (-1,))]),
+            f"[0,7,2,0,{2**53},-6,1,1,-2]",
+        ),
+        (
+            LogEntry(0, [CountChange(0, 90, None, (-(2**53),)), CountChange(90, 91, (5,), None)]),
             f"[0,0,90,null,{-(2**53)},0,1,5,null]",
         ),
+        # With tie-breaks.
+        (LogEntry(9, [CountChange(4, 6, (-8, 312), (-8, 310))]), "[9,4,2,[-8,312],[0,-2]]"),
+        (LogEntry(9, [CountChange(4, 6, None, (-8, 312, 0))]), "[9,4,2,null,[-8,312,0]]"),
     ],
 )
 def test_an_entry_is_json_of_the_differences(entry: LogEntry, text: str) -> None:
@@ -124,6 +133,7 @@ def test_an_entry_is_json_of_the_differences(entry: LogEntry, text: str) -> None
         *("", "x", "5", "null", "[]", '"text"', "{}", "[null]", "[1.5]", "[true]"),
         *("[1,2]", "[1,2,3,4]", "[1,2,3,4,5,6]", "[1,null,3,4,5]", "[1,2,null,4,5]", "[1,2,3.5,4,5]"),
         *('[1,2,3,"x","y"]', "[1,2,3,4.5,5]", "[1,2,3,4,5.5]", "[1,2,3,null,false]", "[1,2,3,[4],null]"),
+        *("[1,2,3,[4,5],6]", "[1,2,3,[4,null],null]", "[1,2,3,[4,5.5],null]", "[1,2,3,[4,5],[4,5,6]]"),
         *("[1,2,-3,4,5]", "[1,2,0,4,5]"),
     ],
 )

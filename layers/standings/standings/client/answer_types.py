@@ -108,21 +108,23 @@ class WindowDefinition(TypedDict):
     prizes: NotRequired[list[Prize]]
 
 
-class MetricDefinition(TypedDict):
-    """A metric's definition, and the windows in which it is ranked.
-
-    Without windows it is stored but not ranked.
-    """
-
-    metric: str
-    aggregate: Literal["sum", "max", "min", "last"]
-    precision: int
-    order: Literal["descending", "ascending"]
-    ties: Literal["member", "first"]
-    least: float | None
-    most: float | None
-    notes: bool
-    windows: list[WindowDefinition]
+MetricDefinition = TypedDict(
+    "MetricDefinition",
+    {
+        "metric": str,
+        "aggregate": Literal["sum", "max", "min", "last"],
+        "precision": int,
+        "order": Literal["descending", "ascending"],
+        "ties": Literal["member", "first"],
+        "least": float | None,
+        "most": float | None,
+        "notes": bool,
+        "with": NotRequired[str],
+        "tie_breaks": NotRequired[list[str]],
+        "windows": list[WindowDefinition],
+    },
+)
+"""A metric's definition, and the windows in which it is ranked. Without windows it is stored but not ranked."""
 
 
 class BoardDefinition(TypedDict):
@@ -149,6 +151,7 @@ class WindowScore(TypedDict):
     window: str
     period: Period
     score: float | None
+    tie_breaks: NotRequired[dict[str, float | None] | None]
     note: NotRequired[dict[str, Any] | None]
     rank: NotRequired[int | None]
     percentile: NotRequired[float | None]
@@ -180,6 +183,7 @@ class Entry(TypedDict):
     rank: int
     member: str
     score: float
+    tie_breaks: NotRequired[dict[str, float | None] | None]
     note: NotRequired[dict[str, Any] | None]
     profile: NotRequired[Profile | None]
 
@@ -190,6 +194,7 @@ class Me(TypedDict):
     member: str
     rank: int
     score: float
+    tie_breaks: NotRequired[dict[str, float | None] | None]
     percentile: float
     note: NotRequired[dict[str, Any] | None]
     profile: NotRequired[Profile | None]
@@ -211,6 +216,7 @@ class MemberRank(RankingAnswer):
     member: str
     rank: int
     score: float
+    tie_breaks: NotRequired[dict[str, float | None] | None]
     percentile: float
     previous_rank: NotRequired[int | None]
     note: NotRequired[dict[str, Any] | None]
@@ -226,6 +232,7 @@ class ScoreRank(RankingAnswer):
 
     score: float
     rank: int
+    tie_breaks: NotRequired[dict[str, float | None] | None]
     above: int
     at: int
     below: int
@@ -237,6 +244,7 @@ class HistoryPeriod(TypedDict):
     period: Period
     rank: int | None
     score: float | None
+    tie_breaks: NotRequired[dict[str, float | None] | None]
     total: int
 
 
@@ -256,6 +264,7 @@ class GroupEntry(TypedDict):
     member: str
     rank: int | None
     score: float | None
+    tie_breaks: NotRequired[dict[str, float | None] | None]
     percentile: float | None
     group_rank: int | None
     previous_rank: NotRequired[int | None]
@@ -274,6 +283,7 @@ class PercentileScore(RankingAnswer):
 
     p: float
     score: float | None
+    tie_breaks: NotRequired[dict[str, float | None] | None]
 
 
 Bucket = TypedDict("Bucket", {"from": float, "to": float, "members": int})

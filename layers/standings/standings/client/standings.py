@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from standings.client import answer_types
 
 Method = Literal["competition", "ordinal", "dense"]
+TieBreaks = Iterable[Number | str]
 
 
 class Ranking(TypedDict, total=False):
@@ -220,9 +221,14 @@ class Board:
         """
         return self._read("getRank", ranking, member=values.member("member", member), previous=previous)
 
-    def rank_of_score(self, score: Number | str, **ranking: Unpack[Ranking]) -> "answer_types.ScoreRank":
-        """The rank that a score would have: `{…, "rank": 12, "above": 11, "at": 2, "below": 288}`."""
-        return self._read("getRank", ranking, score=_number("score", score))
+    def rank_of_score(
+        self, score: Number | str, tie_breaks: TieBreaks | None = None, **ranking: Unpack[Ranking]
+    ) -> "answer_types.ScoreRank":
+        """The rank that a score would have: `{…, "rank": 12, "above": 11, "at": 2, "below": 288}`.
+
+        `tie_breaks`: and these, in the order of the definition, such as `[312]`.
+        """
+        return self._read("getRank", ranking, score=_number("score", score), tie_breaks=_numbers(tie_breaks))
 
     def ranks(
         self, members: Iterable[str], *, previous: bool = False, **ranking: Unpack[Shown]
@@ -241,6 +247,7 @@ class Board:
         *,
         rank: int | None = None,
         score: Number | str | None = None,
+        tie_breaks: TieBreaks | None = None,
         cursor: str | None = None,
         limit: int = 100,
         me: str | None = None,
@@ -248,9 +255,11 @@ class Board:
     ) -> "answer_types.Page":
         """A page of the list: from a position (-1 is the last: the page ends there), a score, or a page's cursor.
 
-        `me` adds the rank of that member, and who is just ahead of it.
+        With `score` also `tie_breaks`: in the order of the definition, such as `[312]`. `me` adds the rank of that
+        member, and who is just ahead of it.
         """
-        return self._read("listRanking", ranking, rank=rank, score=score, cursor=cursor, limit=limit, me=me)
+        start = {"rank": rank, "score": score, "tie_breaks": _numbers(tie_breaks), "cursor": cursor}
+        return self._read("listRanking", ranking, **start, limit=limit, me=me)
 
     def pages(self, limit: int = 100, **ranking: Unpack[Shown]) -> "Iterator[answer_types.Page]":
         """The whole list, page by page, each of `limit` entries: `for page in board.pages(): …`.
@@ -299,6 +308,17 @@ class Board:
 
 def _name(field: str, value: str | None) -> str | None:
     return None if value is None else values.text(field, value)
+
+
+def _numbers(given: TieBreaks | None) -> str | None:
+    """Tie-breaks as the API takes them: `312,4`. None for None."""
+    if given is None:
+        return None
+    expected = "a list with a number for each tie-break, such as [312]"
+    listed = values.listed("tie_breaks", given, expected)
+    if not listed:
+        raise values.refused("tie_breaks", expected, given)
+    return ",".join(_number(f"tie_breaks[{position}]", one) for position, one in enumerate(listed))
 
 
 def _number(field: str, value: Number | str) -> str:

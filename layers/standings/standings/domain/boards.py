@@ -6,7 +6,7 @@ gives a number its meaning. So after a change of aggregate, precision or time zo
 
 import re
 import string
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache
@@ -62,16 +62,19 @@ class Family:
     endings: "Endings"
     announce: Mapping[str, int]
     _codes: dict[str, "Metric"] = field(init=False, repr=False, default_factory=dict)
+    _ordered_by: dict[str, list["Metric"]] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         rankings: set[str] = set()
-        for metric in self.metrics.values():
+        for metric in self.counted_metrics:
             codes = dict.fromkeys((metric.total(), *metric.bucket_codes.values()), metric)
             ranked = {metric.ranking_code(window) for window in metric.windows}
             if self._codes.keys() & codes or rankings & ranked:
                 raise ValueError(f"the short code of {metric.name!r} is another metric's: rename {metric.name!r}")
             self._codes.update(codes)
             rankings |= ranked
+            for each in (metric, *metric.separate_tie_breaks):
+                self._ordered_by.setdefault(each.name, []).append(metric)
 
     def accumulator(self, attribute: str) -> "Accumulator | None":
         """What an attribute of an item adds up; None if this definition does not know it."""
@@ -81,6 +84,15 @@ class Family:
         if code not in self._codes or (unit == "s" and bucket not in self.timetable.seasons):
             return None
         return Accumulator(self._codes[code], unit, is_late, bucket, first)
+
+    @property
+    def counted_metrics(self) -> Iterable["Metric"]:
+        """The metrics that have numbers of their own: all but companions."""
+        return (metric for metric in self.metrics.values() if metric.kept_with is None)
+
+    def ordered_by(self, metric: "Metric") -> Sequence["Metric"]:
+        """The metrics in whose rankings a metric's numbers decide places: itself, and those that it breaks ties of."""
+        return self._ordered_by[metric.name]
 
     def has_expired(self, attribute: str, now: int) -> bool:
         """Whether an attribute is a bucket that no readable period contains any more.
@@ -119,6 +131,10 @@ class Metric:
     - `shards` is the number of parts that the sorted index of a ranking is spread over (write sharding).
     - `least` and `most` bound each amount of an event, inclusive, in units; None for no bound.
     - `notes`: a score keeps the note of the event that it came with.
+    - `tie_breaks` order members with equal scores, each in its own `order`.
+    - `named_in` are the windows of the metrics that this one is a tie-break of. It keeps its buckets for them too.
+    - `kept_with` is the metric of which this one is a *companion*: its number is that of the event that gave the other
+      its best. It has no numbers of its own, so neither accumulators nor rankings, and that metric's aggregate.
     """
 
     name: str
@@ -132,6 +148,36 @@ class Metric:
     least: int | None = None
     most: int | None = None
     notes: bool = False
+    tie_breaks: tuple["Metric", ...] = ()
+    named_in: tuple[Window, ...] = ()
+    kept_with: str | None = None
+
+    @cached_property
+    def companions_code(self) -> str:
+        """What the texts of companions begin with, such as `b7x`. It is another one if a tie-break means another thing.
+
+        So a best never has companions that were chosen among equal bests by other tie-breaks.
+        """
+        return self._code_of("with", None, *self._tie_break_texts)
+
+    @property
+    def _tie_break_texts(self) -> list[str]:
+        return [f"{each.name} {each.aggregate} {each.precision} {each.order}" for each in self.tie_breaks]
+
+    @cached_property
+    def has_companions(self) -> bool:
+        """Whether the tie-breaks are kept with the number that they belong to."""
+        return bool(self.tie_breaks) and self.aggregate != "sum"
+
+    @cached_property
+    def separate_tie_breaks(self) -> tuple["Metric", ...]:
+        """The tie-breaks that have numbers of their own; none if they are companions."""
+        return () if self.has_companions else self.tie_breaks
+
+    @cached_property
+    def kept_windows(self) -> tuple[Window, ...]:
+        """The windows for which buckets are kept: those in which the metric is ranked, or breaks ties."""
+        return tuple(dict.fromkeys((*self.windows, *self.named_in)))
 
     def _code_of(self, kind: str, unit: Unit | None, *more: str) -> str:
         """The code for a kind of the metric's numbers in buckets of a unit (None: totals)."""
@@ -146,16 +192,21 @@ class Metric:
     @cached_property
     def bucket_codes(self) -> Mapping[Unit, str]:
         """The prefix of bucket attributes for each unit that some window needs: a code and the unit, such as `U99d`."""
-        return {unit: self._code_of("bucket", unit) + unit for window in self.windows if (unit := window.unit)}
+        return {unit: self._code_of("bucket", unit) + unit for window in self.kept_windows if (unit := window.unit)}
 
     @cached_property
     def ranking_codes(self) -> Mapping[str, str]:
         """The codes that rankings begin with, by window: `{"all": "G0Pa", "day": "q8Qd", "last-7-days": "i4q7d"}`.
 
-        A rolling window's code is made in another way, since its rankings are stored differently.
+        A rolling window's code is made in another way, since its rankings are stored differently. The code of a ranking
+        with tie-breaks says how many it has, as in `G0P.a`.
         """
         kinds = ((window, "blocks" if window.rolling else "ranking") for window in self.windows)
-        return {one.name: self._code_of(kind, one.unit, self.order, self.ties) + one.code for one, kind in kinds}
+        ties = self._tie_break_texts
+        return {
+            one.name: self._code_of(kind, one.unit, self.order, self.ties, *ties) + _MORE * len(ties) + one.code
+            for one, kind in kinds
+        }
 
     def ranking_code(self, window: Window) -> str:
         """The code that all rankings of a window begin with, such as `q8Qd` for `day`."""
@@ -175,6 +226,11 @@ class Metric:
     def has_tie_keys(self) -> bool:
         """Whether each accumulator keeps the tie key of an event."""
         return self.aggregate == "last" or self.ties_by_instant or self.notes
+
+    @property
+    def components(self) -> int:
+        """How many sort values a place in the metric's rankings has: that of the score, and one for each tie-break."""
+        return 1 + len(self.tie_breaks)
 
     @property
     def adds_up(self) -> bool:
@@ -205,7 +261,7 @@ class Metric:
         """
         timetable = self.timetable
         late = timetable.late_for(unit)
-        sizes = [window.size for window in self.windows if window.rolling and window.unit == unit]
+        sizes = [window.size for window in self.kept_windows if window.rolling and window.unit == unit]
         if not sizes or now - at > (MAX_ROLLING_BUCKETS + 2) * DAY + late:
             return None  # `at` may be in a year for which Python has no calendar.
         bucket, first = timetable.index(unit, at), timetable.index(unit, now - late)
@@ -219,12 +275,21 @@ class Metric:
 
         A period is computed as long as it is kept, and one of a rolling window as long as any of its slab can be read.
         """
-        windows = [window for window in self.windows if window.unit == unit]
+        windows = [window for window in self.kept_windows if window.unit == unit]
         last = {window: window.periods(index)[-1] for window in windows}
         return max(
             self.timetable.kept_until(window, window.slab_of(period)[-1] if window.rolling else period) or 0
             for window, period in last.items()
         )
+
+
+_COLUMNS: Final = frozenset({"rank", "member", "score", "period", "total", "of"})
+"""Those that lists have beside the tie-breaks."""
+
+
+def column_of(tie_break: str) -> str:
+    """The column of a tie-break in a list: the metric's name, or `tie_breaks.score` if it is that of another column."""
+    return f"tie_breaks.{tie_break}" if tie_break in _COLUMNS else tie_break
 
 
 class Ranking(NamedTuple):
@@ -265,6 +330,19 @@ class Ranking(NamedTuple):
 def generation_code(generation: int) -> str:
     """The end of the code of every ranking of a generation, such as `~2`; empty for the first."""
     return f"~{generation}" if generation else ""
+
+
+CODE_LENGTH: Final = 3
+_MORE: Final = "."
+
+
+def window_code(code: str) -> tuple[str, int]:
+    """The code of the window in the code that its rankings begin with, and how many components their places have.
+
+    `("7d", 1)` in `i4q7d`, `("a", 2)` in `G0P.a`, and `("s19000000", 1)` in that of a season.
+    """
+    window = code[CODE_LENGTH:].lstrip(_MORE)
+    return window, len(code) - CODE_LENGTH - len(window) + 1
 
 
 _ALNUM: Final = string.ascii_letters + string.digits

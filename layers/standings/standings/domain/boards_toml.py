@@ -140,9 +140,7 @@ def _family(path: _Path, table: Any) -> Family:
         raise _Mistake((*path, key), "expected keep to be at least as long as late (by default 35 and 7 days)")
     seasons, shards = _seasons((*path, "seasons"), values["seasons"]), values["shards"]
     timetable = Timetable(values["timezone"], WEEKDAYS.index(values["week_start"]), late, keep, seasons)
-    metrics = {
-        name: _metric((*path, "metrics", name), metric, timetable, shards) for name, metric in values["metrics"].items()
-    }
+    metrics = _metrics((*path, "metrics"), values["metrics"], timetable, shards)
     _check_use(path, seasons, metrics)
     endings = _endings(path, values, metrics)
     announced = _announced((*path, "announce"), values["announce"], metrics)
@@ -272,11 +270,87 @@ METRIC_RULE: Final = "a metric's name (a-z, then a-z, 0-9 and _, at most 64)"
 MAX_DECIMALS: Final = 9
 
 
-def _metric(path: _Path, table: Any, timetable: Timetable, shards: int) -> Metric:
+def _metrics(path: _Path, tables: Mapping[str, Any], timetable: Timetable, shards: int) -> dict[str, Metric]:
+    """The metrics by name, each with those that it names as its tie-breaks."""
+    values = {name: _metric((*path, name), table) for name, table in tables.items()}
+    named_in: dict[str, dict[Window, None]] = {name: {} for name in values}
+    for name, one in values.items():
+        _check_tie_breaks((*path, name, "tie_breaks"), name, values)
+        _check_companion((*path, name, "with"), name, values)
+        for each in one["tie_breaks"] if one["aggregate"] == "sum" else ():
+            named_in[each] |= dict.fromkeys(one["windows"])
+    built: dict[str, Metric] = {}
+
+    def metric(name: str) -> Metric:
+        if name not in built:
+            fields = {**values[name], "named_in": tuple(named_in[name])}
+            fields["tie_breaks"] = tuple(map(metric, fields["tie_breaks"]))
+            if fields["kept_with"] is not None:
+                fields["aggregate"] = values[fields["kept_with"]]["aggregate"]
+            built[name] = Metric(name, timetable=timetable, shards=shards, **fields)
+        return built[name]
+
+    return {name: metric(name) for name in values}
+
+
+_Values = Mapping[str, Mapping[str, Any]]
+"""The values of each metric, whose tie-breaks are names."""
+
+
+def _check_tie_breaks(path: _Path, name: str, values: _Values) -> None:
+    """`_Mistake` if a metric names what cannot break its ties."""
+    aggregate = values[name]["aggregate"]
+    for each in values[name]["tie_breaks"]:
+        if each not in values:
+            there = ", ".join(other for other in values if other != name) or "none"
+            reason = (
+                f"expected other metrics of this family ({there}), got {each!r}: correct the name, or add the metric"
+            )
+            raise _Mistake(path, reason)
+        if circle := _circle(each, name, values):
+            chain = " by ".join((name, *circle))
+            raise _Mistake(path, f"expected no circle, got {chain}: remove one of these names")
+        kept_with = values[each]["kept_with"]
+        if aggregate == "sum" and kept_with is not None:
+            reason = f"of a sum, expected metrics with an aggregate of their own, got {each!r} with {kept_with!r}"
+            raise _Mistake(path, f"{reason}: give it an aggregate instead")
+        if aggregate != "sum" and kept_with != name:
+            reason = f"of {aggregate}, expected metrics of the event that made the number, got {each!r}"
+            raise _Mistake(path, f'{reason}: define it with = "{name}" and no aggregate')
+
+
+def _check_companion(path: _Path, name: str, values: _Values) -> None:
+    """`_Mistake` if a metric is kept with one that cannot keep it."""
+    best = values[name]["kept_with"]
+    if best is None:
+        return
+    bests = ", ".join(other for other, one in values.items() if one["aggregate"] in ("max", "min", "last")) or "none"
+    if values.get(best, {"aggregate": None})["aggregate"] not in ("max", "min", "last"):
+        reason = f"expected a metric with aggregate max, min or last ({bests}), got {best!r}"
+        raise _Mistake(path, f"{reason}: name one of these, or give {name!r} an aggregate instead")
+    if name not in values[best]["tie_breaks"]:
+        raise _Mistake(path, f"expected a tie-break of {best!r}: add {name!r} to its tie_breaks")
+
+
+def _circle(name: str, back_to: str, values: _Values) -> tuple[str, ...]:
+    """The names of metrics that lead by their tie-breaks from one metric back to another; empty if none do."""
+    found: list[tuple[str, ...]] = [(name,)]
+    for way in found:
+        if way[-1] == back_to:
+            return way
+        found += ((*way, each) for each in values.get(way[-1], {"tie_breaks": ()})["tie_breaks"] if each not in way)
+    return ()
+
+
+def _metric(path: _Path, table: Any) -> dict[str, Any]:
+    """The values of a metric, whose tie-breaks are names."""
     name = path[-1]
     if not METRIC_NAME.fullmatch(name):
         raise _Mistake(path, f"expected a metric's name: a-z, then up to 63 of a-z 0-9 _, got {name!r}")
-    values = _table(path, table, _METRIC, 'a table such as { aggregate = "sum", windows = ["all"] }')
+    is_companion = isinstance(table, dict) and "with" in table
+    example = 'a table such as { aggregate = "sum", windows = ["all"] }'
+    values = _NO_NUMBERS | _table(path, table, _COMPANION if is_companion else _METRIC, example)
+    values["kept_with"] = values.pop("with", None)
     if values["notes"] and values["aggregate"] == "sum":
         raise _Mistake((*path, "notes"), "expected max, min or last: a sum comes from many events, each with a note")
     for key, given in (("least", values["least"]), ("most", values["most"])):
@@ -287,7 +361,7 @@ def _metric(path: _Path, table: Any, timetable: Timetable, shards: int) -> Metri
     if None not in (values["least"], values["most"]) and values["least"] > values["most"]:
         reason = f"expected least to be no more than most, got {table['least']} and {table['most']}"
         raise _Mistake((*path, "least"), reason)
-    return Metric(name, timetable=timetable, shards=shards, **values)
+    return values
 
 
 class _Exact(Decimal):
@@ -304,6 +378,19 @@ def _windows(names: Any) -> tuple[Window, ...] | None:
     return tuple(map(parse_window, names))
 
 
+MAX_TIE_BREAKS: Final = 3
+
+
+def _tie_breaks(names: Any) -> tuple[str, ...] | None:
+    if not _is_list(names, str):
+        return None
+    if len(names) > MAX_TIE_BREAKS:
+        raise ValueError(f"expected at most {MAX_TIE_BREAKS} metrics, got {len(names)}: remove the last ones")
+    if len(set(names)) < len(names):
+        raise ValueError(f"expected each metric once, got {names!r}: remove the second one")
+    return tuple(names)
+
+
 _LIMIT: Final = _Key(
     "a number",
     _if(lambda value: type(value) in (int, _Exact) and Decimal(value).is_finite()),
@@ -316,9 +403,25 @@ _METRIC: Final = {
     "notes": _Key("true or false", _if(lambda value: isinstance(value, bool)), default=False),
     "order": _choice(get_args(Order)),
     "precision": _whole_number(0, MAX_DECIMALS, 0),
+    "tie_breaks": _Key('a list of metrics such as ["penalty"]', _tie_breaks, []),
     "ties": _choice(get_args(Ties)),
     "windows": _Key('a list such as ["all", "last-7-days"]', _windows, []),
 }
+_COMPANION: Final = {
+    "least": _LIMIT,
+    "most": _LIMIT,
+    "order": _METRIC["order"],
+    "precision": _METRIC["precision"],
+    "with": _Key('a metric such as "best"', _if(lambda value: isinstance(value, str))),
+}
+_NO_NUMBERS: Final[dict[str, Any]] = {
+    "aggregate": None,
+    "notes": False,
+    "ties": get_args(Ties)[0],
+    "tie_breaks": (),
+    "windows": (),
+}
+"""What a metric has that is kept with another one: nothing of these."""
 MAX_SEASONS: Final = 100
 LAST_YEAR: Final = 2999
 
@@ -462,6 +565,7 @@ _OVERHEAD: Final = 1_500  # Keys, version, clocks
 _VALUE: Final = 12
 _TIE_KEY: Final = 10 + 4 * 128  # An instant and an event's id, of characters of up to four bytes
 _NOTE: Final = 256
+_COMPANION_BYTES: Final = 24
 
 
 def most_bytes(family: Family, *, late: bool) -> int:
@@ -471,9 +575,11 @@ def most_bytes(family: Family, *, late: bool) -> int:
     in every bucket that came when the bucket had closed.
     """
     size = _OVERHEAD
-    for metric in family.metrics.values():
+    for metric in family.counted_metrics:
         texts = (_TIE_KEY if metric.has_tie_keys else 0) + (_NOTE if metric.notes else 0)
-        copies = 1 + metric.has_tie_keys + metric.notes  # The name stands with the value, the tie key and the note
+        texts += _COMPANION_BYTES * len(metric.tie_breaks) if metric.has_companions else 0
+        # The name stands with the value, the tie key, the note and the companions.
+        copies = 1 + metric.has_tie_keys + metric.notes + metric.has_companions
         size += sum(copies * (len(name) + 1) + _VALUE + texts for name in _attributes(metric, late=late))
     return size
 
@@ -485,7 +591,7 @@ def _attributes(metric: Metric, *, late: bool) -> Iterator[str]:
     for unit in metric.bucket_codes:
         buckets = _buckets(metric, unit)
         yield from (metric.bucket(unit, bucket) for bucket in buckets)
-        if late and any(window.rolling and window.unit == unit for window in metric.windows):
+        if late and any(window.rolling and window.unit == unit for window in metric.kept_windows):
             first = timetable.index(unit, _NOW - timetable.late_for(unit))
             names_first = (first - 1, first) if timetable.rolling_until(unit, first - 1) > _NOW else ()
             for name in (late_name(metric.bucket(unit, bucket)) for bucket in buckets if bucket < first):

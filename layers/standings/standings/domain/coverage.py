@@ -17,7 +17,8 @@ coverage before it writes to the board (`intersect`, `after_event_by`). Only a r
 | window added, of buckets that are kept already | the other windows | its periods whose buckets were all kept |
 | window added, of buckets that no window kept | the other windows | its periods from 10 minutes after placing on |
 | window removed | the other windows | added again, it is like any window that is added |
-| `order` or `ties` changed | the other metrics | the metric's rankings |
+| `order`, `ties` or `tie_breaks` changed | the other metrics | the metric's rankings |
+| tie-break added | the other metrics | the metric's `all`, and its periods whose buckets were kept for both |
 | metric removed | the other metrics | added again: later periods; `all` only if no event was counted without it |
 | metric added | the other metrics | its `all`, and its periods as for a window whose buckets no window kept |
 | `aggregate`, `precision` or `timezone` changed | what does not depend on it | as for a metric that is added |
@@ -51,7 +52,8 @@ class Coverage:
     - `buckets`: the kinds of buckets, by code: `{"U99d": BucketCoverage(…)}`.
     - `late` and `keep`: the limits under which periods were kept, in milliseconds.
     - `totals`: the codes of the totals that have all events, by the code of the ranking `all` that is made of each, or
-      by their own if there is none: `{"i4qa": "h9e"}`.
+      by their own if there is none: `{"i4qa": "h9e"}`. That of a tie-break also stands by the rankings that it breaks
+      ties of, as in `{"k3p.a": "h9e", "k3p.a+p0c": "p0c"}`.
     - `lost`: the codes of totals that some definition stopped counting while the board was in use. A rebuild cannot
       restore them.
     """
@@ -71,13 +73,14 @@ class Coverage:
         """
         rankings, kinds = self.rankings & other.rankings, self.buckets.keys() & other.buckets.keys()
         buckets = {code: self.buckets[code].intersect(other.buckets[code]) for code in kinds}
-        totals = {code: total for code, total in other.totals.items() if code in rankings} | dict(self.totals)
+        ranked = {code: total for code, total in other.totals.items() if _ranking_of(code) in rankings}
+        totals = ranked | dict(self.totals)
         late, keep = min(self.late, other.late), min(self.keep, other.keep)
         return Coverage(rankings, buckets, late, keep, totals, self.lost | other.lost)
 
     def after_event_by(self, family: Family) -> "Coverage":
         """What stays complete once a function with this family's definition has counted an event."""
-        counted = {metric.total() for metric in family.metrics.values()}
+        counted = {metric.total() for metric in family.counted_metrics}
         totals = {code: total for code, total in self.totals.items() if total in counted}
         return replace(self, totals=totals, lost=self.lost | (set(self.totals.values()) - counted))
 
@@ -99,8 +102,8 @@ class Coverage:
 
     def without(self, lost: Collection[str]) -> "Coverage":
         """The same without rankings of these totals: `without({"h9e"})`."""
-        gone = {code for code, total in self.totals.items() if total in lost}
-        totals = {code: total for code, total in self.totals.items() if code not in gone}
+        gone = {_ranking_of(code) for code, total in self.totals.items() if total in lost}
+        totals = {code: total for code, total in self.totals.items() if _ranking_of(code) not in gone}
         return replace(self, rankings=self.rankings - gone, totals=totals, lost=frozenset(lost))
 
     def _first(self, metric: Metric, unit: Unit, since: int) -> int:
@@ -128,8 +131,9 @@ class Coverage:
         metric, window = ranking.metric, ranking.window
         if window.unit is None or not self.ranks(ranking):
             return self.ranks(ranking)
-        kept = self.buckets.get(metric.bucket_codes[window.unit])
-        return kept is not None and kept.holds(window.buckets(ranking.period)[0])
+        first = window.buckets(ranking.period)[0]
+        kept = [self.buckets.get(each.bucket_codes[window.unit]) for each in (metric, *metric.separate_tie_breaks)]
+        return all(each is not None and each.holds(first) for each in kept)
 
     def readable_until(self, ranking: Ranking) -> int | None:
         """The instant (ms) from which one of the definitions no longer reads a ranking; None for `all`."""
@@ -170,11 +174,22 @@ def coverage_of(family: Family, now: int) -> Coverage:
         for metric in family.metrics.values()
         for unit, code in metric.bucket_codes.items()
     }
-    totals = {
-        metric.total() if (window := metric.window("all")) is None else metric.ranking_code(window): metric.total()
-        for metric in family.metrics.values()
-    }
+    totals: dict[str, str] = {}
+    for metric in family.counted_metrics:
+        window = metric.window("all")
+        code = metric.total() if window is None else metric.ranking_code(window)
+        totals[code] = metric.total()
+        if window is not None:
+            totals |= {f"{code}{_TIE_BREAK}{each.total()}": each.total() for each in metric.separate_tie_breaks}
     return Coverage(family.rankings(), buckets, family.timetable.late, family.timetable.keep, totals)
+
+
+_TIE_BREAK: Final = "+"
+
+
+def _ranking_of(code: str) -> str:
+    """The code of the ranking in a key of `Coverage.totals`."""
+    return code.partition(_TIE_BREAK)[0]
 
 
 def _season_coverage(family: Family, now: int) -> BucketCoverage:
@@ -185,7 +200,7 @@ def _season_coverage(family: Family, now: int) -> BucketCoverage:
 
 
 def _bucket_coverage(metric: Metric, unit: Unit) -> BucketCoverage:
-    return BucketCoverage(frozenset({frozenset(window.code for window in metric.windows if window.unit == unit)}))
+    return BucketCoverage(frozenset({frozenset(window.code for window in metric.kept_windows if window.unit == unit)}))
 
 
 def _expires(timetable: Timetable, codes: frozenset[str], bucket: int) -> int:

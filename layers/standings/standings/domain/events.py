@@ -5,7 +5,7 @@ A body becomes an `Event`, or a `RefusedEvent` that names the field, the value a
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -14,9 +14,20 @@ from typing import Any, Final, Literal, NamedTuple, NoReturn, TypeGuard
 
 import orjson
 
-from standings.domain.boards import BOARD_NAME_RULE, MAX_MEMBER_BYTES, Boards, Metric, is_board_name
+from standings.domain.boards import BOARD_NAME_RULE, MAX_MEMBER_BYTES, Boards, Family, Metric, family_of, is_board_name
 from standings.domain.boards_toml import MAX_DECIMALS, MAX_METRICS, METRIC_NAME, METRIC_RULE
-from standings.domain.scoring import NO_NOTE, Aggregate, UnitsError, check_units, decimal_text, merge, units_of
+from standings.domain.scoring import (
+    NO_COMPANIONS,
+    NO_NOTE,
+    Aggregate,
+    UnitsError,
+    check_units,
+    companions_of,
+    decimal_text,
+    merge,
+    units_of,
+    units_of_companions,
+)
 from standings.domain.windows import EPOCH, MINUTE, SECOND, instant
 
 _OfAField = Literal["id", "at", "board", "member", "metrics", "amount", "note", "set", "updates"]
@@ -117,14 +128,17 @@ def _event(document: dict[str, Any], boards: Boards, now: int, *, at_filled_in: 
     precisions: dict[tuple[str, str], int] = {}
     for share in _shares(document):
         is_kept = False
-        for board, metric, units in _amounts(share, boards):
+        for board, amounts in _amounts(share, boards):
             given = pairs.setdefault((board, share.member), {})
-            added = Aggregate(units, note=share.note if metric.notes else NO_NOTE)
-            before = given.get(metric.name)
-            # If an event names a member twice, its amounts count like those of two events, the second one last.
-            given[metric.name] = added if before is None else merge(metric, added, before)
-            precisions[board, metric.name] = metric.precision
-            is_kept = is_kept or metric.notes
+            for metric, units in amounts:
+                precisions[board, metric.name] = metric.precision
+                is_kept = is_kept or metric.notes
+                if metric.kept_with is None:
+                    note = share.note if metric.notes else NO_NOTE
+                    added = Aggregate(units, note=note, companions=_companions(metric, amounts))
+                    before = given.get(metric.name)
+                    # Amounts of a member that an event names twice count like those of two events, the second one last.
+                    given[metric.name] = added if before is None else merge(metric, added, before)
         if share.note and not is_kept:
             expected = "a metric that keeps notes (notes = true in boards.toml)"
             refuse("note", f"{share.prefix}note", expected, orjson.loads(share.note))
@@ -132,7 +146,7 @@ def _event(document: dict[str, Any], boards: Boards, now: int, *, at_filled_in: 
     updates = tuple(
         Update(
             *pair,
-            {name: one.value for name, one in given.items()},
+            _with_companions(boards, pair[0], given),
             {name: one.note for name, one in given.items() if one.note},
             pair in set_pairs,
         )
@@ -292,9 +306,10 @@ def _note(field: str, update: dict[str, Any]) -> str:
     return note.decode()
 
 
-def _amounts(share: _Share, boards: Boards) -> Iterator[tuple[str, Metric, int]]:
-    """Board, metric and units, for each board and metric of an update."""
+def _amounts(share: _Share, boards: Boards) -> Iterator[tuple[str, list[tuple[Metric, int]]]]:
+    """Each board of an update, with the units of each metric."""
     for board in share.boards:
+        amounts: list[tuple[Metric, int]] = []
         family = boards.family(board)
         if family is None:
             raise RefusedEvent("board", f"{share.prefix}board: no family in boards.toml matches {board!r}")
@@ -312,7 +327,40 @@ def _amounts(share: _Share, boards: Boards) -> Iterator[tuple[str, Metric, int]]
                     raise RefusedEvent("set", detail)
             elif metric.is_beyond_limits(units):
                 refuse("limit", field, f"{limits_of(metric)} on board {board!r}", number)
-            yield board, metric, units
+            amounts.append((metric, units))
+        if any(metric.kept_with is not None or metric.has_companions for metric, _ in amounts):
+            _check_companions(share, family, amounts)
+        yield board, amounts
+
+
+def _check_companions(share: _Share, family: Family, amounts: list[tuple[Metric, int]]) -> None:
+    """Raise RefusedEvent if an update names a metric without one that is kept with it, or the other way round."""
+    names = {metric.name for metric, _ in amounts}
+    for best in {metric.kept_with or metric.name for metric, _ in amounts}:
+        metric = family.metrics[best]
+        together = [best, *(each.name for each in metric.tie_breaks)] if metric.has_companions else []
+        if together and not names.issuperset(together):
+            named = ", ".join(name for name in together if name in names)
+            reason = f"expected all of {', '.join(together)}, which are of one event, or none of them, got {named}"
+            raise RefusedEvent("metrics", f"{share.prefix}metrics: {reason} alone")
+
+
+def _companions(metric: Metric, amounts: Iterable[tuple[Metric, int]]) -> str:
+    """The companions that an update with these amounts gives a number of the metric."""
+    if not metric.has_companions:
+        return NO_COMPANIONS
+    return companions_of(metric, {each.name: units for each, units in amounts})
+
+
+def _with_companions(boards: Boards, board: str, given: Mapping[str, Aggregate]) -> dict[str, int]:
+    """The units of each metric, and of the companions of each best."""
+    amounts = {name: one.value for name, one in given.items()}
+    for name, one in given.items():
+        if one.companions:
+            metric = family_of(boards, board).metrics[name]
+            units = units_of_companions(metric, one) or ()
+            amounts |= dict(zip((each.name for each in metric.tie_breaks), units, strict=True))
+    return amounts
 
 
 _SMALL: Final = 10**MAX_DIGITS - 1  # A whole number of at most this many units breaks no rule

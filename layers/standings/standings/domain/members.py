@@ -11,11 +11,13 @@ from typing import Final, NamedTuple
 
 from standings.domain.boards import MAX_UNITS, Boards, Family, Metric, Ranking, attribute_name, late_name
 from standings.domain.scoring import (
+    NO_COMPANIONS,
     NO_NOTE,
     NO_TIE_KEY,
     Aggregate,
     Place,
     aggregate_of_event,
+    companions_of,
     encode_sortable,
     merge,
     merge_all,
@@ -72,24 +74,31 @@ class Move:
 def affected_rankings(family: Family, old: "Image | None", new: "Image") -> Iterator[Ranking]:
     """The rankings in which a member's place may differ between two images, but for those of rolling windows.
 
-    Periods that are no longer kept when `new` is written are skipped.
+    A ranking may come twice: once for its score, once for a tie-break. Periods that are no longer kept when `new` is
+    written are skipped.
     """
-    before, tie_keys = (old.values, old.tie_keys) if old is not None else ({}, {})
+    before, tie_keys, companions = (old.values, old.tie_keys, old.companions) if old is not None else ({}, {}, {})
+    has_companions = bool(companions or new.companions)
     # Hiding a member, or showing it again, moves it in every ranking.
     shown_or_hidden = old is not None and old.hidden != new.hidden
     for attribute in before.keys() | new.values.keys():
         moved = shown_or_hidden or before.get(attribute) != new.values.get(attribute)
+        if has_companions and not moved:
+            moved = companions.get(attribute) != new.companions.get(attribute)
         if not moved and tie_keys.get(attribute) == new.tie_keys.get(attribute):
             continue
         accumulator = family.accumulator(attribute)
-        if accumulator is None or accumulator.is_late or not (moved or accumulator.metric.ties_by_instant):
+        if accumulator is None or accumulator.is_late:
             continue
-        for window in accumulator.metric.windows:
-            if window.unit == accumulator.unit and not window.rolling:
-                ranking = Ranking(new.board, accumulator.metric, window, accumulator.bucket)
-                until = ranking.kept_until
-                if until is None or new.written_at_ms < until + SKIP_MARGIN:
-                    yield ranking
+        # The instant of a tie-break's latest event orders nobody.
+        ordered = family.ordered_by(accumulator.metric) if moved else [accumulator.metric]
+        for metric in ordered if moved or accumulator.metric.ties_by_instant else ():
+            for window in metric.windows:
+                if window.unit == accumulator.unit and not window.rolling:
+                    ranking = Ranking(new.board, metric, window, accumulator.bucket)
+                    until = ranking.kept_until
+                    if until is None or new.written_at_ms < until + SKIP_MARGIN:
+                        yield ranking
 
 
 SKIP_MARGIN: Final = HOUR
@@ -135,8 +144,14 @@ def place(image: "Image | None", ranking: Ranking) -> Place | None:
     """A member's place in a ranking; None if the member is hidden, gone, or has no event in the period."""
     if image is None or image.hidden:
         return None
-    aggregate = aggregate_in_period(image, ranking.metric, ranking.window, ranking.period)
-    return None if aggregate is None else place_of(ranking.metric, aggregate)
+    _, metric, window, period, _ = ranking
+    aggregate = aggregate_in_period(image, metric, window, period)
+    if aggregate is None:
+        return None
+    if not metric.tie_breaks:
+        return place_of(metric, aggregate)
+    others = (aggregate_in_period(image, each, window, period) for each in metric.separate_tie_breaks)
+    return place_of(metric, aggregate, others)
 
 
 def aggregate_in_period(image: "Image", metric: Metric, window: Window, period: int) -> Aggregate | None:
@@ -179,7 +194,7 @@ class Image:
     - `written_at_ms` is the writer's clock in milliseconds. It never goes back on an item.
     - `abs_total` is at least the absolute value of any sum of accumulators.
     - `values` holds the accumulators by attribute name, such as `{"h9e": 300}`, `tie_keys` the tie keys of those that
-      have one, `notes` their notes as JSON.
+      have one, `notes` their notes as JSON, `companions` their companions.
     - `set_keys` holds, by accumulator, the key of the latest total that was set (`set_key`).
     - `removed` marks a removed member: the item has a version and no scores.
     - `removed_at` is the stamp of the latest removal, in milliseconds; None: there was none. It stays when the member
@@ -196,17 +211,18 @@ class Image:
     tie_keys: Mapping[str, str] = field(default_factory=dict)
     notes: Mapping[str, str] = field(default_factory=dict)
     set_keys: Mapping[str, str] = field(default_factory=dict)
+    companions: Mapping[str, str] = field(default_factory=dict)
     removed: bool = False
     removed_at: int | None = None
 
     @property
     def texts(self) -> tuple[Mapping[str, str], ...]:
-        """What accumulators have besides numbers: tie keys, notes, set keys."""
-        return self.tie_keys, self.notes, self.set_keys
+        """What accumulators have besides numbers: tie keys, notes, set keys, companions."""
+        return self.tie_keys, self.notes, self.set_keys, self.companions
 
     def without_scores(self) -> "Image":
         """The image after the item was deleted: the next version, without scores."""
-        empty = replace(self, values={}, tie_keys={}, notes={}, set_keys={})
+        empty = replace(self, values={}, tie_keys={}, notes={}, set_keys={}, companions={})
         return replace(empty, version=self.version + 1, abs_total=0, removed=True)
 
     def cell(self, name: str) -> Aggregate | None:
@@ -214,7 +230,8 @@ class Image:
         value = self.values.get(name)
         if value is None:
             return None
-        return Aggregate(value, self.tie_keys.get(name, NO_TIE_KEY), self.notes.get(name, NO_NOTE))
+        tie_key, note = self.tie_keys.get(name, NO_TIE_KEY), self.notes.get(name, NO_NOTE)
+        return Aggregate(value, tie_key, note, self.companions.get(name, NO_COMPANIONS))
 
     def with_cell(self, name: str, cell: Aggregate) -> "Image":
         """The image with an aggregate in an accumulator."""
@@ -223,6 +240,7 @@ class Image:
             values={**self.values, name: cell.value},
             tie_keys=_with(self.tie_keys, name, cell.tie_key),
             notes=_with(self.notes, name, cell.note),
+            companions=_with(self.companions, name, cell.companions),
         )
 
 
@@ -266,6 +284,7 @@ def rewritten(image: Image, written_at_ms: int, gone: Iterable[str] = ()) -> Ima
         tie_keys={name: tie_key for name, tie_key in image.tie_keys.items() if name in values},
         notes={name: note for name, note in image.notes.items() if name in values},
         set_keys={name: set_key for name, set_key in image.set_keys.items() if name in values},
+        companions={name: companions for name, companions in image.companions.items() if name in values},
         removed=False,
     )
 
@@ -315,7 +334,8 @@ def apply_event(family: Family, image: Image, event: EventPart, now: int) -> tup
     changed = []
     for metric, name in _accumulators(family, event, now):
         note = event.notes.get(metric.name, NO_NOTE)
-        added = aggregate_of_event(metric, event.amounts[metric.name], event.at, event.event_id, note)
+        companions = companions_of(metric, event.amounts)
+        added = aggregate_of_event(metric, event.amounts[metric.name], event.at, event.event_id, note, companions)
         before = image.cell(name)
         after = added if before is None else merge(metric, before, added)
         if after != before:
@@ -337,6 +357,8 @@ def _accumulators(family: Family, event: EventPart, now: int) -> Iterator[tuple[
     """The accumulators in which an event counts: each metric's total, and a bucket for each unit that accepts it."""
     for metric_name in event.amounts:
         metric = family.metrics[metric_name]
+        if metric.kept_with is not None:
+            continue
         yield metric, metric.total()
         for unit in metric.bucket_codes:
             index = family.timetable.bucket_for(unit, event.at, now)
@@ -386,7 +408,7 @@ def beyond_bounds(family: Family, image: Image, changed: Iterable[str]) -> str |
         metric, unit, _, bucket, first = accumulator
         if abs(image.values[attribute]) > MAX_UNITS:
             return f"{metric.name} in {'all' if unit is None else 'one ' + NAMES[unit]}"
-        for window in metric.windows:
+        for window in metric.kept_windows:
             if not window.rolling or window.unit != unit:
                 continue
             parts = list(contributions(image, metric, window))

@@ -13,14 +13,20 @@ operation, `merge`. It is associative and commutative: the order in which events
 An aggregate keeps the *tie key* of that event: text that sorts as the events do, by `at`, and for `last` and metrics
 with notes also by id. A sum of 0 says whether any amount changed it: 5 and -5 have another time than 0.
 
+**Companions** of a best are numbers of the event that it came with, such as the lifter's weight. Among equal bests the
+one that is ahead in the tie-breaks counts, and only then the tie key. A companion is no number of its own: it is kept
+in a text beside the best, as in `b7x[654]`.
+
 **Order.** A ranking is sorted by *sort value*, ascending: the score if the lowest leads, the negated score if the
-highest leads. It is encoded as a head, which gives the sign and the number of digits, and the digits, mirrored if
-negative. So text of any length sorts numerically, small numbers are short, and no range is configured.
+highest leads. Members with equal scores are sorted by the sort value of the first tie-break, and so on. A sort value is
+encoded as a head, which gives the sign and the number of digits, and the digits, mirrored if negative. So text of any
+length sorts numerically, small numbers are short, and no range is configured. No such text begins another one: so the
+texts of score and tie-breaks, one after the other, sort as they do.
 
 **Units.** A score is a whole number of them: 12.5 is 1250 units of a metric with precision 2.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from functools import lru_cache, partial, reduce
 from typing import Final, NamedTuple
@@ -29,17 +35,19 @@ from standings.domain.boards import MAX_UNITS, Metric
 
 NO_TIE_KEY: Final = ""  # The tie key of events that were counted before tie keys were kept. It sorts before all others.
 NO_NOTE: Final = ""
+NO_COMPANIONS: Final = ""
 
 
 class Aggregate(NamedTuple):
-    """The value of some events in units of the metric, with tie key and note (JSON) of the one that decides ties.
+    """The value of some events in units, with tie key, note (JSON) and companions of the one that decides ties.
 
-    For example `Aggregate(1250, "VP6xaXHV", '{"course":"North"}')`.
+    For example `Aggregate(1250, "VP6xaXHV", '{"course":"North"}', "b7x[654]")`.
     """
 
     value: int
     tie_key: str = NO_TIE_KEY
     note: str = NO_NOTE
+    companions: str = NO_COMPANIONS
 
 
 def merge(metric: Metric, one: Aggregate, other: Aggregate) -> Aggregate:
@@ -51,7 +59,7 @@ def merge(metric: Metric, one: Aggregate, other: Aggregate) -> Aggregate:
     if metric.aggregate == "last":
         return max(one, other, key=lambda aggregate: aggregate.tie_key)
     if one.value == other.value:
-        return min(one, other, key=lambda aggregate: aggregate.tie_key)
+        return min(one, other, key=lambda aggregate: (_of_companions(metric, aggregate), aggregate.tie_key))
     return max(one, other) if metric.aggregate == "max" else min(one, other)
 
 
@@ -75,12 +83,39 @@ def merge_all(metric: Metric, aggregates: Iterable[Aggregate]) -> Aggregate | No
     return reduce(partial(merge, metric), found) if found else None
 
 
-def aggregate_of_event(metric: Metric, units: int, at: int, event_id: str, note: str = NO_NOTE) -> Aggregate:
+def companions_of(metric: Metric, amounts: Mapping[str, int]) -> str:
+    """The companions that an update gives a number of the metric, such as `b7x[654]`; NO_COMPANIONS for none."""
+    if not metric.has_companions or metric.tie_breaks[0].name not in amounts:
+        return NO_COMPANIONS
+    units = ",".join(str(amounts[each.name]) for each in metric.tie_breaks)
+    return f"{metric.companions_code}[{units}]"
+
+
+def units_of_companions(metric: Metric, aggregate: Aggregate) -> list[int] | None:
+    """The units of each companion of a number of the metric, `[654]`; None if it has none that tie-breaks go by now."""
+    code, text = metric.companions_code, aggregate.companions
+    return list(map(int, text[len(code) + 1 : -1].split(","))) if text.startswith(code) else None
+
+
+def _of_companions(metric: Metric, aggregate: Aggregate) -> "SortValues":
+    """The sort values of a number's companions; () if the metric has none."""
+    if not metric.has_companions:
+        return ()
+    units = units_of_companions(metric, aggregate)
+    if units is None:
+        return (MISSING,) * len(metric.tie_breaks)
+    pairs = zip(units, metric.tie_breaks, strict=True)
+    return tuple(sort_value(number, descending=each.descending) for number, each in pairs)
+
+
+def aggregate_of_event(
+    metric: Metric, units: int, at: int, event_id: str, note: str = NO_NOTE, companions: str = NO_COMPANIONS
+) -> Aggregate:
     """The aggregate of one event; `at` is in milliseconds."""
     tie_key = tie_key_of_event(metric, at, event_id)
     if tie_key and metric.aggregate == "sum" and not units:
         tie_key += _UNCHANGED
-    return Aggregate(units, tie_key, note)
+    return Aggregate(units, tie_key, note, companions)
 
 
 def tie_key_of_event(metric: Metric, at: int, event_id: str) -> str:
@@ -94,19 +129,53 @@ def tie_key_of_event(metric: Metric, at: int, event_id: str) -> str:
 LONG_AGO: Final = -MAX_UNITS  # The instant that stands for NO_TIE_KEY
 
 
-def place_of(metric: Metric, aggregate: Aggregate) -> "Place":
-    """The place in the metric's rankings of a member with this aggregate."""
+def place_of(metric: Metric, aggregate: Aggregate, tie_breaks: Iterable[Aggregate | None] = ()) -> "Place":
+    """The place in the metric's rankings of a member with this aggregate, and these of the metric's tie-breaks.
+
+    They are those of the tie-breaks that have numbers of their own.
+    """
     since = None
     if metric.ties_by_instant:
         since = decode_sortable(aggregate.tie_key)[0] if aggregate.tie_key else LONG_AGO
-    return Place(sort_value(aggregate.value, descending=metric.descending), since)
+    if not metric.tie_breaks:
+        return Place((sort_value(aggregate.value, descending=metric.descending),), since)
+    aggregates = zip((metric, *metric.separate_tie_breaks), (aggregate, *tie_breaks), strict=True)
+    values = tuple(_sort_value_of(each, of) for each, of in aggregates)
+    return Place(values + _of_companions(metric, aggregate), since)
+
+
+def _sort_value_of(metric: Metric, aggregate: Aggregate | None) -> int:
+    """The sort value of a member that may have no number of the metric: a sum is 0 then."""
+    if aggregate is None:
+        return 0 if metric.aggregate == "sum" else MISSING
+    return sort_value(aggregate.value, descending=metric.descending)
+
+
+SortValues = tuple[int, ...]
+"""The sort value of a score, then that of each tie-break: `(-8, 312)`. Without tie-breaks it is one number: `(-8,)`."""
 
 
 class Place(NamedTuple):
-    """Where a member is in a ranking: by sort value, then by an instant in milliseconds (None: by member id alone)."""
+    """Where a member is in a ranking: by sort values, then by an instant in milliseconds (None: by member id alone)."""
 
-    sort_value: int
+    values: SortValues
     since: int | None = None
+
+    @property
+    def sort_value(self) -> int:
+        """The sort value of the score alone."""
+        return self.values[0]
+
+
+MISSING: Final = MAX_UNITS + 1
+"""The sort value of a tie-break of which a member has no number: behind all numbers."""
+
+
+def are_possible(values: SortValues, metric: Metric) -> bool:
+    """Whether a place in the metric's rankings may have these sort values."""
+    score, *others = values
+    in_bounds = abs(score) <= MAX_UNITS and all(abs(each) <= MAX_UNITS or each == MISSING for each in others)
+    return in_bounds and len(values) == metric.components
 
 
 def sort_value(score: int, *, descending: bool) -> int:
@@ -115,21 +184,32 @@ def sort_value(score: int, *, descending: bool) -> int:
 
 
 def sort_key(place: Place, member: str) -> str:
-    """The text that sorts a ranking: by sort value, by `since` if there is one, by member. Such as `MvIu123`."""
-    since = "" if place.since is None else encode_sortable(place.since)
-    return encode_sortable(place.sort_value) + since + member
+    """The text that sorts a ranking: by sort values, by `since` if there is one, by member. Such as `MvIu123`."""
+    values, since = place
+    return encode_values(values) + ("" if since is None else encode_sortable(since)) + member
 
 
-def decode_sort_key(text: str, *, ties_by_instant: bool) -> tuple[Place, str]:
-    """The place and the member of a sort key: `(Place(-300), "u123")` of `MvIu123`.
+def encode_values(values: SortValues) -> str:
+    """The beginning of the sort keys of all places with these sort values: the text of each, such as `MvI`."""
+    return encode_sortable(values[0]) if len(values) == 1 else "".join(map(encode_sortable, values))
 
-    `ties_by_instant` says that the key contains a `since`.
-    """
+
+def behind(values: SortValues) -> str:
+    """A text that sorts behind all sort keys of places with these sort values, and ahead of all that follow them."""
+    return encode_values((*values[:-1], values[-1] + 1))
+
+
+def decode_sort_key(text: str, metric: Metric) -> tuple[Place, str]:
+    """The place and the member of a sort key in a metric's rankings: `(Place((-300,)), "u123")` of `MvIu123`."""
     number, rest = decode_sortable(text)
-    if not ties_by_instant:
-        return Place(number), rest
+    values: SortValues = (number,)
+    while len(values) < metric.components:
+        number, rest = decode_sortable(rest)
+        values += (number,)
+    if not metric.ties_by_instant:
+        return Place(values), rest
     since, member = decode_sortable(rest)
-    return Place(number, since), member
+    return Place(values, since), member
 
 
 # Printable characters in the order of their bytes, which is how DynamoDB sorts text.

@@ -5,6 +5,11 @@ smaller tiers. It counts the members of each. A rank is the sum of the counters 
 the path. Nodes are mappings from path to counters, and counters from a child's digit to a number of members. A missing
 node or counter counts as 0.
 
+In a ranking with tie-breaks the path goes on: behind the digits of the score come those of the first tie-break, and so
+on. No path of a number begins another's, so paths sort as the numbers do, one after the other. A path of fewer numbers
+than the ranking has is a tier too: `ahead((-8,), …)` counts by the score alone. How many numbers a whole path has is
+called `components`.
+
 `undivided` and `unread` name the nodes to read next, until there are none. Give a node that does not exist as `{}`.
 While members move, nodes may be from different moments: then the answer is off by those moves. `agreeing` keeps it from
 contradicting itself.
@@ -16,11 +21,11 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from standings.domain.boards import MAX_UNITS
-from standings.domain.scoring import digits_of, number_of, sort_value
+from standings.domain.scoring import SortValues, digits_of, number_of, sort_value
 
 Path = tuple[int, ...]
-"""The digits from the root of a tree to a node, or to a sort value. The first digit is a *head*: it gives the sign and
-the number of digits that follow."""
+"""The digits from the root of a tree to a node, or to a place. The first digit of each sort value is a *head*: it gives
+the sign and the number of digits that follow."""
 Counters = Mapping[int, int]
 Nodes = Mapping[Path, Counters]
 FANOUT: Final = 128
@@ -29,35 +34,61 @@ _MIDDLE: Final = FANOUT // 2
 ROOT: Final[Path] = ()
 
 
-def ahead(number: int, nodes: Nodes) -> int:
-    """How many members are ahead of a sort value, so one less than its rank. `nodes` must contain `nodes_for` it."""
-    return sum(count for _, count in _tiers_ahead(number, nodes))
+def ahead(values: SortValues, nodes: Nodes) -> int:
+    """How many members are ahead of sort values, so one less than their rank. `nodes` must contain `nodes_for` them."""
+    return sum(count for _, count in _tiers_ahead(values, nodes))
 
 
-def equals(number: int, nodes: Nodes) -> int:
-    """How many members share a sort value. `nodes` must contain `nodes_for` it."""
-    *leaf, digit = path(number)
+def equals(values: SortValues, nodes: Nodes) -> int:
+    """How many members share sort values. `nodes` must contain `nodes_for` them."""
+    *leaf, digit = path(values)
     return nodes.get(tuple(leaf), {}).get(digit, 0)
 
 
-def nodes_for(number: int) -> list[Path]:
-    """The nodes that give the rank of a sort value, and that count it: the root first, its leaf last."""
-    full_path = path(number)
+def nodes_for(values: SortValues) -> list[Path]:
+    """The nodes that give the rank of sort values, and that count them: the root first, their leaf last."""
+    full_path = path(values)
     return [full_path[:length] for length in range(len(full_path))]
 
 
 # One move needs a path several times, and members share scores.
 @lru_cache(maxsize=16384)
-def path(number: int) -> Path:
-    """The path to a sort value: a head, then base-128 digits. 300 has the path `(66, 2, 44)`."""
+def path(values: SortValues) -> Path:
+    """The path to sort values: of each a head, then base-128 digits. `(300,)` has the path `(66, 2, 44)`."""
+    return tuple(digit for number in values for digit in _path_of(number))
+
+
+def _path_of(number: int) -> Path:
     digits = digits_of(number, FANOUT)
     return (_MIDDLE + len(digits) if number >= 0 else _MIDDLE - len(digits), *digits)
 
 
-def sort_value_at(full_path: Path) -> int:
-    """The sort value at the end of a path: the inverse of `path`."""
-    head, *digits = full_path
-    return number_of(digits, FANOUT, negative=head < _MIDDLE)
+def values_at(full_path: Path) -> SortValues:
+    """The sort values at the end of a path: the inverse of `path`."""
+    return tuple(_sort_value_at(full_path[start:end]) for start, end in _parts(full_path))
+
+
+def _sort_value_at(digits: Path) -> int:
+    return number_of(digits[1:], FANOUT, negative=digits[0] < _MIDDLE)
+
+
+def _parts(of: Path) -> Iterator[tuple[int, int]]:
+    """Where the digits of each sort value begin and end in a path. The last ones may be missing."""
+    start = 0
+    while start < len(of):
+        end = start + 1 + depth(of[start])
+        yield start, end
+        start = end
+
+
+def is_whole(of: Path, components: int) -> bool:
+    """Whether a path leads to a place: it has all digits of all sort values."""
+    end = 0
+    for _ in range(components):
+        if end >= len(of):
+            return False
+        end += 1 + depth(of[end])
+    return end == len(of)
 
 
 def depth(head: int) -> int:
@@ -66,32 +97,39 @@ def depth(head: int) -> int:
 
 
 def prefixes(full_path: Path) -> Iterator[Path]:
-    """The nodes that count a sort value: the root first, its leaf last."""
+    """The nodes that count a place: the root first, its leaf last."""
     for length in range(len(full_path)):
         yield full_path[:length]
 
 
-def span(tier: Path) -> tuple[int, int]:
-    """The first and the last sort value of a tier that is not the root: `(-383, -256)` of the leaf `(62, 125)`."""
-    digits = depth(tier[0])
-    missing = 1 + digits - len(tier)
-    low = sort_value_at(tier + (0,) * missing)
-    high = sort_value_at(tier + (FANOUT - 1,) * missing)
+def span(tier: Path) -> tuple[SortValues, SortValues]:
+    """The first and the last sort values of a tier: `((-383,), (-256,))` of the leaf `(62, 125)`.
+
+    If the tier has digits of several sort values, all but the last are the same. The root is no such tier, and neither
+    is one where the digits of a sort value end and those of the next begin.
+    """
+    *whole, (start, end) = _parts(tier)
+    same, rest = tuple(_sort_value_at(tier[first:last]) for first, last in whole), tier[start:]
+    missing, digits = end - len(tier), depth(rest[0])
+    low = _sort_value_at(rest + (0,) * missing)
+    high = _sort_value_at(rest + (FANOUT - 1,) * missing)
     # A number nearer to 0 has fewer digits, and so another head.
     least = FANOUT ** (digits - 1)
-    if tier[0] < path(0)[0]:
-        return low, min(high, -least)
-    return (max(low, least) if digits > 1 else low), high
+    if rest[0] < _ZERO[0]:
+        high = min(high, -least)
+    elif digits > 1:
+        low = max(low, least)
+    return (*same, low), (*same, high)
 
 
-def is_leaf(node: Path) -> bool:
-    """Whether a node's children are sort values."""
-    return bool(node) and len(node) == depth(node[0])
+def is_leaf(node: Path, components: int) -> bool:
+    """Whether a node's children are places."""
+    return is_whole((*node, 0), components)
 
 
-def _tiers_ahead(number: int, nodes: Nodes) -> Iterator[tuple[Path, int]]:
-    """The tiers ahead of a sort value that are children of its nodes, with the number of members in each."""
-    full_path = path(number)
+def _tiers_ahead(values: SortValues, nodes: Nodes) -> Iterator[tuple[Path, int]]:
+    """The tiers ahead of sort values that are children of their nodes, with the number of members in each."""
+    full_path = path(values)
     for length, own_digit in enumerate(full_path):
         node = full_path[:length]
         for digit, count in nodes.get(node, {}).items():
@@ -99,32 +137,34 @@ def _tiers_ahead(number: int, nodes: Nodes) -> Iterator[tuple[Path, int]]:
                 yield (*node, digit), count
 
 
-def undivided(number: int, nodes: Nodes) -> dict[Path, int]:
-    """The nodes to read next to count the distinct sort values ahead of one, with the number of members in each.
+def undivided(values: SortValues, nodes: Nodes, components: int) -> dict[Path, int]:
+    """The nodes to read next to count the distinct places ahead of one, with the number of members in each.
 
-    `nodes` must contain those of `nodes_for`. For several sort values, pass the last one. A tier of one member is not
-    read: so at each level, at most half as many nodes are read as there are members ahead.
+    `nodes` must contain those of `nodes_for`. For several places, pass the last one. A tier of one member is not read:
+    so at each level, at most half as many nodes are read as there are members ahead.
     """
     unread: dict[Path, int] = {}
-    tiers = list(_tiers_ahead(number, nodes))
+    tiers = list(_tiers_ahead(values, nodes))
     while tiers:
         tier, count = tiers.pop()
-        if _is_divisible(tier, count) and tier not in nodes:
+        if not _is_divisible(tier, count, components):
+            continue
+        if tier not in nodes:
             unread[tier] = count
-        elif _is_divisible(tier, count):
+        else:
             tiers += [((*tier, digit), members) for digit, members in nodes[tier].items()]
     return unread
 
 
-def distinct_ahead(numbers: Iterable[int], nodes: Nodes) -> dict[int, int]:
-    """How many distinct sort values are ahead of each of these: `{-300: 0, -295: 1}`. Never more than members are.
+def distinct_ahead(places: Iterable[SortValues], nodes: Nodes, components: int) -> dict[SortValues, int]:
+    """How many distinct places are ahead of each: `{(-300,): 0, (-295,): 1}`. Never more than members are.
 
-    Read nodes until nothing is `undivided` ahead of the last one: a tier that was not read counts as one sort value.
+    Read nodes until nothing is `undivided` ahead of the last one: a tier that was not read counts as one place.
     """
     known: dict[Path, int] = {}
 
     def distinct(tier: Path, count: int) -> int:
-        if not _is_divisible(tier, count):
+        if not _is_divisible(tier, count, components):
             return 1 if count > 0 else 0
         if tier not in known:
             below = sum(distinct((*tier, digit), members) for digit, members in nodes.get(tier, {}).items())
@@ -132,11 +172,11 @@ def distinct_ahead(numbers: Iterable[int], nodes: Nodes) -> dict[int, int]:
             known[tier] = min(count, max(1, below))
         return known[tier]
 
-    return {number: sum(distinct(*tier) for tier in _tiers_ahead(number, nodes)) for number in numbers}
+    return {values: sum(distinct(*tier) for tier in _tiers_ahead(values, nodes)) for values in places}
 
 
-def _is_divisible(tier: Path, count: int) -> bool:
-    return count > 1 and len(tier) <= depth(tier[0])
+def _is_divisible(tier: Path, count: int, components: int) -> bool:
+    return count > 1 and not is_whole(tier, components)
 
 
 def percentile(ahead: int, total: int) -> int:
@@ -156,14 +196,14 @@ def position_at(numerator: int, denominator: int, total: int) -> int:
     return total * (100 * denominator - numerator) // (100 * denominator)
 
 
-def select(position: int, fetch: Callable[[Path], Counters]) -> "Selected | None":
-    """The sort value at a position (from 0) of the list; None beyond its end.
+def select(position: int, fetch: Callable[[Path], Counters], components: int) -> "Selected | None":
+    """The sort values at a position (from 0) of the list; None beyond its end.
 
     `fetch` reads one node. It is called from the root down, once for each digit.
     """
     passed = 0
     node = ROOT
-    while not node or len(node) <= depth(node[0]):
+    while not is_whole(node, components):
         for digit, count in sorted(fetch(node).items()):
             if position < passed + count:
                 node = (*node, digit)
@@ -171,26 +211,26 @@ def select(position: int, fetch: Callable[[Path], Counters]) -> "Selected | None
             passed += count
         else:
             return None
-    return Selected(sort_value_at(node), passed, count)
+    return Selected(values_at(node), passed, count)
 
 
 class Selected(NamedTuple):
-    """The sort value at a position, how many members are ahead of it, and how many share it."""
+    """The sort values at a position, how many members are ahead of them, and how many share them."""
 
-    sort_value: int
+    values: SortValues
     ahead: int
     equals: int
 
 
-def agreeing(nodes: Nodes, members: Iterable[int] = ()) -> dict[Path, Counters]:
+def agreeing(nodes: Nodes, members: Iterable[SortValues] = ()) -> dict[Path, Counters]:
     """The nodes without contradictions, and with the members that were found at these sort values.
 
     Nodes of different moments may contradict each other: a node counts more members than the node above says, or none
     where one was found. Here no node counts more than the nearest one above says, and each counts `members`. So those
-    ahead of a sort value and at it are never more than the total, nor than those ahead of a later one. Nodes of one
+    ahead of a place and at it are never more than the total, nor than those ahead of a later one. Nodes of one
     moment stay as they are. `nodes` must contain those of `nodes_for` of each member.
     """
-    held = deltas((None, number) for number in members)
+    held = deltas((None, values) for values in members)
     found: dict[Path, Counters] = {}
     for node in sorted({**nodes, **held}, key=len):
         mine = held.get(node, {})
@@ -216,17 +256,17 @@ def _first(counters: Counters, room: int, held: Counters) -> dict[int, int]:
     return kept
 
 
-def deltas(moves: Iterable[tuple[int | None, int | None]]) -> dict[Path, dict[int, int]]:
-    """The net change of every counter when members move from one sort value to another (None: not in the list).
+def deltas(moves: Iterable[tuple[SortValues | None, SortValues | None]]) -> dict[Path, dict[int, int]]:
+    """The net change of every counter when members move from some sort values to others (None: not in the list).
 
-    A move from -300 to -301 changes one leaf: `{(62, 125): {83: -1, 82: 1}}`.
+    A move from `(-300,)` to `(-301,)` changes one leaf: `{(62, 125): {83: -1, 82: 1}}`.
     """
     net: dict[Path, dict[int, int]] = {}
     for old, new in moves:
-        for number, change in ((old, -1), (new, 1)):
-            if number is None or old == new:
+        for values, change in ((old, -1), (new, 1)):
+            if values is None or old == new:
                 continue
-            full_path = path(number)
+            full_path = path(values)
             for length, digit in enumerate(full_path):
                 counters = net.setdefault(full_path[:length], {})
                 counters[digit] = counters.get(digit, 0) + change
@@ -246,8 +286,8 @@ def summed(lanes: Iterable[Counters]) -> dict[int, int]:
 def histogram(most: int, nodes: Nodes, *, descending: bool) -> list["Bin"]:
     """The distribution of scores: the members in at most `most` bins, ascending, without gaps.
 
-    It needs the tree alone, of which `unread` named the nodes to read. No bin contains scores on both sides of 0,
-    unless `most` is 1.
+    It needs the tree alone, of which `unread` named the nodes to read. It goes by the score, whatever the
+    tie-breaks. No bin contains scores on both sides of 0, unless `most` is 1.
 
     All bins have the same width: the smallest power of two at which few enough bins reach from the lowest score to the
     highest. Bins are aligned at 0, like tiers, which are 128^k wide. So a bin is the sum of 2^r tiers. Bin m holds the
@@ -301,7 +341,7 @@ def unread(most: int, nodes: Nodes, *, descending: bool) -> list[Path]:
     return [node for node in between if node not in nodes and _may_count(node, nodes)]
 
 
-_ZERO: Final = path(0)
+_ZERO: Final = path((0,))
 _DIGIT_BITS: Final = FANOUT.bit_length() - 1
 
 
@@ -324,7 +364,7 @@ def _extent(nodes: Nodes, most: int, *, descending: bool) -> _Extent:
     levels = {node: 1 + depth(node[0]) - len(node) for node in edges if node not in nodes}
     level = max(levels.values(), default=0)
     finer = frozenset(node for node, height in levels.items() if height == level > 0)
-    first, last = span(edges[0])[0], span(edges[1])[1]
+    (first,), (last,) = span(edges[0])[0], span(edges[1])[1]
     low, high = sorted(sort_value(number, descending=descending) for number in (first, last))
     bits = level * _DIGIT_BITS
     return _Extent(first, last, level, finer, bits + _wider(_index(low, bits), _index(high, bits), bits, most))
@@ -370,9 +410,9 @@ def _between(extent: _Extent, level: int) -> Iterator[Path]:
             continue
         for index in range(max(nearest, 0) >> bits, (furthest >> bits) + 1):
             if index:
-                yield path(sign * (index << bits))[: -(level + 1)]
+                yield _path_of(sign * (index << bits))[: -(level + 1)]
             else:
-                yield path(sign * FANOUT**level)[:1]
+                yield _path_of(sign * FANOUT**level)[:1]
 
 
 def _may_count(node: Path, nodes: Nodes) -> bool:
@@ -389,8 +429,8 @@ def _counts(level: int, nodes: Nodes, *, descending: bool) -> dict[int, int]:
             counts[_on_its_side(0, head, descending=descending)] += count
     for node, counters in nodes.items():
         if node and depth(node[0]) - len(node) == level:
-            # `sort_value_at` takes the digits of a node as a number that is shorter by the missing digits.
-            start = abs(sort_value_at(node)) * FANOUT
+            # The digits of a node are taken as a number that is shorter by the missing digits.
+            start = abs(_sort_value_at(node)) * FANOUT
             mirror = FANOUT - 1 if node[0] < _ZERO[0] else 0
             for digit, count in counters.items():
                 counts[_on_its_side(start + abs(mirror - digit), node[0], descending=descending)] += count

@@ -7,14 +7,16 @@ already, it is the name and the first day: `winter-2027-12-01`.
 A period with a `summary.json` is settled. `sent-00001.json` … hold the ids of events that were put, and `events.json`
 says that all were. `attempt.json` names the attempt that began last: older attempts stop when they see its name.
 
-`standings-00001.jsonl.gz` … hold the ranking, a line for each member: `{"rank":1,"member":"u1","score":300}`. The part
-behind the rank follows from a member's item alone. So an audit of Scores and a reader of files can both add up these
-parts, and agree only if the files hold every member of Scores with its score, and nobody else.
+`standings-00001.jsonl.gz` … hold the ranking, a line for each member: `{"rank":1,"member":"u1","score":300}`, with
+`,"tie_breaks":{"penalty":312}` behind the score where the ranking has some. The part behind the rank follows from a
+member's item alone. So an audit of Scores and a reader of files can both add up these parts, and agree only if the
+files hold every member of Scores with its score, and nobody else.
 """
 
 import csv
 import gzip
 import io
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -24,9 +26,10 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from standings.aws.s3 import ResultsBucket
-from standings.domain.boards import Metric, Ranking
+from standings.domain.boards import Metric, Ranking, column_of
+from standings.domain.scoring import SortValues
 from standings.domain.windows import label_of
-from standings.read.session import period_of, score_at
+from standings.read.session import period_of, scored
 from standings.runtime.clock import Clock
 
 SUMMARY: Final = "summary.json"
@@ -186,14 +189,37 @@ class Line(NamedTuple):
         return str(orjson.loads(b"{" + self.rest)["member"])
 
     @property
+    def numbers(self) -> bytes:
+        """The score, and the tie-breaks if there are some: `b'300'`, or `b'8,"tie_breaks":{"penalty":312}'`."""
+        return self.rest[self.rest.rindex(_SCORE) + len(_SCORE) : -1]
+
+    @property
     def score(self) -> bytes:
         """The score as JSON, with all its decimals: `b"300"`."""
-        return self.rest[self.rest.rindex(b":") + 1 : -1]
+        return self.numbers.partition(_TIE_BREAKS)[0]
+
+    @property
+    def tie_breaks(self) -> bytes:
+        """The tie-breaks as JSON: `b'{"penalty":312}'`; empty without any."""
+        return self.numbers.partition(_TIE_BREAKS)[2]
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The line as a row of CSV by column: `{"rank": "1", "member": "u1", "score": "8", "penalty": "312"}`."""
+        found = ((column_of(name.decode()), value) for name, value in _NUMBERS.findall(self.tie_breaks))
+        more = {column: b"" if value == b"null" else value for column, value in found}
+        numbers = {"score": self.score, **more}
+        return {"rank": str(self.rank), "member": self.member} | {name: text.decode() for name, text in numbers.items()}
 
 
-def rest_of(member: str, sort_value: int, metric: Metric) -> bytes:
+_SCORE: Final = b',"score":'  # In a member's id, JSON has a backslash before each quote
+_TIE_BREAKS: Final = b',"tie_breaks":'
+_NUMBERS: Final = re.compile(rb'"([a-z0-9_]+)":([^,}]+)')
+
+
+def rest_of(member: str, values: SortValues, metric: Metric) -> bytes:
     """A line behind its rank: `"member":"u1","score":300}`."""
-    return orjson.dumps({"member": member, "score": score_at(sort_value, metric)})[1:]
+    return orjson.dumps({"member": member, **scored(values, metric)})[1:]
 
 
 _MODULUS: Final = 2**256
@@ -227,10 +253,9 @@ def _csv_part(lines: Sequence[Line]) -> bytes:
     table = csv.writer(text, lineterminator="\n")
     # The module quotes a line feed, but not a carriage return, at which other readers end the row.
     quoted = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
-    table.writerow(("rank", "member", "score"))
+    table.writerow(lines[0].columns if lines else ("rank", "member", "score"))
     for line in lines:
-        member = line.member
-        (quoted if "\r" in member else table).writerow((line.rank, member, line.score.decode()))
+        (quoted if "\r" in line.member else table).writerow(line.columns.values())
     return gzip.compress(text.getvalue().encode(), _LEVEL, mtime=0)
 
 

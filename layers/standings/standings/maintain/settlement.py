@@ -99,7 +99,7 @@ class Settlement:
 
         def see(image: Image, ranking: Ranking) -> None:
             if (placed := place(image, ranking)) is not None:
-                seen.add(rest_of(image.member, placed.sort_value, ranking.metric))
+                seen.add(rest_of(image.member, placed.values, ranking.metric))
 
         generation, coverage = self.record.generation, self.record.coverage
         checks = RankingChecks(self.findings, self.family, generation, coverage, self.ranking, see)
@@ -130,11 +130,11 @@ class Settlement:
         for entry in tree_of(self.findings.reads, ranking).following(after):
             if entry.place is None:
                 raise NotSettledError(f"an entry of {entry.member!r} cannot be read: rebuild the board")
-            if entry.place.sort_value != last:
-                rank, last = listed + 1, entry.place.sort_value
+            if (values := [*entry.place.values]) != last:
+                rank, last = listed + 1, values
             listed += 1
             after = entry.key
-            lines.append(Line(rank, rest_of(entry.member, entry.place.sort_value, ranking.metric)))
+            lines.append(Line(rank, rest_of(entry.member, entry.place.values, ranking.metric)))
             if len(lines) == PART:
                 break
         if lines or not parts:
@@ -174,8 +174,8 @@ class Settlement:
         digest, written = sha256(), Checksum()
         rank, last = 0, b""
         for line in self.files.lines(at["parts"]):
-            if (score := line.score) != last:
-                rank, last = written.members + 1, score
+            if (numbers := line.numbers) != last:
+                rank, last = written.members + 1, numbers
             if line.rank != rank:
                 break
             digest.update(line.content)
@@ -245,7 +245,8 @@ class Settlement:
             for prize in prizes:
                 if _is_won(prize, line.rank, position):
                     won = {"prize": prize["name"], "rank": line.rank, "member": line.member}
-                    detail = {**about, **won, "score": orjson.Fragment(line.score)}
+                    ties = {"tie_breaks": orjson.Fragment(line.tie_breaks)} if line.tie_breaks else {}
+                    detail = {**about, **won, "score": orjson.Fragment(line.score), **ties}
                     yield _event("Prize Won", ["prize", *identity, prize["name"], line.member], detail)
         settled = {
             "members": summary["members"],

@@ -19,9 +19,9 @@ from standings.aws.dynamodb.tables import (
     shards_ever,
     store_errors,
 )
-from standings.domain.boards import MAX_UNITS, Metric, Ranking
+from standings.domain.boards import Metric, Ranking
 from standings.domain.members import Image
-from standings.domain.scoring import Place, decode_sort_key, encode_sortable, sort_key
+from standings.domain.scoring import Place, are_possible, behind, decode_sort_key, encode_values, sort_key
 from standings.domain.tiers import Counters, Path, path, span
 from standings.runtime.clock import Clock
 
@@ -134,10 +134,10 @@ class Tree(ABC):
     def within(self, leaf: Path, shards: int) -> Iterator[tuple[str, int]]:
         """The members of the entries of a leaf, each with its last digit: `("u123", 83)` in the leaf `(62, 125)`."""
         first, last = span(leaf)
-        for entries in self._entries(shards, encode_sortable(first), encode_sortable(last + 1)):
+        for entries in self._entries(shards, encode_values(first), behind(last)):
             for entry in entries:
                 if entry.place is not None:
-                    yield entry.member, path(entry.place.sort_value)[-1]
+                    yield entry.member, path(entry.place.values)[-1]
 
     def _entries(self, shards: int, beyond: str, before: str | None = None) -> "Iterator[Iterator[Listed]]":
         """The entries between two sort keys, in each partition."""
@@ -166,10 +166,10 @@ class Listed(NamedTuple):
 def decoded_place(key: str, metric: Metric) -> Place | None:
     """The place that a sort key encodes; None if it is not a valid key. Such a key may be anywhere in the order."""
     try:
-        place, member = decode_sort_key(key, ties_by_instant=metric.ties_by_instant)
+        place, member = decode_sort_key(key, metric)
     except (KeyError, IndexError):
         return None
-    return place if sort_key(place, member) == key and abs(place.sort_value) <= MAX_UNITS else None
+    return place if sort_key(place, member) == key and are_possible(place.values, metric) else None
 
 
 class Snapshot(NamedTuple):

@@ -39,8 +39,8 @@ from typing import Final
 from standings.domain.boards import Family, Ranking
 from standings.domain.coverage import Coverage
 from standings.domain.members import Image, open_rankings, readable_rankings
-from standings.domain.scoring import Place, encode_sortable
-from standings.domain.tiers import ROOT, Counters, Path, depth, path, span
+from standings.domain.scoring import Place, behind
+from standings.domain.tiers import ROOT, Counters, Path, is_leaf, path, span
 from standings.rankings.audit_reads import AuditReads, Listed, Snapshot, Tree
 from standings.rankings.calendar.checking import CalendarChecks, CalendarTree
 from standings.rankings.findings import Difference, Findings, Kind
@@ -158,7 +158,7 @@ class TreeCheck:
         beyond = " "  # No sort key begins with a space
         if after is not None:
             self._start = tuple(bytes.fromhex(after))
-            beyond = encode_sortable(span(self._start)[1] + 1)
+            beyond = behind(span(self._start)[1])
         self._paths = self._entry_paths(beyond)
         self._next = next(self._paths, None)
         for leaf in self._node(ROOT, self._nodes([ROOT]).get(ROOT, {})):
@@ -188,10 +188,10 @@ class TreeCheck:
             if not self._has_begun(child):
                 pair = counters.get(digit, 0), sum(below.values())
                 self.findings.check(pair, partial(self._pair, node, digit), partial(self._differences, node, digit))
-            if len(child) == depth(child[0]):
+            if is_leaf(child, self.tree.ranking.metric.components):
                 self._leaf(child, below)
                 yield child
-            elif len(child) < depth(child[0]):
+            else:
                 yield from self._node(child, below)
 
     def _has_begun(self, child: Path) -> bool:
@@ -268,7 +268,7 @@ class TreeCheck:
     ) -> None:
         """Report a leaf that still differs if the members that changed lately are counted where their rows are."""
         listed: Counter[int] = Counter()
-        paths = [path(place.sort_value) for place in moving.values() if place is not None]
+        paths = [path(place.values) for place in moving.values() if place is not None]
         rows = Counter(way[-1] for way in paths if way[:-1] == leaf)
         for member, digit in self.tree.within(leaf, self.tree.shards):
             listed[digit] += 1
@@ -295,7 +295,7 @@ class TreeCheck:
         """The paths of the entries that follow a key. Entries that were passed are handed over."""
         for entry in self.tree.following(beyond):
             if entry.place is not None:
-                yield path(entry.place.sort_value)
+                yield path(entry.place.values)
             self.findings.looked_at["entries"] += 1
             self._passed.append(entry)
             if len(self._passed) >= MAX_PASSED:

@@ -199,7 +199,7 @@ class CalendarReads:
 def entry_of(item: Item, ranking: Ranking) -> Entry:
     """The entry that an item of a ranking's sorted index holds."""
     key = item["s"]["S"]
-    return Entry(key, *decode_sort_key(key, ties_by_instant=ranking.metric.ties_by_instant), int(item["t"]["N"]))
+    return Entry(key, *decode_sort_key(key, ranking.metric), int(item["t"]["N"]))
 
 
 class TopReads:

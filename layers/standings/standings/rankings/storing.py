@@ -25,9 +25,9 @@ from standings.aws.dynamodb.tables import (
     top_key,
     update_if,
 )
-from standings.domain.boards import Boards, Family, Ranking, generation_code
+from standings.domain.boards import Boards, Family, Ranking, generation_code, window_code
 from standings.domain.members import Change, Image, Move, moves, place
-from standings.domain.tiers import ROOT, Path, depth
+from standings.domain.tiers import ROOT, Path, is_leaf
 from standings.domain.windows import DAY, Timetable, Window, window_of
 from standings.rankings import EXPIRY_MARGIN
 from standings.rankings.calendar.pruning import Pruning
@@ -138,7 +138,6 @@ def placements_now(
     return found
 
 
-CODE_LENGTH: Final = 3
 MAX_DELETES: Final = 25
 DELETE_PAGE_SIZE: Final = 500
 REMEMBERED: Final = 20  # Lists that are purged before the progress is stored
@@ -277,7 +276,7 @@ class Purging:
 
     def _purge_below(self, ranking: str, path: Path, lanes: int, over: Callable[[], bool]) -> bool:
         items = self._items(node_key(ranking, path, lane) for lane in range(lanes))
-        if not path or len(path) < depth(path[0]):
+        if not is_leaf(path, window_code(ranking.partition("#")[2])[1]):
             digits = {digit for item in items.values() for name in item if (digit := DIGITS.get(name)) is not None}
             for digit in sorted(digits):
                 if over() or not self._purge_below(ranking, (*path, digit), lanes, over):
@@ -301,9 +300,10 @@ class Purging:
 
 def _is_one(code: str) -> bool:
     """Whether a code has one ranking: that of `all` or of a season."""
-    return code[CODE_LENGTH] in "as"
+    return window_code(code)[0][0] in "as"
 
 
 def _window(code: str) -> Window:
     """The window of a code."""
-    return window_of(code[CODE_LENGTH] if _is_one(code) else code[CODE_LENGTH:])
+    window, _ = window_code(code)
+    return window_of(window[0] if _is_one(code) else window)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, Final
 
-from standings.domain.boards import BOARD_NAME, Prize, family_of
+from standings.domain.boards import BOARD_NAME, Family, Metric, Prize, family_of
 from standings.domain.errors import bad_argument, being_deleted
 from standings.domain.windows import DAY, HOUR, MINUTE, WEEKDAYS, Timetable, day_text
 from standings.read.cursors import encode_name, read_name
@@ -43,26 +43,31 @@ def definition(session: ReadSession, board: str) -> dict[str, Any]:
         "keep": _span(timetable.keep),
         "shards": family.shards,
         **({"seasons": _seasons(timetable)} if timetable.seasons.all else {}),
-        "metrics": [
+        "metrics": [_metric(session, board, family, metric) for metric in family.metrics.values()],
+    }
+
+
+def _metric(session: ReadSession, board: str, family: Family, metric: Metric) -> dict[str, Any]:
+    """A metric's definition, with each window's current period."""
+    least, most = (bound and decimal_of(bound, metric.precision) for bound in (metric.least, metric.most))
+    return {
+        "metric": metric.name,
+        "aggregate": metric.aggregate,
+        "precision": metric.precision,
+        "order": metric.order,
+        "ties": metric.ties,
+        "least": least,
+        "most": most,
+        "notes": metric.notes,
+        **({"with": metric.kept_with} if metric.kept_with is not None else {}),
+        **({"tie_breaks": [each.name for each in metric.tie_breaks]} if metric.tie_breaks else {}),
+        "windows": [
             {
-                "metric": metric.name,
-                "aggregate": metric.aggregate,
-                "precision": metric.precision,
-                "order": metric.order,
-                "ties": metric.ties,
-                "least": metric.least if metric.least is None else decimal_of(metric.least, metric.precision),
-                "most": metric.most if metric.most is None else decimal_of(metric.most, metric.precision),
-                "notes": metric.notes,
-                "windows": [
-                    {
-                        "window": window.name,
-                        "period": session.period(session.current(board, metric, window)),
-                        **_prizes(family.endings.prizes_of(window.name, metric.name)),
-                    }
-                    for window in metric.windows
-                ],
+                "window": window.name,
+                "period": session.period(session.current(board, metric, window)),
+                **_prizes(family.endings.prizes_of(window.name, metric.name)),
             }
-            for metric in family.metrics.values()
+            for window in metric.windows
         ],
     }
 

@@ -9,7 +9,7 @@ import orjson
 
 from standings.domain.boards import BOARD_NAME, MAX_MEMBER_BYTES, MAX_UNITS, Ranking
 from standings.domain.errors import bad_argument
-from standings.domain.scoring import decode_sort_key, sort_key
+from standings.domain.scoring import are_possible, decode_sort_key, sort_key
 from standings.read.session import METHODS, Method, RankingReader
 
 ENDS: Final = ""
@@ -84,9 +84,9 @@ def _parse_cursor(content: bytes, ranking: Ranking) -> Cursor:
     if type(period) is not int or type(forward) is not bool or method not in METHODS:
         raise ValueError(content)
     if key != ENDS:
-        place, member = decode_sort_key(key, ties_by_instant=ranking.metric.ties_by_instant)
-        too_large = max(abs(place.sort_value), abs(place.since or 0)) > MAX_UNITS
-        if sort_key(place, member) != key or too_large or not 1 <= len(member.encode()) <= MAX_MEMBER_BYTES:
+        place, member = decode_sort_key(key, ranking.metric)
+        in_bounds = are_possible(place.values, ranking.metric) and abs(place.since or 0) <= MAX_UNITS
+        if sort_key(place, member) != key or not in_bounds or not 1 <= len(member.encode()) <= MAX_MEMBER_BYTES:
             raise ValueError(content)
     return Cursor(period, forward, key, method)
 

@@ -120,6 +120,8 @@ class _Read(NamedTuple):
         limit, me = arguments.whole("limit"), arguments.get("me")
         if me is not None:
             check_member("me", me)
+        if "score" not in arguments:
+            self._refuse("is only valid with score", "tie_breaks")
         if "around" not in arguments:
             self._refuse("is only valid with around", "radius")
         elif "limit" in arguments and "radius" in arguments:
@@ -130,7 +132,8 @@ class _Read(NamedTuple):
         elif "rank" in arguments:
             page = pages.page_at(reader, rank=arguments.whole("rank"), limit=limit, me=me)
         elif "score" in arguments:
-            page = pages.page_from(reader, score=arguments["score"], limit=limit, me=me)
+            tie_breaks = arguments.get("tie_breaks")
+            page = pages.page_from(reader, score=arguments["score"], tie_breaks=tie_breaks, limit=limit, me=me)
         else:
             page = pages.page(reader, limit=limit, cursor=arguments.get("cursor"), me=me)
         return self._shown(page, noted)
@@ -140,7 +143,9 @@ class _Read(NamedTuple):
         reader, arguments = self.reader(), self.arguments
         if "score" in arguments:
             self._refuse("cannot go with score", "member", "previous", "profiles", "notes")
-            return score_statistics.score_rank(reader, score=arguments["score"])
+            tie_breaks = arguments.get("tie_breaks")
+            return score_statistics.score_rank(reader, score=arguments["score"], tie_breaks=tie_breaks)
+        self._refuse("is only valid with score", "tie_breaks")
         member = arguments.required("member", "say whose rank, or give a score")
         noted = self._noted(reader)
         return self._shown(member_ranks.rank(reader, member=member, previous=arguments.flag("previous")), noted)

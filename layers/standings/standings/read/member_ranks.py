@@ -6,13 +6,14 @@ Each takes two round trips for its ranks: the members' entries, then the tier no
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from standings.domain import tiers
 from standings.domain.boards import Metric, Ranking, check_member, family_of
 from standings.domain.errors import NotFoundError, TooFarError
-from standings.domain.members import Image, aggregate_in_period
-from standings.domain.scoring import Aggregate, encode_sortable
+from standings.domain.members import Image, aggregate_in_period, place
+from standings.domain.scoring import Aggregate, SortValues, encode_values
 from standings.domain.tiers import ROOT, Path
 from standings.read.session import (
     BEYOND,
@@ -22,7 +23,7 @@ from standings.read.session import (
     ReadSession,
     decimal_of,
     note_of,
-    score_at,
+    scored,
 )
 from standings.stores import Entry, Node, Partition, Span
 
@@ -55,8 +56,7 @@ def group(reader: RankingReader, *, members: Sequence[str], previous: bool = Fal
     wanted = list(dict.fromkeys(members))
     ranks, *earlier = read_ranks(reader.session, _periods(reader, 1 + previous), wanted, reader.method)
     marks = {
-        entry.member: (entry.place.sort_value, entry.key if reader.method == "ordinal" else "")
-        for entry in ranks.entries
+        entry.member: (entry.place.values, entry.key if reader.method == "ordinal" else "") for entry in ranks.entries
     }
     ordered = sorted(set(marks.values()) if reader.method == "dense" else marks.values())
     in_group = {member: bisect_left(ordered, mark) + 1 for member, mark in marks.items()}
@@ -92,7 +92,7 @@ def history(reader: RankingReader, *, member: str, periods: int) -> dict[str, An
         "periods": [
             {
                 "period": reader.session.period(ranking),
-                **{name: ranks.line(member)[name] for name in ("rank", "score")},
+                **{name: value for name, value in ranks.line(member).items() if name not in ("member", "percentile")},
                 "total": ranks.total,
             }
             for ranking, ranks in zip(rankings, found, strict=True)
@@ -113,7 +113,7 @@ def card(
     image = session.image(board, member)
     current = [
         (metric, [session.current(board, metric, window) for window in metric.windows])
-        for metric in family.metrics.values()
+        for metric in family.counted_metrics
     ]
     ranks: dict[Ranking, Ranks] = {}
     if method is not None:
@@ -126,7 +126,7 @@ def card(
         "metrics": [
             {
                 "metric": metric.name,
-                **_scored(image.cell(metric.total()), metric, notes=notes),
+                **_total(image.cell(metric.total()), metric, notes=notes),
                 "windows": [
                     {
                         **_window(session, image, ranking, notes=notes),
@@ -153,6 +153,7 @@ class Ranks(NamedTuple):
     A line is `{"member": "u7", "rank": 3, "score": 50, "percentile": 99.5}`.
     """
 
+    metric: Metric
     lines: Mapping[str, dict[str, Any]]
     entries: Sequence[Entry]
     nodes: Mapping[Path, Node]
@@ -160,7 +161,8 @@ class Ranks(NamedTuple):
 
     def line(self, member: str) -> dict[str, Any]:
         """The line of a member; one that is not ranked has `{"member": "u7", "rank": None, "score": None, …}`."""
-        return self.lines.get(member) or {"member": member, "rank": None, "score": None, "percentile": None}
+        unranked = {"member": member, "rank": None, **scored(None, self.metric), "percentile": None}
+        return self.lines.get(member) or unranked
 
 
 def read_ranks(
@@ -181,7 +183,7 @@ def read_ranks(
     paths = {
         (ranking, path): None
         for ranking, some in entries.items()
-        for path in (ROOT, *(path for entry in some for path in tiers.nodes_for(entry.place.sort_value)))
+        for path in (ROOT, *(path for entry in some for path in tiers.nodes_for(entry.place.values)))
     }
     nodes: dict[Ranking, dict[Path, Node]] = {ranking: {} for ranking in rankings}
     for (ranking, path), node in session.backoff().retry(session.rankings.nodes, list(paths)).items():
@@ -194,7 +196,7 @@ def read_ranks(
 
 def _ranks(reader: RankingReader, entries: Sequence[Entry], nodes: Mapping[Path, Node]) -> Ranks:
     # Members may move between the two reads, but those that were found are ranked where they were found.
-    counters = counters_of(nodes, [entry.place.sort_value for entry in entries])
+    counters = counters_of(nodes, [entry.place.values for entry in entries])
     total = sum(counters[ROOT].values())
     reader.learn_shards(nodes)
     numbers = entry_ranks(reader, entries, counters)
@@ -202,12 +204,12 @@ def _ranks(reader: RankingReader, entries: Sequence[Entry], nodes: Mapping[Path,
         entry.member: {
             "member": entry.member,
             "rank": numbers[entry.member],
-            "score": score_at(entry.place.sort_value, reader.ranking.metric),
-            "percentile": decimal_of(tiers.percentile(tiers.ahead(entry.place.sort_value, counters), total), 2),
+            **scored(entry.place.values, reader.ranking.metric),
+            "percentile": decimal_of(tiers.percentile(tiers.ahead(entry.place.values, counters), total), 2),
         }
         for entry in entries
     }
-    return Ranks(lines, entries, nodes, total)
+    return Ranks(reader.ranking.metric, lines, entries, nodes, total)
 
 
 def _periods(reader: RankingReader, most: int) -> list[Ranking]:
@@ -225,13 +227,18 @@ def _previous(earlier: Sequence[Ranks], member: str) -> dict[str, int | None]:
 
 def _window(session: ReadSession, image: Image, ranking: Ranking, *, notes: bool) -> dict[str, Any]:
     aggregate = aggregate_in_period(image, ranking.metric, ranking.window, ranking.period)
-    scored = _scored(aggregate, ranking.metric, notes=notes)
-    return {"window": ranking.window.name, "period": session.period(ranking), **scored}
+    there = place(replace(image, hidden=False), ranking)
+    shown = scored(there.values if there is not None else None, ranking.metric) | _noted(aggregate, notes=notes)
+    return {"window": ranking.window.name, "period": session.period(ranking), **shown}
 
 
-def _scored(aggregate: Aggregate | None, metric: Metric, *, notes: bool) -> dict[str, Any]:
+def _total(aggregate: Aggregate | None, metric: Metric, *, notes: bool) -> dict[str, Any]:
     score = None if aggregate is None else decimal_of(aggregate.value, metric.precision)
-    return {"score": score, **({"note": note_of(aggregate)} if notes else {})}
+    return {"score": score, **_noted(aggregate, notes=notes)}
+
+
+def _noted(aggregate: Aggregate | None, *, notes: bool) -> dict[str, Any]:
+    return {"note": note_of(aggregate)} if notes else {}
 
 
 def _ranked(ranks: Ranks | None, member: str) -> dict[str, Any]:
@@ -245,15 +252,13 @@ def _ranked(ranks: Ranks | None, member: str) -> dict[str, Any]:
 def entry_ranks(reader: RankingReader, entries: Sequence[Entry], counters: tiers.Nodes) -> dict[str, int]:
     """The ranks of entries by member: `{"u7": 3}`. `counters` has the nodes of all their paths, and counts them."""
     if reader.method == "dense":
-        distinct = distinct_ahead(reader, {entry.place.sort_value for entry in entries}, counters)
-        return {entry.member: distinct[entry.place.sort_value] + 1 for entry in entries}
+        distinct = distinct_ahead(reader, {entry.place.values for entry in entries}, counters)
+        return {entry.member: distinct[entry.place.values] + 1 for entry in entries}
     equals = equals_ahead(reader, entries, counters) if reader.method == "ordinal" else {}
-    return {
-        entry.member: tiers.ahead(entry.place.sort_value, counters) + equals.get(entry.key, 0) + 1 for entry in entries
-    }
+    return {entry.member: tiers.ahead(entry.place.values, counters) + equals.get(entry.key, 0) + 1 for entry in entries}
 
 
-def counters_of(nodes: Mapping[Path, Node], members: Iterable[int] = ()) -> dict[Path, tiers.Counters]:
+def counters_of(nodes: Mapping[Path, Node], members: Iterable[SortValues] = ()) -> dict[Path, tiers.Counters]:
     """The counters of nodes, as they agree with each other and with members that were found at these sort values.
 
     A missing root counts nobody.
@@ -267,67 +272,67 @@ def equals_ahead(reader: RankingReader, entries: Sequence[Entry], counters: tier
     Counts them in the sorted index. Raises TooFarError if there are more than `Limits.equals` in all.
     """
     ahead = {entry.key: 0 for entry in entries}
-    tied = [entry for entry in entries if tiers.equals(entry.place.sort_value, counters) > 1]
+    tied = [entry for entry in entries if tiers.equals(entry.place.values, counters) > 1]
     if not tied:
         return ahead
     tied.sort(key=lambda entry: entry.key)
     # Count from one entry to the next of the same score, so that no entry is read twice.
-    last_keys: dict[int, str] = {}
+    last_keys: dict[SortValues, str] = {}
     ranges: list[tuple[str, str]] = []
     for entry in tied:
-        number = entry.place.sort_value
-        ranges.append((last_keys.get(number, encode_sortable(number)), entry.key))
-        last_keys[number] = entry.key
+        values = entry.place.values
+        ranges.append((last_keys.get(values, encode_values(values)), entry.key))
+        last_keys[values] = entry.key
     most = reader.limits.equals
     # The count of a range includes its last entry.
     counts = reader.counts(ranges, most + len(ranges))
     if counts is None:
         whom, less = (repr(tied[0].member), "") if len(tied) == 1 else ("these members", "for fewer members, or ")
         raise TooFarError(f"method: more than {most:,} equals stand ahead of {whom}: ask {less}for another method")
-    behind = Counter(entry.place.sort_value for entry in tied)
+    behind = Counter(entry.place.values for entry in tied)
     for entry, (start, key), count in zip(tied, ranges, counts, strict=True):
         # The count includes the entry itself, unless it just moved. Members may also have come or gone since the tiers
         # were read: let each entry have a place of its own among the equals.
-        number = entry.place.sort_value
-        behind[number] -= 1
+        values = entry.place.values
+        behind[values] -= 1
         least = ahead[start] + 1 if start in ahead else 0
-        most_here = tiers.equals(number, counters) - 1 - behind[number]
+        most_here = tiers.equals(values, counters) - 1 - behind[values]
         ahead[key] = min(max(least, ahead.get(start, 0) + count - 1), most_here)
     return ahead
 
 
-def distinct_ahead(reader: RankingReader, numbers: Iterable[int], counters: tiers.Nodes) -> dict[int, int]:
-    """How many different scores are ahead of each sort value: `{-300: 0, -295: 1}`.
+def distinct_ahead(reader: RankingReader, wanted: Iterable[SortValues], counters: tiers.Nodes) -> dict[SortValues, int]:
+    """How many different scores, with their tie-breaks, are ahead of each of these: `{(-300,): 0, (-295,): 1}`.
 
     Reads tiers until each has one score or is a leaf. Where the tiers hold few members, it reads the entries instead.
     Raises TooFarError if there are too many to read.
     """
-    sort_values, counters = set(numbers), dict(counters)
-    if not sort_values:
+    places, counters = set(wanted), dict(counters)
+    if not places:
         return {}
-    furthest = max(sort_values)
+    furthest, components = max(places), reader.ranking.metric.components
     limits, nodes_read = reader.limits, 0
-    _read_counters(reader, {path: None for number in sort_values for path in tiers.nodes_for(number)}, counters)
-    while undivided := tiers.undivided(furthest, counters):
+    _read_counters(reader, {path: None for values in places for path in tiers.nodes_for(values)}, counters)
+    while undivided := tiers.undivided(furthest, counters, components):
         _check_scores(reader, len(undivided))
         ahead_of_all = tiers.ahead(furthest, counters)
         nodes_read += len(undivided)
         # To read the entries takes a query of each partition at least: each costs what a node costs.
         is_cheaper = len(reader.partitions) - 1 <= nodes_read
         if is_cheaper and ahead_of_all <= min(len(undivided) * ENTRIES_OF_A_NODE, limits.entries):
-            distinct = _distinct_entries_ahead(reader, sort_values, ahead_of_all)
+            distinct = _distinct_entries_ahead(reader, places, ahead_of_all)
             break
         if nodes_read > limits.nodes:
             raise TooFarError("method: too many different scores stand ahead, far apart: ask for another method")
         _read_counters(reader, undivided, counters)
     else:
-        distinct = tiers.distinct_ahead(sort_values, counters)
+        distinct = tiers.distinct_ahead(places, counters, components)
         _check_scores(reader, max(distinct.values()))
-    ahead = {number: tiers.ahead(number, counters) for number in sort_values}
+    ahead = {values: tiers.ahead(values, counters) for values in places}
     # Entries may be of another moment than the tiers: as many scores are ahead as members at most, and one at least.
-    first = min(sort_values)
+    first = min(places)
     more = distinct[first] == 0 < ahead[first]
-    return {number: min(ahead[number], count + more) for number, count in distinct.items()}
+    return {values: min(ahead[values], count + more) for values, count in distinct.items()}
 
 
 def _read_counters(reader: RankingReader, paths: Iterable[Path], counters: dict[Path, tiers.Counters]) -> None:
@@ -337,25 +342,25 @@ def _read_counters(reader: RankingReader, paths: Iterable[Path], counters: dict[
         counters.update((path, nodes[path].counters if path in nodes else {}) for path in unread)
 
 
-def _distinct_entries_ahead(reader: RankingReader, sort_values: set[int], ahead: int) -> dict[int, int]:
+def _distinct_entries_ahead(reader: RankingReader, places: set[SortValues], ahead: int) -> dict[SortValues, int]:
     """The same by the entries of the sorted index, of which about `ahead` are to be read."""
-    furthest = max(sort_values)
-    scores: set[int] = set()
+    furthest = max(places)
+    found: set[SortValues] = set()
     last_keys: list[tuple[Partition, str | None]] = [(partition, None) for partition in reader.partitions]
     while last_keys:
         share = min(_PAGE_SIZE, max(ahead, 0) // len(last_keys) + 1 + BEYOND)
         parts, _ = reader.spans([Span(partition, key, share) for partition, key in last_keys], [])
         ahead -= sum(map(len, parts))
-        scores.update(number for part in parts for entry in part if (number := entry.place.sort_value) < furthest)
-        _check_scores(reader, len(scores))
+        found.update(values for part in parts for entry in part if (values := entry.place.values) < furthest)
+        _check_scores(reader, len(found))
         last_keys = [
             (partition, part[-1].key)
             for (partition, _), part in zip(last_keys, parts, strict=True)
-            if len(part) == share and part[-1].place.sort_value < furthest
+            if len(part) == share and part[-1].place.values < furthest
         ]
     # A member may have left its score since; it is ranked there.
-    ordered = sorted(scores | (sort_values - {furthest}))
-    return {number: bisect_left(ordered, number) for number in sort_values}
+    ordered = sorted(found | (places - {furthest}))
+    return {values: bisect_left(ordered, values) for values in places}
 
 
 def _check_scores(reader: RankingReader, count: int) -> None:
@@ -380,7 +385,7 @@ def select(reader: RankingReader, position_of: Callable[[int], int], nodes: dict
         position = position_of(total)
         if not 0 <= position < total:
             return None
-        selected = tiers.select(position, counters_at)
+        selected = tiers.select(position, counters_at, reader.ranking.metric.components)
         if selected is not None:
             break
         # A member moved between two reads. Start again from the root.

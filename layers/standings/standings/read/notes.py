@@ -1,15 +1,16 @@
 """Notes in answers: with each score, the note of the event that it came with."""
 
+from dataclasses import replace
 from typing import Any
 
 import orjson
 
 from standings.domain.boards import Ranking
 from standings.domain.errors import bad_argument
-from standings.domain.members import aggregate_in_period
+from standings.domain.members import aggregate_in_period, place
 from standings.read.cursors import read_cursor
 from standings.read.profiles import naming
-from standings.read.session import RankingReader, ReadSession, decimal_of, note_of
+from standings.read.session import RankingReader, ReadSession, note_of, scored
 
 
 def show_notes(session: ReadSession, ranking: Ranking, answer: dict[str, Any]) -> dict[str, Any]:
@@ -24,8 +25,10 @@ def show_notes(session: ReadSession, ranking: Ranking, answer: dict[str, Any]) -
     for one in shown:
         image = images.get((ranking.board, one["member"]))
         found = None if image is None else aggregate_in_period(image, ranking.metric, ranking.window, ranking.period)
-        score = None if found is None else decimal_of(found.value, ranking.metric.precision)
-        one["note"] = note_of(found) if orjson.dumps(score) == orjson.dumps(one["score"]) else None
+        there = None if image is None else place(replace(image, hidden=False), ranking)
+        numbers = scored(None if there is None else there.values, ranking.metric)
+        is_same = orjson.dumps(numbers) == orjson.dumps({name: one[name] for name in numbers})
+        one["note"] = note_of(found) if is_same else None
     return answer
 
 

@@ -13,12 +13,12 @@ from typing import Any, Final, NamedTuple
 from standings.domain import tiers
 from standings.domain.boards import check_member
 from standings.domain.errors import TooFarError, bad_argument
-from standings.domain.scoring import decode_sort_key, encode_sortable
+from standings.domain.scoring import SortValues, behind, decode_sort_key, encode_values
 from standings.domain.tiers import ROOT, Path
 from standings.read.cursors import ENDS, Cursor, encode_cursor, read_cursor
 from standings.read.member_ranks import counters_of, distinct_ahead, entry_ranks, equals_ahead, not_ranked, select
-from standings.read.score_statistics import parse_score
-from standings.read.session import BEYOND, Method, RankingReader, decimal_of, score_at
+from standings.read.score_statistics import parse_values
+from standings.read.session import BEYOND, Method, RankingReader, decimal_of, scored
 from standings.stores import Entry, Node, Partition, Span
 
 
@@ -39,11 +39,11 @@ def page(reader: RankingReader, *, limit: int, cursor: str | None, me: str | Non
     if at.key == ENDS:
         entries = shown.stretch(None, limit + 1, [ROOT], forward=True)
         return shown.forward(entries, limit, _START, is_first=True)
-    number = decode_sort_key(at.key, ties_by_instant=reader.ranking.metric.ties_by_instant)[0].sort_value
-    entries = shown.stretch(at.key, limit + 1, tiers.nodes_for(number), forward=True)
-    ahead, equals = shown.counted(number)
-    is_same_score = bool(entries) and entries[0].place.sort_value == number
-    base = _Base(ahead, equals, None) if is_same_score else _Base(ahead + equals, 0, 0)
+    values = decode_sort_key(at.key, reader.ranking.metric)[0].values
+    entries = shown.stretch(at.key, limit + 1, tiers.nodes_for(values), forward=True)
+    ahead, equals = shown.counted(values)
+    is_equal = bool(entries) and entries[0].place.values == values
+    base = _Base(ahead, equals, None) if is_equal else _Base(ahead + equals, 0, 0)
     return shown.forward(entries, limit, base, is_first=False)
 
 
@@ -66,27 +66,29 @@ def page_at(reader: RankingReader, *, rank: int, limit: int, me: str | None = No
     if passed > (most := reader.limits.equals):
         side = "ahead of" if forward else "behind"
         raise TooFarError(f"rank: more than {most:,} members of equal score stand {side} it: page on from them")
-    start = encode_sortable(selected.sort_value if forward else selected.sort_value + 1)
+    start = encode_values(selected.values) if forward else behind(selected.values)
     entries = shown.stretch(start, passed + limit + 1, [], forward=forward)[passed:]
     if not forward:
         return shown.backward(entries, limit, is_last=skip == 0)
     base = _Base(selected.ahead, selected.equals, passed)
-    if entries and entries[0].place.sort_value != selected.sort_value:
+    if entries and entries[0].place.values != selected.values:
         # Members of that score left after the tiers were read: rank the entries that are there.
         base = shown.base(entries[0])
     return shown.forward(entries, limit, base, is_first=skip == 0)
 
 
-def page_from(reader: RankingReader, *, score: str, limit: int, me: str | None = None) -> dict[str, Any]:
-    """The page that starts at the first entry with a score, or behind that score.
+def page_from(
+    reader: RankingReader, *, score: str, tie_breaks: str | None = None, limit: int, me: str | None = None
+) -> dict[str, Any]:
+    """The page that starts at the first entry with a score, and with tie-breaks if they are given, or behind it.
 
     InvalidArgumentError if the metric has no such score.
     """
-    number = parse_score(score, reader.ranking.metric)
+    values = parse_values(score, tie_breaks, reader.ranking.metric)
     shown = _Page(reader, me)
-    entries = shown.stretch(encode_sortable(number), limit + 1, tiers.nodes_for(number), forward=True)
-    ahead, equals = shown.counted(number)
-    is_there = bool(entries) and entries[0].place.sort_value == number
+    entries = shown.stretch(encode_values(values), limit + 1, tiers.nodes_for(values), forward=True)
+    ahead, equals = shown.counted(values)
+    is_there = bool(entries) and entries[0].place.values[: len(values)] == values
     base = _Base(ahead if is_there else ahead + equals, equals, 0)
     return shown.forward(entries, limit, base, is_first=base.ahead == 0)
 
@@ -107,7 +109,7 @@ def page_around(
     before, after = (Stretch(entry.key, most + 1, forward=forward) for forward in (False, True))
     if me == member:
         shown.before_me = [before]  # It has the one just before
-    shown.read([before, after], tiers.nodes_for(entry.place.sort_value))
+    shown.read([before, after], tiers.nodes_for(entry.place.values))
     # A member that moves meanwhile may be found twice: keep the first.
     ahead = [each for each in before.entries if each.member != member]
     known = {member, *(each.member for each in ahead)}
@@ -117,13 +119,13 @@ def page_around(
         above = max(limit // 2, most - len(behind))
         below = most - min(above, len(ahead))
     entries = [*ahead[:above][::-1], entry, *behind[:below]]
-    number, first = entry.place.sort_value, entries[0].place.sort_value
-    if first == number or [first] == [each.place.sort_value for each in ahead[above : above + 1]]:
+    values, first = entry.place.values, entries[0].place.values
+    if first == values or [first] == [each.place.values for each in ahead[above : above + 1]]:
         base = shown.base(entries[0])
     else:
         # All with a score from the first entry's to the member's are on the page, so no further node is needed.
-        between = [each.place.sort_value for each in ahead if first <= each.place.sort_value < number]
-        base = _Base(max(0, shown.counted(number)[0] - len(between)), between.count(first), 0)
+        between = [each.place.values for each in ahead if first <= each.place.values < values]
+        base = _Base(max(0, shown.counted(values)[0] - len(between)), between.count(first), 0)
     previous = entries[0].key if len(ahead) > above else None
     return shown.answer(entries, base, previous, entries[-1].key if len(behind) > below else None)
 
@@ -190,10 +192,10 @@ class _Page:
     def _paths_of_me(self) -> Iterator[Path]:
         """The nodes that give the rank of `me`, and of the entry before it as soon as that is read."""
         if self.mine is not None:
-            yield from tiers.nodes_for(self.mine.place.sort_value)
+            yield from tiers.nodes_for(self.mine.place.values)
         if self.reader.method == "competition":
             for before in self._just_before_me():
-                yield tiers.nodes_for(before.place.sort_value)[-1]
+                yield tiers.nodes_for(before.place.values)[-1]
 
     def _just_before_me(self) -> list[Entry]:
         return [entry for stretch in self.before_me for entry in stretch.entries[:1]]
@@ -202,17 +204,17 @@ class _Page:
         """The number of members in the ranking, by the root that was read."""
         return sum(counters_of(self.nodes)[ROOT].values())
 
-    def counted(self, number: int) -> tuple[int, int]:
-        """How many members are ahead of a sort value, and how many have it, by the nodes that were read."""
+    def counted(self, values: SortValues) -> tuple[int, int]:
+        """How many members are ahead of sort values, and how many have them, by the nodes that were read."""
         counters = counters_of(self.nodes)
-        return tiers.ahead(number, counters), tiers.equals(number, counters)
+        return tiers.ahead(values, counters), tiers.equals(values, counters)
 
     def base(self, entry: Entry) -> _Base:
         """The base of a page that starts with an entry. Reads the nodes that are missing."""
-        missing = [path for path in tiers.nodes_for(entry.place.sort_value) if path not in self.nodes]
+        missing = [path for path in tiers.nodes_for(entry.place.values) if path not in self.nodes]
         if missing:
             self.nodes.update(self.reader.nodes(missing))
-        return _Base(*self.counted(entry.place.sort_value), None)
+        return _Base(*self.counted(entry.place.values), None)
 
     def forward(self, entries: Sequence[Entry], limit: int, base: _Base, *, is_first: bool) -> dict[str, Any]:
         """The answer with entries that were read forward: one more than the page holds, if there are more."""
@@ -261,8 +263,7 @@ class _Page:
         }
 
     def _line(self, entry: Entry, rank: int) -> dict[str, Any]:
-        score = score_at(entry.place.sort_value, self.reader.ranking.metric)
-        return {"rank": rank, "member": entry.member, "score": score}
+        return {"rank": rank, "member": entry.member, **scored(entry.place.values, self.reader.ranking.metric)}
 
     def _cursor(self, key: str | None, *, forward: bool) -> str | None:
         ranking, method = self.reader.ranking, self.reader.method
@@ -300,10 +301,10 @@ class _Page:
         method = self.reader.method
         place = next((place for place, entry in enumerate(known.entries) if entry is me), 0)
         if known.behind or not known.entries or known.entries[place] is not me:
-            number = me.place.sort_value
-            mine = {path: self.nodes[path] for path in tiers.nodes_for(number) if path in self.nodes}
-            counters = counters_of(mine, [number])
-            ahead = _bounded(tiers.ahead(number, counters) + 1, me, known, ranks.by_competition, "competition") - 1
+            values = me.place.values
+            mine = {path: self.nodes[path] for path in tiers.nodes_for(values) if path in self.nodes}
+            counters = counters_of(mine, [values])
+            ahead = _bounded(tiers.ahead(values, counters) + 1, me, known, ranks.by_competition, "competition") - 1
             rank = ahead + 1
             if method != "competition":
                 rank = _bounded(entry_ranks(self.reader, [me], counters)[me.member], me, known, ranks.numbers, method)
@@ -317,7 +318,7 @@ class _Page:
         step = 1
         if method == "competition":
             # Nobody stands between the two, so all who are ahead of one but not of the other have this score.
-            step = max(1, min(self.counted(before.place.sort_value)[1], ahead))
+            step = max(1, min(self.counted(before.place.values)[1], ahead))
         best = rank - step if _apart(before, me, method) else rank
         if known.behind:
             best = _bounded(best, before, known, ranks.numbers[:-1], method)
@@ -362,13 +363,13 @@ def _ranks(reader: RankingReader, known: _Known, base: _Base, counters: tiers.No
     entries, ahead = known.entries, known.ahead
     if not entries:
         return _Ranks([], [], 0)
-    numbers = [entry.place.sort_value for entry in entries]
-    positions = [bisect_left(numbers, number) for number in numbers]
-    better = [number for entry in ahead if (number := entry.place.sort_value) < numbers[0]]
+    places = [entry.place.values for entry in entries]
+    positions = [bisect_left(places, values) for values in places]
+    better = [values for entry in ahead if (values := entry.place.values) < places[0]]
     unseen, is_counted = base.equals_ahead, base.equals_ahead is not None or positions[-1] > 0
     if unseen is None:
         # Some members of the first score may be ahead of the page; if it has no other score, also behind it.
-        unseen = max(0, base.equals - numbers.count(numbers[0]))
+        unseen = max(0, base.equals - places.count(places[0]))
         if reader.method == "ordinal":
             unseen = min(unseen, equals_ahead(reader, entries[:1], counters)[entries[0].key])
             is_counted = True
@@ -378,10 +379,10 @@ def _ranks(reader: RankingReader, known: _Known, base: _Base, counters: tiers.No
     if reader.method == "ordinal":
         ranks = range(first + unseen + 1, first + unseen + 1 + len(entries))
     elif reader.method == "dense":
-        distinct = distinct_ahead(reader, numbers[:1], counters)[numbers[0]] if base.ahead else 0
+        distinct = distinct_ahead(reader, places[:1], counters)[places[0]] if base.ahead else 0
         distinct = min(first, max(distinct, len(set(better)), first > 0))
-        scores = sorted(set(numbers))
-        ranks = [1 + distinct + bisect_left(scores, number) for number in numbers]
+        different = sorted(set(places))
+        ranks = [1 + distinct + bisect_left(different, values) for values in places]
     return _Ranks(ranks, by_competition, first + unseen, is_counted)
 
 
@@ -401,7 +402,7 @@ def _bounded(rank: int, entry: Entry, known: _Known, numbers: Sequence[int], met
 
 def _apart(one: Entry, other: Entry, method: Method) -> bool:
     """Whether two entries have different ranks."""
-    return method == "ordinal" or one.place.sort_value != other.place.sort_value
+    return method == "ordinal" or one.place.values != other.place.values
 
 
 class Stretch:

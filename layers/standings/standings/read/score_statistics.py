@@ -10,35 +10,36 @@ from standings.domain.boards import Metric
 from standings.domain.boards_toml import MAX_DECIMALS
 from standings.domain.errors import bad_argument
 from standings.domain.events import MAX_SHOWN_LENGTH
-from standings.domain.scoring import UnitsError, sort_value, units_of
+from standings.domain.scoring import SortValues, UnitsError, sort_value, units_of
 from standings.domain.tiers import ROOT, Path
 from standings.read.member_ranks import counters_of, distinct_ahead, select
-from standings.read.session import RankingReader, decimal_of, score_at
+from standings.read.session import RankingReader, decimal_of, score_at, scored
 from standings.stores import Node
 
 _NUMBER: Final = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,2})?", re.ASCII)
 
 
-def score_rank(reader: RankingReader, *, score: str) -> dict[str, Any]:
+def score_rank(reader: RankingReader, *, score: str, tie_breaks: str | None = None) -> dict[str, Any]:
     """The rank that a score would have, and how many members are ahead of it, at it and behind it.
 
-    Raises InvalidArgumentError if the metric has no such score, and TooFarError.
+    Without tie-breaks it is ahead of all members with the score. Raises InvalidArgumentError if the metric has no such
+    score or tie-breaks, and TooFarError.
     """
     metric = reader.ranking.metric
-    number = parse_score(score, metric)
-    paths = tiers.nodes_for(number)
+    values = parse_values(score, tie_breaks, metric)
+    paths = tiers.nodes_for(values)
     nodes = reader.nodes(paths)
     counters = counters_of({path: nodes.get(path, Node({}, None)) for path in paths})
-    ahead, equals = tiers.ahead(number, counters), tiers.equals(number, counters)
+    ahead, equals = tiers.ahead(values, counters), tiers.equals(values, counters)
     total = sum(counters[ROOT].values())
     rank = ahead + 1
     if reader.method == "ordinal":
         rank += equals
     elif reader.method == "dense":
-        rank = distinct_ahead(reader, [number], counters)[number] + 1
+        rank = distinct_ahead(reader, [values], counters)[values] + 1
     return {
         **reader.head(total, nodes),
-        "score": score_at(number, metric),
+        **(scored(values, metric) if tie_breaks is not None else {"score": score_at(values[0], metric)}),
         "rank": rank,
         "above": ahead,
         "at": equals,
@@ -61,7 +62,7 @@ def percentile(reader: RankingReader, *, p: str) -> dict[str, Any]:
     return {
         **reader.head(sum(counters_of(nodes)[ROOT].values()), nodes),
         "p": decimal_of(int(share * 10**MAX_DECIMALS), MAX_DECIMALS),
-        "score": None if selected is None else score_at(selected.sort_value, reader.ranking.metric),
+        **scored(None if selected is None else selected.values, reader.ranking.metric),
     }
 
 
@@ -90,15 +91,27 @@ def distribution(reader: RankingReader, *, buckets: int) -> dict[str, Any]:
     }
 
 
-def parse_score(text: str, metric: Metric) -> int:
-    """The sort value of a score as a client writes it: `12.5` is -1250 where the highest leads, with precision 2.
+def parse_values(score: str, tie_breaks: str | None, metric: Metric) -> SortValues:
+    """The sort values of a score, and of tie-breaks if there are some, as a client writes them: `8` and `312,4`.
 
-    InvalidArgumentError if the metric has no such score.
+    `12.5` is -1250 where the highest leads, with precision 2. InvalidArgumentError if the metric has no such score.
     """
+    number = _parse_units("score", score, metric)
+    if tie_breaks is None:
+        return (number,)
+    texts, names = tie_breaks.split(","), [each.name for each in metric.tie_breaks]
+    if len(texts) != len(names):
+        expected = f"a number for each of {', '.join(names)}, with a comma between" if names else "none"
+        raise bad_argument("tie_breaks", f"expected {expected}, got {tie_breaks[:MAX_SHOWN_LENGTH]!r}")
+    others = (_parse_units("tie_breaks", *each) for each in zip(texts, metric.tie_breaks, strict=True))
+    return (number, *others)
+
+
+def _parse_units(argument: str, text: str, metric: Metric) -> int:
     try:
-        return sort_value(units_of(_parse_number("score", text), metric.precision), descending=metric.descending)
+        return sort_value(units_of(_parse_number(argument, text), metric.precision), descending=metric.descending)
     except UnitsError as error:
-        raise bad_argument("score", f"expected {error}, got {text[:MAX_SHOWN_LENGTH]!r}") from None
+        raise bad_argument(argument, f"expected {error}, got {text[:MAX_SHOWN_LENGTH]!r}") from None
 
 
 def _parse_number(argument: str, text: str) -> Decimal:

@@ -15,7 +15,7 @@ from standings.domain.coverage import BoardRecord
 from standings.domain.errors import NotFoundError, TooFarError, bad_argument, being_deleted, no_such_member
 from standings.domain.events import MAX_SHOWN_LENGTH
 from standings.domain.members import Image
-from standings.domain.scoring import Aggregate, decimal_text
+from standings.domain.scoring import MISSING, Aggregate, SortValues, decimal_text
 from standings.domain.tiers import ROOT, Path
 from standings.domain.windows import NO_SEASON, Window, instant
 from standings.runtime.clock import RETRIED_FOR_S, Backoff
@@ -159,9 +159,11 @@ class ReadSession:
                 f"board {board!r} does not have all scores for this period of {window!r}: "
                 "periods that began after the last change of boards.toml can be read"
             )
-        elif window == "all" and ranking.metric.total() in record.coverage.lost:
+        elif window == "all" and (
+            lost := [each for each in _deciding(ranking) if each.total() in record.coverage.lost]
+        ):
             detail = (
-                f"{ranking.metric.name!r} of board {board!r} was counted in another way for a while, and 'all' lacks "
+                f"{lost[0].name!r} of board {board!r} was counted in another way for a while, and 'all' lacks "
                 "those events: give the metric another name, or delete the board"
             )
         else:
@@ -170,6 +172,11 @@ class ReadSession:
                 f"{window!r} like this: it can be read once the board has been rebuilt"
             )
         raise NotFoundError("not-built", "Ranking not built yet", detail)
+
+
+def _deciding(ranking: Ranking) -> tuple[Metric, ...]:
+    """The metrics whose numbers decide the places of a ranking."""
+    return (ranking.metric, *ranking.metric.separate_tie_breaks)
 
 
 def method_of(name: str | None) -> Method:
@@ -289,8 +296,26 @@ class RankingReader:
         self.session.queries = sent
 
 
-def score_at(number: int, metric: Metric) -> Any:
-    """The score that has this sort value, as a JSON number: -1250 is `12.5` where the highest leads, precision 2."""
+def scored(values: SortValues | None, metric: Metric) -> dict[str, Any]:
+    """A score as answers show it, with its tie-breaks where the metric has some; None where there is none.
+
+    `{"score": 8, "tie_breaks": {"penalty": 312, "level": None}}` of `(-8, 312, 2**53)`.
+    """
+    score, *others = values or (None,) * metric.components
+    shown: dict[str, Any] = {"score": score_at(score, metric)}
+    if metric.tie_breaks:
+        numbers = {each.name: score_at(value, each) for each, value in zip(metric.tie_breaks, others, strict=True)}
+        shown["tie_breaks"] = None if values is None else numbers
+    return shown
+
+
+def score_at(number: int | None, metric: Metric) -> Any:
+    """The score that has this sort value, as a JSON number: -1250 is `12.5` where the highest leads, precision 2.
+
+    None for None, and for `MISSING`.
+    """
+    if number is None or number == MISSING:
+        return None
     return decimal_of(-number if metric.descending else number, metric.precision)
 
 

@@ -48,7 +48,7 @@ _FIXED: Final = 100  # Bytes that every expression has, at most
 _VALUE: Final = len(", :10000 ")  # Bytes that a name needs in addition to its own, at most
 _SET: Final = len(",#00=:00")  # Bytes of an attribute that a patch sets
 _REMOVED: Final = len(",#00")  # Bytes of one that it removes
-_MOST_ATTRIBUTES: Final = 4  # Of an accumulator: its number, its tie key, its note and its set key
+_MOST_ATTRIBUTES: Final = 4  # Of an accumulator: its number, its tie key, its note, its set key or its companions
 MOST_WHOLE_BYTES: Final = MAX_TRANSACTION_BYTES
 """The most bytes of a transaction whose items are written whole. A larger one has patches, which take more time."""
 Images = Mapping[MemberKey, Image | None]
@@ -541,7 +541,7 @@ def _addition(
 
 
 def _first_that_fit(image: Image, names: Iterable[str], room: int) -> list[str]:
-    """The first accumulators whose removal needs at most `room` bytes, with their tie keys, notes and set keys."""
+    """The first accumulators whose removal needs at most `room` bytes, with the texts beside them."""
     fit = []
     for name in names:
         room -= _names_bytes([name, *(name for of in image.texts if name in of)])

@@ -76,5 +76,5 @@ def random_steps(rng: Random, low: int) -> Steps:
     for _ in range(rng.randrange(6)):
         first = at + rng.choice([0, 0, 1, rng.randrange(5)])
         at = first + rng.randint(1, 5)
-        steps.append(Step(first, at, Place(rng.choice([-300, -1, 0, 1, 2]))))
+        steps.append(Step(first, at, Place((rng.choice([-300, -1, 0, 1, 2]),))))
     return Steps(low, tuple(steps))

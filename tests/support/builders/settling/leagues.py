@@ -31,6 +31,13 @@ prizes.day = [
   { ranks = "2-3", name = "bronze" },
   { percent = 75, name = "top-75", method = "ordinal" },
 ]
+[boards."table-*"]
+late = "1 day"
+settle = ["day"]
+metrics.points = { aggregate = "sum", windows = ["day"], tie_breaks = ["least", "goals"] }
+metrics.least = { aggregate = "min", order = "ascending", precision = 1 }
+metrics.goals = { aggregate = "sum" }
+prizes.day = [{ ranks = "1-2", name = "medal" }]
 [boards."cup-*"]
 late = "1 day"
 settle = ["season"]

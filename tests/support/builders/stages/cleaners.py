@@ -53,7 +53,7 @@ def reading(engine: Any, time: faulty_client.Time | None = None) -> RankingReads
 
 
 def moved(member: str, old: int | None, new: int | None, version: int) -> Move:
-    before, after = (None if sort_value is None else Place(sort_value) for sort_value in (old, new))
+    before, after = (None if sort_value is None else Place((sort_value,)) for sort_value in (old, new))
     return Move(RANKING, member, before, after, version, NOW)
 
 

@@ -14,6 +14,7 @@ import orjson
 
 from standings.aws.dynamodb.tables import (
     BOARDS,
+    COMPANIONS_PREFIX,
     DELETED_BOARDS,
     MEMBER_FIELDS,
     NOTE_PREFIX,
@@ -56,7 +57,7 @@ _MOST_OF_NUMBER: Final = 100  # A name and a number of an item, or in an express
 _MOST_OF_TIE_KEY: Final = 600
 _MOST_OF_NOTE: Final = 350
 _TOKENS: Final = [first + second for first in digits + ascii_lowercase for second in digits + ascii_lowercase]
-TEXT_PREFIXES: Final = (TIE_KEY_PREFIX, NOTE_PREFIX, SET_KEY_PREFIX)
+TEXT_PREFIXES: Final = (TIE_KEY_PREFIX, NOTE_PREFIX, SET_KEY_PREFIX, COMPANIONS_PREFIX)
 _RECORD: Final = ("coverage", "codes", "generation", "written", "latest", "stale", "renewed", "job")  # As JSON
 _NOT_COUNTED: Final = "attribute_not_exists(d)"
 _NEXT_VERSION: Final = "if_not_exists(v, :t) + :i"  # A new item starts at the clock: above any earlier item's version
@@ -67,8 +68,8 @@ class Addition(NamedTuple):
     """Adds to a member's item without reading it. An item that was removed starts again.
 
     The store applies it if the item was not written after `written_at_ms` and its total has room for `abs_total`. With
-    `known` the item must exist. `removes` are accumulators to remove. The accumulators in the three parts of
-    `texts_removed` lose their tie key, their note or their set key (`Image.texts`).
+    `known` the item must exist. `removes` are accumulators to remove. The accumulators in the parts of
+    `texts_removed` lose their tie key, their note, their set key or their companions (`Image.texts`).
     """
 
     board: str
@@ -282,6 +283,7 @@ class Scores:
                 image = change.image
                 most += len(image.values) * _MOST_OF_NUMBER + len(image.notes) * _MOST_OF_NOTE
                 most += (len(image.tie_keys) + len(image.set_keys)) * _MOST_OF_TIE_KEY
+                most += len(image.companions) * _MOST_OF_NUMBER
         return most if most <= MAX_TRANSACTION_BYTES else transaction_bytes(self._actions(receipts, changes, 0))
 
     def _actions(self, receipts: Iterable[NewReceipt], changes: Iterable[ItemChange], now: int) -> list[dict[str, Any]]:
@@ -426,6 +428,7 @@ def decode_image(item: Item, keys: Item | None = None) -> Image:
         tie_keys=texts[TIE_KEY_PREFIX],
         notes=texts[NOTE_PREFIX],
         set_keys=texts[SET_KEY_PREFIX],
+        companions=texts[COMPANIONS_PREFIX],
         removed="x" in item,
         removed_at=removed_at,
     )

@@ -44,6 +44,7 @@ Names count in an item's size, so attributes have short ones. Times are in milli
 |                 | l bucket f …    | N    | the same, from a period on: `lb1bd20778f20780`                          |
 |                 | m accumulator   | S    | tie key of that accumulator (`domain.scoring`); `…=`: all amounts are 0 |
 |                 | n accumulator   | S    | note of the event that the accumulator's value came with, as JSON       |
+|                 | w accumulator   | S    | companions of the accumulator's value: a code, and their units in `[]`  |
 |                 | k accumulator   | S    | `at` and id of the latest total that was set; absent: none was          |
 | board's record  | v               | N    | version: 1 more at every write                                          |
 |                 | t               | N    | when the board's first event was applied                                |
@@ -323,9 +324,10 @@ PREFIX_LENGTH: Final = MIN_SEARCH_LENGTH  # Characters that a partition of the i
 TIE_KEY_PREFIX: Final = "m"
 NOTE_PREFIX: Final = "n"
 SET_KEY_PREFIX: Final = "k"
+COMPANIONS_PREFIX: Final = "w"
 MEMBER_FIELDS: Final = frozenset(
     {"pk", "sk", "v", "t", "g", "h", "x", "y", "e"}
-)  # All but accumulators, tie keys, notes, set keys
+)  # All but accumulators, and the texts beside them
 # The attributes that count the members below a child, and the children that they count. DynamoDB reserves none of them.
 COUNTERS: Final = [first + second for first in "qxyz" for second in "0123456789abcdefghijklmnopqrstuv"]
 DIGITS: Final = dict(zip(COUNTERS, range(FANOUT), strict=True))

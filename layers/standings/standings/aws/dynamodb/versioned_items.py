@@ -7,13 +7,14 @@ import orjson
 
 from standings.aws.dynamodb.tables import DynamoDBClient, get_item, item_key, put_version, top_key
 from standings.domain.boards import Ranking
+from standings.domain.scoring import SortValues
 
 
 class Standing(NamedTuple):
-    """A member of a top, with its sort value: `Standing("u123", -300)`."""
+    """A member of a top, with its sort values: `Standing("u123", (-300,))`."""
 
     member: str
-    sort_value: int
+    values: SortValues
 
 
 class AnnouncedTop(NamedTuple):
@@ -65,7 +66,7 @@ class AnnouncedTops(_VersionedJson):
         content = self._content(_key(ranking))
         if content is None:
             return None
-        top = [Standing(member, value) for member, value in content["top"]]
+        top = [Standing(member, tuple(values)) for member, *values in content["top"]]
         unsent = content["unsent"]
         if isinstance(unsent, str):  # as version 0.2 wrote it
             unsent = orjson.loads(unsent)
@@ -77,7 +78,7 @@ class AnnouncedTops(_VersionedJson):
             "version": announced.version,
             "seq": announced.seq,
             "at": announced.announced_at_ms,
-            "top": [(standing.member, standing.sort_value) for standing in announced.top],
+            "top": [(standing.member, *standing.values) for standing in announced.top],
             "unsent": announced.unsent,
         }
         # A season that can no longer be read may be again, once boards.toml names the next one.

@@ -44,8 +44,8 @@ class Pruning:
             return None
         leaves: list[Path] = []
         for old, new in ((move.old, move.new) for move in moves if move.old is not None):
-            leaf = path(old.sort_value)[:-1]
-            has_left = new is None or path(new.sort_value)[:-1] != leaf
+            leaf = path(old.values)[:-1]
+            has_left = new is None or path(new.values)[:-1] != leaf
             leaves += [leaf] if has_left and self.clock.random() < self.chance else []
         return prune(self.trees, ranking, leaves[:LOOKED_AT]) if leaves else None
 
@@ -58,7 +58,7 @@ def prune(trees: "Trees", ranking: Ranking, leaves: Sequence[Path]) -> PruneResu
     """
     try:
         nodes = _read(trees, ranking, leaves)
-        removable = _removable(nodes)
+        removable = _removable(nodes, ranking.metric.components)
         conflicts = trees.remove(ranking, nodes, removable)
     except (StoreRefusedError, StoreUnavailableError) as error:
         return PruneResult(reason=str(error), unexpected=isinstance(error, StoreRefusedError))
@@ -76,7 +76,7 @@ def _read(trees: "Trees", ranking: Ranking, leaves: Sequence[Path]) -> dict[Path
         empty = (
             (*node, digit)
             for node in level
-            if not tiers.is_leaf(node)
+            if not tiers.is_leaf(node, ranking.metric.components)
             for digit, count in _sums(nodes[node]).items()
             if not count
         )
@@ -84,7 +84,7 @@ def _read(trees: "Trees", ranking: Ranking, leaves: Sequence[Path]) -> dict[Path
     return nodes
 
 
-def _removable(nodes: dict[Path, Lanes]) -> list[Path]:
+def _removable(nodes: dict[Path, Lanes], components: int) -> list[Path]:
     """The nodes to remove together, deepest first: they count no members, and nothing is left below them."""
     removable: list[Path] = []
     written: set[Path] = set()
@@ -93,7 +93,7 @@ def _removable(nodes: dict[Path, Lanes]) -> list[Path]:
         sums = _sums(nodes[node])
         if node == ROOT or any(sums.values()) or _is_counted(node, nodes[node[:-1]]):
             continue
-        if _has_nodes_below(node, sums, removable):
+        if not tiers.is_leaf(node, components) and _has_nodes_below(node, sums, removable):
             continue
         more = {node, node[:-1]} - written
         actions += sum(len(nodes[each]) for each in more)
@@ -109,7 +109,7 @@ def _is_counted(node: Path, parent: Lanes) -> bool:
 
 
 def _has_nodes_below(node: Path, digits: Iterable[int], removable: Container[Path]) -> bool:
-    return not tiers.is_leaf(node) and any((*node, digit) not in removable for digit in digits)
+    return any((*node, digit) not in removable for digit in digits)
 
 
 def _sums(lanes: Lanes) -> dict[int, int]:

@@ -65,7 +65,7 @@ class CalendarStorage:
         """Commit the moves of one ranking until stopped or too late. Commits of other rankings may run in parallel."""
         outcome = Outcome()
         # Neighbours share tiers, so they should share transactions.
-        ordered = sorted(moves, key=lambda move: getattr(move.new or move.old, "sort_value", 0))
+        ordered = sorted(moves, key=lambda move: getattr(move.new or move.old, "values", ()))
         attempt_all(chunks(ordered), partial(self._attempt, outcome=outcome), backoff, stopped, outcome)
         return outcome
 
@@ -181,7 +181,7 @@ def chunks(moves: Iterable[Move]) -> Iterator[list[Move]]:
     chunk: list[Move] = []
     tiers: set[Path] = set()
     for move in moves:
-        values = {each.sort_value if each is not None else None for each in (move.old, move.new)}
+        values = {each.values if each is not None else None for each in (move.old, move.new)}
         # The nodes that a move may write.
         nodes: set[Path] = set()
         if len(values) > 1:
@@ -209,7 +209,7 @@ def _conflict(cancelled: Cancellation, ranking: Ranking, move: Move) -> Conflict
     try:
         if "s" in item:
             key = item["s"]["S"]
-            place, _ = decode_sort_key(key, ties_by_instant=ranking.metric.ties_by_instant)
+            place, _ = decode_sort_key(key, ranking.metric)
             if key != sort_key(place, move.member):
                 raise ValueError(key)
         return Conflict(position, reason, message, int(item["v"]["N"]), place)
@@ -258,7 +258,7 @@ def node_actions(
     every entry while the number changes, and after.
     """
     sets = {"t": {"N": str(max(move.written_at_ms for move in moves))}}
-    counted = [(move.old and move.old.sort_value, move.new and move.new.sort_value) for move in moves]
+    counted = [(move.old and move.old.values, move.new and move.new.values) for move in moves]
     adds: dict[tuple[Path, int], dict[str, Any]] = {
         (path, lane): {COUNTERS[digit]: {"N": str(n)} for digit, n in counters.items()}
         for path, counters in deltas(counted).items()

@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from standings.aws.dynamodb.scores import DamagedItem
 from standings.aws.dynamodb.tables import Item, entry_key, lane_of, log_key, node_key
-from standings.domain.boards import MAX_UNITS, Ranking
+from standings.domain.boards import MAX_UNITS, Metric, Ranking
 from standings.domain.coverage import Coverage
 from standings.domain.members import Image
-from standings.domain.scoring import Place, sort_key
+from standings.domain.scoring import Place, are_possible, sort_key
 from standings.domain.tiers import Counters, Path, summed
 from standings.rankings.audit_reads import (
     AuditReads,
@@ -107,7 +107,7 @@ class RollingChecks:
         places: dict[str, Place | None] = {}
         for names in self._recent():
             rows = self._rows(names)
-            found = {name: _decoded_row(rows.get(name, {}))[1] for name in names}
+            found = {name: _decoded_row(rows.get(name, {}), self.rankings.metric)[1] for name in names}
             places |= {name: steps.place(period) for name, steps in found.items() if steps is not None}
             if self.findings.clock.monotonic() >= self.findings.deadline:
                 return None
@@ -171,7 +171,7 @@ class _Member:
         self._findings, self._rankings = checks.findings, checks.rankings
         self.name = name
         self._image = image
-        self._version, self._stored = _decoded_row(row)
+        self._version, self._stored = _decoded_row(row, checks.rankings.metric)
         self._expected = steps_of(image, checks.rankings, checks.findings.clock.now())
         self._low = max(checks.readable(), (self._stored or NO_STEPS).low)
         self._by_row, self._by_item = (
@@ -220,7 +220,7 @@ class _Member:
         return Kind.BEHIND if is_newer and self._findings.is_recent(image) else Kind.LISTED
 
 
-def _decoded_row(item: Item) -> tuple[int | None, Steps | None]:
+def _decoded_row(item: Item, metric: Metric) -> tuple[int | None, Steps | None]:
     """A row's version (None: there is no row), and its steps: None if they cannot be decoded."""
     if not item:
         return None, NO_STEPS
@@ -228,14 +228,10 @@ def _decoded_row(item: Item) -> tuple[int | None, Steps | None]:
     if isinstance(row, str):
         return version_of(item), None
     is_sound = all(
-        first < until and place.sort_value is not None and all(map(_is_value, place))
+        first < until and are_possible(place.values, metric) and abs(place.since or 0) <= MAX_UNITS
         for first, until, place in row.steps.steps
     )
     return row.version, row.steps if is_sound else None
-
-
-def _is_value(value: Any) -> bool:
-    return value is None or (type(value) is int and abs(value) <= MAX_UNITS)
 
 
 class RollingTree(Tree):
@@ -288,7 +284,8 @@ class _Logs:
         first = items.get(log_key(self._window, 0), {})
         self.shards = max(ever_used(first, ranking.metric))
         keys = {number: log_key(self._window, number) for number in range(log_count(first))}
-        self.by_number = {number: _log(item) for number, key in keys.items() if (item := items.get(key))}
+        found = {number: item for number, key in keys.items() if (item := items.get(key))}
+        self.by_number = {number: _log(item, ranking.metric) for number, item in found.items()}
         self._changes = [
             (number, log.base + index, deltas)
             for number, log in self.by_number.items()
@@ -319,7 +316,7 @@ class _Logs:
         ]
 
 
-def _log(item: Item) -> Log:
+def _log(item: Item, metric: Metric) -> Log:
     """The log that an item holds. DamagedLog if it cannot be read, or if it has lost or gained entries."""
     key = item["pk"]["S"]
     try:
@@ -329,7 +326,8 @@ def _log(item: Item) -> Log:
         raise DamagedLog(key, str(error)) from error
     if there != expected:
         raise DamagedLog(key, f"expected entries of {expected} bytes, got {there}")
-    if not all(_is_value(value) for entry in log.entries for change in entry.changes for value in change[2:]):
+    places = (place for entry in log.entries for change in entry.changes for place in (change.old, change.new))
+    if not all(place is None or are_possible(place, metric) for place in places):
         raise DamagedLog(key, "an entry has a sort value that no score has")
     return log
 

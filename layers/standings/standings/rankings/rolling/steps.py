@@ -19,7 +19,7 @@ import orjson
 from standings.aws.dynamodb.tables import Item, entry_key, index_key, shard_of
 from standings.domain.boards import Boards, Family, Metric, Ranking, generation_code
 from standings.domain.members import AHEAD_MARGIN, SKIP_MARGIN, Change, Image, aggregate_of, contributions
-from standings.domain.scoring import Place, place_of, sort_key
+from standings.domain.scoring import Place, SortValues, place_of, sort_key
 from standings.domain.tiers import Path, deltas
 from standings.domain.windows import DAY, HOUR, SECOND, Unit, Window
 from standings.rankings import EXPIRY_MARGIN, ROW_LIFETIME
@@ -115,14 +115,17 @@ def steps_of(image: Image | None, rankings: "RollingRankings", now: int) -> Step
     if image is None or image.hidden:
         return Steps(low)
     metric = rankings.metric
-    parts = [part for part in contributions(image, metric, rankings.window) if part.until > low]
-    edges = {max(edge, low) for part in parts for edge in (part.first, part.until)}
+    parts = [
+        (each, [part for part in contributions(image, each, rankings.window) if part.until > low])
+        for each in (metric, *metric.separate_tie_breaks)
+    ]
+    edges = {max(edge, low) for _, some in parts for part in some for edge in (part.first, part.until)}
     steps: list[Step] = []
     for start, until in pairwise(sorted(edges)):
-        aggregate = aggregate_of(image, metric, parts, start)
+        aggregate, *tie_breaks = (aggregate_of(image, each, some, start) for each, some in parts)
         if aggregate is None:
             continue
-        place = place_of(metric, aggregate)
+        place = place_of(metric, aggregate, tie_breaks)
         last = steps[-1] if steps else None
         if last is not None and last.until == start and last.place == place:
             steps[-1] = last._replace(until=until)
@@ -139,12 +142,12 @@ def counted_from(before: Steps | None, after: Steps) -> Steps:
 
 
 class CountChange(NamedTuple):
-    """One member less at a sort value, and one more at another (None: nowhere), in a range of periods."""
+    """One member less at some sort values, and one more at others (None: nowhere), in a range of periods."""
 
     first: int
     until: int
-    old: int | None
-    new: int | None
+    old: SortValues | None
+    new: SortValues | None
 
 
 def count_changes(before: Steps | None, after: Steps) -> Iterator[CountChange]:
@@ -154,7 +157,7 @@ def count_changes(before: Steps | None, after: Steps) -> Iterator[CountChange]:
     change: CountChange | None = None
     for start, until in pairwise(sorted(edges)):
         places = before.place(start), after.place(start)
-        values = [None if place is None else place.sort_value for place in places]
+        values = [None if place is None else place.values for place in places]
         if change is not None and [*change[1:]] == [start, *values]:
             change = change._replace(until=until)
             continue
@@ -320,15 +323,16 @@ def row_of(item: Item) -> RollingRow | str:
 
 
 def encode_steps(steps: Steps) -> str:
-    """Steps as text: the first complete period, then for each step its range, sort value, and instant if it has one.
+    """Steps as text: the first complete period, then for each step its range, sort values, and instant if it has one.
 
-    A range is given from where the last one ended: `[20770,[6,7,-300]]` is -300 in the periods 20776 to 20782.
+    A range is given from where the last one ended: `[20770,[6,7,-300]]` is -300 in the periods 20776 to 20782. Several
+    sort values are a list: `[20770,[6,7,[-300,312]]]`.
     """
-    numbers: list[list[int]] = []
+    numbers: list[list[Any]] = []
     last = steps.low
     for first, until, place in steps.steps:
         since = () if place.since is None else (place.since,)
-        numbers.append([first - last, until - first, place.sort_value, *since])
+        numbers.append([first - last, until - first, _written(place.values), *since])
         last = until
     return orjson.dumps([steps.low, *numbers]).decode()
 
@@ -341,17 +345,34 @@ def decode_steps(text: str) -> Steps:
     low, *ranges = numbers
     steps: list[Step] = []
     last = low
-    for gap, length, *place in ranges:
+    for gap, length, values, *since in ranges:
         first = last + gap
         last = first + length
-        steps.append(Step(first, last, Place(*place)))
+        steps.append(Step(first, last, Place(_values(values), *since)))
     return Steps(low, tuple(steps))
 
 
 def _is_step(numbers: Any) -> bool:
-    """Whether these are a gap, a length, a sort value, and an instant if there is one."""
-    is_list = type(numbers) is list and len(numbers) in {3, 4}
-    return is_list and set(map(type, numbers)) == {int} and 0 < numbers[1] <= MAX_STEP
+    """Whether these are a gap, a length, sort values, and an instant if there is one."""
+    if type(numbers) is not list or len(numbers) not in {3, 4}:
+        return False
+    are_whole = set(map(type, (*numbers[:2], *numbers[3:]))) == {int} and _are_values(numbers[2])
+    return are_whole and 0 < numbers[1] <= MAX_STEP
+
+
+def _written(values: SortValues) -> Any:
+    """Sort values as they are written: `-300`, or `[-300, 312]`."""
+    return values[0] if len(values) == 1 else list(values)
+
+
+def _values(written: Any) -> SortValues:
+    """The sort values that `_written` gave."""
+    return tuple(written) if type(written) is list else (written,)
+
+
+def _are_values(written: Any) -> bool:
+    """Whether `_written` may have given this."""
+    return type(written) is int or (type(written) is list and len(written) > 1 and set(map(type, written)) == {int})
 
 
 def row_item(shift: Shift, steps: Steps) -> dict[str, Any]:
@@ -445,7 +466,7 @@ NodeDeltas = dict[tuple[int, Path], dict[int, int]]
 
 def node_deltas(entries: Iterable[LogEntry], periods: range) -> NodeDeltas:
     """The net change of every counter that some entries change in these periods."""
-    by_range: defaultdict[tuple[int, int], list[tuple[int | None, int | None]]] = defaultdict(list)
+    by_range: defaultdict[tuple[int, int], list[tuple[SortValues | None, SortValues | None]]] = defaultdict(list)
     for change in (change for entry in entries for change in entry.changes):
         first, until = max(change.first, periods.start), min(change.until, periods.stop)
         if first < until:
@@ -487,16 +508,21 @@ def lates_ever(first: Item) -> set[int]:
 
 
 def encode_entry(entry: LogEntry) -> str:
-    """An entry as text, `[1795083300000,20776,7,null,-300]`: the time, then four numbers for each change.
+    """An entry as text, `[1795083300000,20776,7,null,-300]`: the time, then four values for each change.
 
-    The first of these counts from the end of the range before.
+    The first of these counts from the end of the range before. Several sort values are a list, as in steps.
     """
-    numbers: list[int | None] = [entry.written_at_ms]
+    numbers: list[Any] = [entry.written_at_ms]
     last = 0
     for first, until, old, new in entry.changes:
-        numbers += (first - last, until - first, old, new if old is None or new is None else new - old)
+        by = new if old is None or new is None else _sum(new, old, -1)
+        numbers += (first - last, until - first, old and _written(old), by and _written(by))
         last = until
     return orjson.dumps(numbers).decode()
+
+
+def _sum(one: SortValues, other: SortValues, sign: int = 1) -> SortValues:
+    return tuple(first + sign * second for first, second in zip(one, other, strict=True))
 
 
 def decode_entry(text: str) -> LogEntry:
@@ -507,10 +533,11 @@ def decode_entry(text: str) -> LogEntry:
     written_at_ms, *numbers = numbers
     changes: list[CountChange] = []
     last = 0
-    for gap, length, old, new in zip(*[iter(numbers)] * 4, strict=True):
+    for gap, length, *written in zip(*[iter(numbers)] * 4, strict=True):
         first = last + gap
         last = first + length
-        changes.append(CountChange(first, last, old, new if old is None or new is None else old + new))
+        old, new = (None if one is None else _values(one) for one in written)
+        changes.append(CountChange(first, last, old, new if old is None or new is None else _sum(old, new)))
     return LogEntry(written_at_ms, changes)
 
 
@@ -518,5 +545,5 @@ def _is_entry(numbers: Any) -> bool:
     if type(numbers) is not list or len(numbers) % 4 != 1:
         return False
     types = set(map(type, (numbers[0], *numbers[1::4], *numbers[2::4])))
-    value_types = set(map(type, (*numbers[3::4], *numbers[4::4])))
-    return types == {int} and value_types <= {int, type(None)} and min(numbers[2::4], default=1) > 0
+    are_values = all(one is None or _are_values(one) for one in (*numbers[3::4], *numbers[4::4]))
+    return types == {int} and are_values and min(numbers[2::4], default=1) > 0

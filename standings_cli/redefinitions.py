@@ -1,0 +1,58 @@
+"""Which rankings a changed `boards.toml` begins anew, and why."""
+
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from standings.domain.boards import Boards, Metric
+from standings.domain.windows import WEEKDAYS
+
+
+class Redefinition(NamedTuple):
+    """Rankings that begin anew: `Redefinition("icpc-*", "solved", ("all",), "tie_breaks is penalty, was none")`.
+
+    Boards of the family that have had events answer 404 (`not-built`) for them until they are rebuilt.
+    """
+
+    boards: str
+    metric: str
+    windows: tuple[str, ...]
+    why: str
+
+
+def redefinitions(before: Boards, after: Boards) -> Iterator[Redefinition]:
+    """The rankings that boards with events lack after a change of definitions.
+
+    A family is compared with the one of the same name; a family with a new name is none of them.
+    """
+    earlier = {family.pattern: family.metrics for family in before.families}
+    for family in after.families:
+        for metric in family.metrics.values() if family.pattern in earlier else ():
+            old = earlier[family.pattern].get(metric.name)
+            known = {} if old is None else old.ranking_codes
+            there = metric.ranking_codes
+            changed = tuple(window for window, code in there.items() if known.get(window, code) != code)
+            added = tuple(window for window in there if window not in known)
+            if old is not None and changed:
+                yield Redefinition(family.pattern, metric.name, changed, ", ".join(_changes(old, metric)))
+            if added:
+                why = "it is a new metric" if old is None else "new in windows"
+                yield Redefinition(family.pattern, metric.name, added, why)
+
+
+_FIELDS: Final = ("aggregate", "precision", "order")
+"""What a metric's rankings are made by, and those that it breaks ties of."""
+
+
+def _changes(old: Metric, new: Metric) -> Iterator[str]:
+    """What differs between two definitions of a metric: `tie_breaks is penalty, was none`."""
+    was, now = _made_by(old), _made_by(new)
+    yield from (f"{name} is {now[name]}, was {was[name]}" for name in now if name in was and was[name] != now[name])
+
+
+def _made_by(metric: Metric) -> dict[str, Any]:
+    """What a metric's rankings are made by: `{"order": "descending", "tie_breaks": "penalty", "penalty.order": …}`."""
+    timetable = metric.timetable
+    fields = {name: getattr(metric, name) for name in _FIELDS}
+    fields |= {"ties": metric.ties, "timezone": timetable.timezone, "week_start": WEEKDAYS[timetable.week_start]}
+    fields["tie_breaks"] = " and ".join(each.name for each in metric.tie_breaks) or "none"
+    return fields | {f"{each.name}.{name}": getattr(each, name) for each in metric.tie_breaks for name in _FIELDS}
