@@ -177,7 +177,8 @@ def _operation(name: str, call: Call, words: Operation) -> Part:
     if call.path not in _OF_FUNCTION:
         refusals[503] = "Unavailable"
     responses = {str(status): _ref("responses", refusal) for status, refusal in sorted(refusals.items())}
-    return {**operation, "responses": {str(words.status): _success(call, words), **responses}}
+    also = {str(status): {"description": about, "content": _json(*of)} for status, (about, *of) in words.also.items()}
+    return {**operation, "responses": {**also, str(words.status): _success(call, words), **responses}}
 
 
 def _success(call: Call, words: Operation) -> Part:

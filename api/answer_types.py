@@ -34,6 +34,8 @@ def text_of_types() -> str:
         answer = OPERATIONS[name].schema
         if answer is not None and name != "getDescription" and name.startswith(("get", "list", "rank")):
             _use(schema_of(answer), used)
+        for _, schema, _ in OPERATIONS[name].also.values():
+            _use(schema_of(schema), used)
     return _HEAD + "\n\n".join(_record(name, schema) for name, schema in used.items())
 
 

@@ -18,6 +18,7 @@ class Operation(NamedTuple):
       examples are a tuple of pairs: an example, and its name and title ("one: One event").
     - `arguments`: texts of arguments that take the place of those in `ARGUMENTS`.
     - `body`, `sent`: the schema of the body, and examples. Unless `needs_body`, a request may come without.
+    - `also`: text, schema and example of another answer to a call that succeeds, by its status.
     """
 
     tag: str
@@ -30,6 +31,7 @@ class Operation(NamedTuple):
     sent: Any = None
     needs_body: bool = True
     status: int = 200
+    also: Mapping[int, tuple[str, str, Any]] = {}
 
 
 IN_PATH: Final = {
@@ -130,6 +132,10 @@ _SHARES: Final = [
     {"board": "players", "member": "用户", "metrics": {"points": 12}},
     {"board": "clans", "member": "clan#7", "metrics": {"points": 12}},
 ]
+_FOLLOWED: Final = {
+    "results": [{"id": _ID_1, "status": "counted", "detail": None}],
+    "members": [{**_HIDDEN, "hidden": False, "metrics": [{"metric": "points", "score": 48, "windows": _SCORES}]}],
+}
 _WRONG: Final = "updates[0].metrics: board 'players' has no metric 'points'; there are: wins"
 _RESULTS: Final = [
     {"id": _ID_2, "status": "queued", "detail": None},
@@ -142,7 +148,8 @@ OPERATIONS: Final = {
         """Post events
 
         Puts one event, or a list of up to 100, on the queue. Each event is checked by itself. The answer has a result
-        for each, in the same order. It is always 202, even if every event was refused: check each `status`.
+        for each, in the same order. It is always 202, even if every event was refused: check each `status`. Only with
+        `wait` it may be 200.
 
         It is safe to post an event again with the same `id` and content: it counts once. A queued event can still be
         refused later, for example if its `id` was used with other content, or if a total would leave ±(2^53 − 1) units.
@@ -151,13 +158,16 @@ OPERATIONS: Final = {
         On boards whose members are `registered`, an event of anyone else is refused.
 
         If the stack has a `JwtMemberClaim`, a token without `standings/admin` posts for the member that it names alone:
-        if any event names another, the answer is 403 (`not-your-member`), and nothing is queued.""",
+        if any event names another, the answer is 403 (`not-your-member`), and nothing is queued. So it is with `wait`
+        for a token without `standings/read`, unless reads are open.""",
         "The result of each event, in the order of the request.",
         "EventResults",
         {"results": _RESULTS},
         {
             "dry_run": """If `true`, the events are checked, and none is queued. A result is `refused`, `new`, or
-                `known`: that event has counted, and would not count again."""
+                `known`: that event has counted, and would not count again.""",
+            "wait": """Seconds. With it the answer is 200 once the event counts and every rank of its members follows,
+                and 202 as ever if that takes longer. For one event of at most 10 pairs of board and member.""",
         },
         body="Events",
         sent=(
@@ -168,6 +178,7 @@ OPERATIONS: Final = {
             ),
         ),
         status=202,
+        also={200: ("The event counts, and these are the ranks of its members.", "FollowedEvent", _FOLLOWED)},
     ),
     "getEvent": Operation(
         "Events",

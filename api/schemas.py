@@ -9,6 +9,7 @@ from standings.domain.boards_toml import MAX_DECIMALS, MAX_METRICS, MAX_TIE_BREA
 from standings.domain.events import MAX_BOARDS, MAX_ID_LENGTH, MAX_UPDATES
 from standings.domain.profiles import MAX_NAME_LENGTH, MAX_PICTURE_LENGTH
 from standings.domain.windows import WEEKDAYS, State
+from standings.following import MAX_PAIRS
 from standings.ingest import MAX_EVENTS
 from standings.read.member_ranks import MAX_MEMBERS
 from standings.read.session import METHODS
@@ -477,6 +478,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "EventResults": record(
         "The result of each event, in the order of the request.", {"results": listed("EventResult", (1, MAX_EVENTS))}
     ),
+    "FollowedEvent": record(
+        "An event that counts, and its members' scores with the ranks that follow, in the order of its updates.",
+        {"results": listed("EventResult", (1, 1)), "members": listed("MemberScores", (1, MAX_PAIRS))},
+    ),
     "EventStatus": record(
         "What became of an event.",
         {
@@ -494,8 +499,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         {
             "id": text("The event's id; null if it has none, or one that is not a string.", null=True),
             "status": choice(
-                ("queued", "refused", "known", "new"),
-                "`known` and `new` are those of a dry run: a known event has counted, and would not count again.",
+                ("queued", "refused", "known", "new", "counted"),
+                "`known` and `new` are those of a dry run: a known event has counted, and would not count again."
+                " `counted` comes with `wait`.",
             ),
             "detail": text("Why the event was refused; null if it was not.", null=True),
         },

@@ -6,22 +6,26 @@ It also has the status of events, for callers who may post events.
 import os
 from collections.abc import Sequence
 from functools import cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from standings import http
-from standings.authorization import check_admin, check_profile, is_admin, own_member
+from standings.authorization import check_admin, check_profile, check_reads, is_admin, own_member
 from standings.aws.dynamodb.profiles import Profiles
 from standings.aws.dynamodb.scores import Scores
 from standings.aws.sqs import MAX_BODY_BYTES, Sender, message_of
-from standings.domain.errors import InvalidBodyError
+from standings.domain.errors import InvalidBodyError, bad_argument
 from standings.ingest import Posted, Posting, event_status
 from standings.members import MemberAdmin, ProfileAdmin
 from standings.runtime.environment import required
 from standings.runtime.logs import logger, stack_of
 from standings.wiring import building_blocks
 
+if TYPE_CHECKING:
+    from standings.following import Following
+
 _clock = building_blocks.real_clock()
 _MEMBER_CLAIM: Final = os.environ.get("JWT_MEMBER_CLAIM", "")
+_OPEN_READS: Final = os.environ.get("OPEN_READS") == "true"
 _api = http.Api()
 handler = _api.handle
 
@@ -49,6 +53,18 @@ def _scores() -> Scores:
 
 
 @cache
+def _following() -> "Following":
+    from standings.following import Following  # noqa: PLC0415 - it imports all reads
+    from standings.read.dispatch import Answers, Tables  # noqa: PLC0415
+    from standings.read.session import PRIVATE_LIMITS, PUBLIC_LIMITS  # noqa: PLC0415
+
+    names = {name: required(f"{name.upper()}_TABLE") for name in ("rankings", "scores", "profiles")}
+    tables = Tables(_dynamodb(), _clock, **names)
+    limits = PUBLIC_LIMITS if _OPEN_READS else PRIVATE_LIMITS
+    return Following(_posting(), _scores(), Answers(building_blocks.boards(), tables, limits), _clock)
+
+
+@cache
 def _members() -> MemberAdmin:
     return MemberAdmin(building_blocks.board_catalog(_dynamodb(), _clock), _scores(), _clock)
 
@@ -60,10 +76,21 @@ def _profiles() -> ProfileAdmin:
 
 @_api.route("postEvents")
 def post() -> http.Response:
-    """Queue events, or only check them. The answer has the outcome of each."""
-    own = own_member(_api.event, _MEMBER_CLAIM)
+    """Queue events, or only check them. The answer has the outcome of each; with `wait` also the ranks that follow."""
+    own, wait = own_member(_api.event, _MEMBER_CLAIM), _api.arguments.whole("wait")
     if _api.arguments.flag("dry_run"):
+        if wait:
+            raise bad_argument("wait", "cannot go with dry_run: nothing is posted")
         return http.json({"results": _posting().dry_run(_api.body(), _scores(), own)}, 202)
+    if wait:
+        if not _OPEN_READS:
+            check_reads(_api.event)
+        results, members = _following().post(_api.body(), own, wait, with_reason=is_admin(_api.event))
+        return (
+            http.json({"results": results}, 202)
+            if members is None
+            else http.json({"results": results, "members": members})
+        )
     return http.json({"results": _posting().post(_api.body(), own)}, 202)
 
 

@@ -13,13 +13,13 @@ from unittest import mock
 import pytest
 
 from standings.client import ApiError
-from standings.domain.windows import DAY
+from standings.domain.windows import DAY, instant
 from standings.wiring import building_blocks
 from tests.functions.client.test_reads import READS as READS_OF_CLIENT
 from tests.support.aws.client import connected
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.fakes import Sqs
-from tests.support.aws.stack import ManualClock, Stack, deliver, project, running
+from tests.support.aws.stack import ManualClock, Stack, count, deliver, project, running
 from tests.support.awslambda.pollers import Context, Message, record_of
 from tests.support.builders.checks import rows
 from tests.support.builders.maintenance import call, finish
@@ -185,9 +185,11 @@ def everything(stack: Stack, engine: Any) -> None:
 
 
 def change_over_http(stack: Stack) -> None:
+    event = {"id": "posted", "board": "b", "member": "m1", "at": instant(stack.clock()), "metrics": {"points": 1}}
     for arguments in ({}, {"dry_run": "true"}):
-        event = {"id": "posted", "board": "b", "member": "m1", "metrics": {"points": 1}}
         assert stack.post("/events", event, **arguments)[0] == 202
+    count(stack)
+    assert stack.post("/events", event, wait=1)[0] == 200
     for member, body in (("m4", {"hidden": True}), ("m4", {"hidden": False}), ("new", None)):
         assert stack.put("/boards/b/member", body, id=member)[0] == 200
     for member in ("m5", "m39", "new"):

@@ -7,7 +7,7 @@ scope of the call. A caller without a token, of an open API or signed with AWS I
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from standings.calls import ADMIN
+from standings.calls import ADMIN, READ
 from standings.domain.errors import NotYourMemberError
 
 
@@ -30,6 +30,13 @@ def is_admin(event: Mapping[str, Any]) -> bool:
     """Whether the caller may see and change every member: it has no token, or one with `standings/admin`."""
     claims = _claims(event)
     return claims is None or ADMIN in _scopes(claims)
+
+
+def check_reads(event: Mapping[str, Any]) -> None:
+    """Raise NotYourMemberError for a token without `standings/read`, where an answer to a write has ranks."""
+    claims = _claims(event)
+    if claims is not None and READ not in _scopes(claims):
+        raise NotYourMemberError(f"wait: the token lacks the scope {READ}, which the ranks need: post without wait")
 
 
 def check_admin(event: Mapping[str, Any]) -> None:

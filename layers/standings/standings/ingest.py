@@ -66,7 +66,7 @@ class Posting:
         `own` is the only member that the caller may post for: if any event names another, none is posted.
         Of events without `at`, the first counts now, and each next one a millisecond later: a list keeps its order.
         """
-        results, events = self._checked(body, own, "queued")
+        results, events = self.checked(body, own, "queued")
         numbers = list(events)
         for position, reason in self.send([message for message, _ in events.values()]).items():
             # If only the answer was lost, the event is on the queue: with the same id it still counts once.
@@ -79,7 +79,7 @@ class Posting:
 
         The status is `new`, `refused`, or `known`: the event has counted, and would not count again if posted now.
         """
-        results, events = self._checked(body, own, "known")
+        results, events = self.checked(body, own, "known")
         now, backoff = self.clock.now(), self.clock.backoff_for(RETRIED_FOR_S)
         receipts = backoff.retry(scores.receipts, sorted({event.id for _, event in events.values()}))
         again = (
@@ -97,10 +97,13 @@ class Posting:
                 results[number]["status"] = "new"
         return results
 
-    def _checked(
+    def checked(
         self, body: bytes, own: str | None, status: str
     ) -> tuple[list[dict[str, Any]], dict[int, tuple[Posted, Event]]]:
-        """A result for each event of a body, with this status unless it is refused; by number those that are not."""
+        """A result for each event of a body, with this status unless it is refused; by number those that are not.
+
+        Raises RequestError for a body that holds no events, or that of another member than `own`.
+        """
         documents = parse_documents(body)
         if own is not None:
             check_posts([value for _, value in documents], own)

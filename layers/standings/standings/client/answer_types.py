@@ -34,14 +34,37 @@ class RankingAnswer(TypedDict):
     as_of: str | None
 
 
-class EventStatus(TypedDict):
-    """What became of an event."""
+class EventResult(TypedDict):
+    """The result of an event."""
 
-    id: str
-    status: Literal["counted", "refused"]
-    reason: NotRequired[str]
-    at: str
-    superseded: NotRequired[bool]
+    id: str | None
+    status: Literal["queued", "refused", "known", "new", "counted"]
+    detail: str | None
+
+
+class WindowScore(TypedDict):
+    """A member's score in the current period of a window.
+
+    With `ranks=true` also its rank, percentile and total, null if it is not ranked.
+    """
+
+    window: str
+    period: Period
+    score: float | None
+    tie_breaks: NotRequired[dict[str, float | None] | None]
+    note: NotRequired[dict[str, Any] | None]
+    rank: NotRequired[int | None]
+    percentile: NotRequired[float | None]
+    total: NotRequired[int | None]
+
+
+class MetricScore(TypedDict):
+    """A member's score in a metric, and in each window in which the metric is ranked."""
+
+    metric: str
+    score: float | None
+    note: NotRequired[dict[str, Any] | None]
+    windows: list[WindowScore]
 
 
 class Profile(TypedDict):
@@ -51,6 +74,33 @@ class Profile(TypedDict):
     picture: str | None
     country: str | None
     data: dict[str, Any] | None
+
+
+class MemberScores(TypedDict):
+    """A member's scores in all metrics and windows."""
+
+    board: str
+    member: str
+    hidden: bool
+    metrics: list[MetricScore]
+    profile: NotRequired[Profile | None]
+
+
+class FollowedEvent(TypedDict):
+    """An event that counts, and its members' scores with the ranks that follow, in the order of its updates."""
+
+    results: list[EventResult]
+    members: list[MemberScores]
+
+
+class EventStatus(TypedDict):
+    """What became of an event."""
+
+    id: str
+    status: Literal["counted", "refused"]
+    reason: NotRequired[str]
+    at: str
+    superseded: NotRequired[bool]
 
 
 class FoundMember(TypedDict):
@@ -140,41 +190,6 @@ class BoardDefinition(TypedDict):
     shards: int
     seasons: NotRequired[list[Season]]
     metrics: list[MetricDefinition]
-
-
-class WindowScore(TypedDict):
-    """A member's score in the current period of a window.
-
-    With `ranks=true` also its rank, percentile and total, null if it is not ranked.
-    """
-
-    window: str
-    period: Period
-    score: float | None
-    tie_breaks: NotRequired[dict[str, float | None] | None]
-    note: NotRequired[dict[str, Any] | None]
-    rank: NotRequired[int | None]
-    percentile: NotRequired[float | None]
-    total: NotRequired[int | None]
-
-
-class MetricScore(TypedDict):
-    """A member's score in a metric, and in each window in which the metric is ranked."""
-
-    metric: str
-    score: float | None
-    note: NotRequired[dict[str, Any] | None]
-    windows: list[WindowScore]
-
-
-class MemberScores(TypedDict):
-    """A member's scores in all metrics and windows."""
-
-    board: str
-    member: str
-    hidden: bool
-    metrics: list[MetricScore]
-    profile: NotRequired[Profile | None]
 
 
 class Entry(TypedDict):

@@ -109,20 +109,58 @@ def card(
     With `notes` each score has the note of the event that it came with, or None. Raises NotFoundError if there is no
     such board or member, InvalidArgumentError for a text that is no member, TooFarError.
     """
-    family = family_of(session.boards, board)
     check_member("id", member)
+    windows = _current(session, board)
     image = session.image(board, member)
-    current = [
+    return _card(
+        session, image, windows, None if method is None else _ranks_now(session, windows, member, method), notes=notes
+    )
+
+
+def followed(session: ReadSession, board: str, member: str) -> dict[str, Any] | None:
+    """The card with ranks once each of them follows the member's item; None as long as one does not.
+
+    A rank follows if its entry has the place that the item gives, or is of a newer version. Raises NotFoundError.
+    """
+    windows = _current(session, board)
+    image = session.image(board, member)
+    ranks = _ranks_now(session, windows, member, "competition")
+    for ranking, found in ranks.items():
+        entry = next(iter(found.entries), None)
+        is_newer = entry is not None and entry.written_at_ms > image.written_at_ms
+        if not is_newer and place(image, ranking) != (entry.place if entry is not None else None):
+            return None
+    return _card(session, image, windows, ranks)
+
+
+_Windows = list[tuple[Metric, list[Ranking]]]  # The rankings of each metric in the current periods of its windows
+
+
+def _current(session: ReadSession, board: str) -> _Windows:
+    family = family_of(session.boards, board)
+    return [
         (metric, [session.current(board, metric, window) for window in metric.windows])
         for metric in family.counted_metrics
     ]
-    ranks: dict[Ranking, Ranks] = {}
-    if method is not None:
-        readable = {one: found for _, some in current for one in some if (found := session.readable(one)) is not None}
-        ranks = dict(zip(readable, read_ranks(session, list(readable.values()), [member], method), strict=True))
+
+
+def _ranks_now(session: ReadSession, windows: _Windows, member: str, method: Method) -> dict[Ranking, "Ranks"]:
+    """The member's ranks in those of these rankings that can be read."""
+    readable = {one: found for _, some in windows for one in some if (found := session.readable(one)) is not None}
+    return dict(zip(readable, read_ranks(session, list(readable.values()), [member], method), strict=True))
+
+
+def _card(
+    session: ReadSession,
+    image: Image,
+    windows: _Windows,
+    ranks: Mapping[Ranking, "Ranks"] | None,
+    *,
+    notes: bool = False,
+) -> dict[str, Any]:
     return {
-        "board": board,
-        "member": member,
+        "board": image.board,
+        "member": image.member,
         "hidden": image.hidden,
         "metrics": [
             {
@@ -131,12 +169,12 @@ def card(
                 "windows": [
                     {
                         **_window(session, image, ranking, notes=notes),
-                        **(_ranked(ranks.get(ranking), member) if method else {}),
+                        **(_ranked(ranks.get(ranking), image.member) if ranks is not None else {}),
                     }
                     for ranking in some
                 ],
             }
-            for metric, some in current
+            for metric, some in windows
         ],
     }
 

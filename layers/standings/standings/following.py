@@ -1,0 +1,101 @@
+"""Posts an event and waits until the ranks of its members have followed, for `POST /events?wait=5`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from standings.domain.errors import InvalidBodyError, NotFoundError
+from standings.ingest import Posting
+from standings.read import member_ranks
+from standings.read.dispatch import Answers
+from standings.runtime.clock import Clock
+from standings.runtime.logs import logger
+from standings.stores import MemberKey, StoreUnavailableError
+
+if TYPE_CHECKING:
+    from standings.aws.dynamodb.scores import EventStatus, Scores
+
+LOOKS: Final = 20
+"""How often a request looks at most. A look reads the status; once the event counts, also ranks, until all follow."""
+MAX_PAIRS: Final = 10
+"""Pairs of board and member of an event that can be waited for."""
+
+
+class Followed(NamedTuple):
+    """The results of a post, and the cards of the event's members; None: the ranks had not followed in time.
+
+    `Followed([{"id": "0197f2c4", "status": "counted", "detail": None}], [{"board": "b", "member": "u7", …}])`
+    """
+
+    results: Sequence[dict[str, Any]]
+    members: Sequence[dict[str, Any]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """Posts one event and follows it: `Following(posting, scores, answers, clock).post(body, own, wait=5)`."""
+
+    posting: Posting
+    scores: "Scores"
+    answers: Answers
+    clock: Clock
+
+    def post(self, body: bytes, own: str | None, wait: int, *, with_reason: bool) -> Followed:
+        """Post the event of a body, and wait up to `wait` seconds until it counts and each rank includes it.
+
+        An event that is refused, now or by the writer, has the status `refused`; `with_reason` says why the writer
+        refused it. Raises RequestError for any other body, such as one of two events or of more than `MAX_PAIRS`.
+        """
+        pairs = self._pairs(body, own)
+        (result,) = self.posting.dry_run(body, self.scores, own)
+        if result["status"] == "refused":
+            return Followed([result])
+        # An earlier status is not the one to wait for: it was refused then, or counted before a member was removed.
+        before = None if result["status"] == "known" else self.clock.retry(self.scores.status, result["id"])
+        results = self.posting.post(body, own)
+        if results[0]["status"] != "queued":
+            return Followed(results)
+        deadline = self.clock.monotonic() + wait
+        for _ in range(LOOKS):
+            self.clock.sleep(wait / LOOKS)
+            if (found := self._look(results[0], pairs, before, with_reason=with_reason)) is not None:
+                return found
+            if self.clock.monotonic() >= deadline:
+                break
+        return Followed(results)
+
+    def _pairs(self, body: bytes, own: str | None) -> list[MemberKey]:
+        """The boards and members of the only event of a body; none if it is refused."""
+        results, events = self.posting.checked(body, own, "queued")
+        if len(results) > 1:
+            raise InvalidBodyError(
+                f"wait: expected one event, got {len(results)}: post each by itself, or without wait"
+            )
+        pairs = [pair for _, event in events.values() for pair in event.items]
+        if len(pairs) > MAX_PAIRS:
+            expected = f"expected an event of at most {MAX_PAIRS} pairs of board and member, got {len(pairs)}"
+            raise InvalidBodyError(f"wait: {expected}: post it without wait")
+        return pairs
+
+    def _look(
+        self, result: dict[str, Any], pairs: Sequence[MemberKey], before: "EventStatus | None", *, with_reason: bool
+    ) -> Followed | None:
+        """What to answer now; None as long as the event does not count, or some rank has not followed."""
+        try:
+            status = self.clock.retry(self.scores.status, result["id"])
+            if status is None or status == before:
+                return None
+            if status.reason is not None:
+                detail = status.reason if with_reason else "the writer refused it; an administrator sees why"
+                return Followed([{**result, "status": "refused", "detail": detail}])
+            cards = []
+            for board, member in pairs:
+                if (card := member_ranks.followed(self.answers.session(), board, member)) is None:
+                    return None
+                cards.append(card)
+        except NotFoundError:
+            return None  # The member was removed, or the board deleted, since
+        except StoreUnavailableError as error:
+            logger.warning("ranks not read while a post waits", extra={"reason": str(error)})
+            return None  # The event is on the queue: a refusal of the whole request would say that it is not
+        return Followed([{**result, "status": "counted"}], cards)
