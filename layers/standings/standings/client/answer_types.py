@@ -177,6 +177,14 @@ class MemberScores(TypedDict):
     profile: NotRequired[Profile | None]
 
 
+class MemberState(TypedDict):
+    """A member as it is now."""
+
+    board: str
+    member: str
+    hidden: bool
+
+
 class Entry(TypedDict):
     """A member's entry in a ranking."""
 
