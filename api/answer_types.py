@@ -25,14 +25,14 @@ _SAYS: Final = "What every answer about a ranking has."
 
 
 def text_of_types() -> str:
-    """The text of `answer_types.py`: the answers of reads and of the status of an event, and the types in them."""
+    """The text of `answer_types.py`: the answers of the client's calls, and the types in them."""
     head = record(_SAYS, HEAD)
     used: dict[str, Schema] = {}
     _use(head, used)
     used[_BASE] = head
     for name in CALLS:
         answer = OPERATIONS[name].schema
-        if answer is not None and name != "getDescription" and name.startswith(("get", "list", "rank")):
+        if answer is not None and name != "getDescription" and name.startswith(("get", "list", "rank", "put")):
             _use(schema_of(answer), used)
         for _, schema, _ in OPERATIONS[name].also.values():
             _use(schema_of(schema), used)

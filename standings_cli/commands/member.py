@@ -1,17 +1,24 @@
 """`member`: show, register, hide, show again and remove a member of a board; name a person, erase one."""
 
 import argparse
+import random
+import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
+from standings.client.api import Api
 from standings.client.errors import ApiError
 from standings_cli.commands import values
 from standings_cli.commands.options import Commands
+from standings_cli.commands.profiles import File, Row, Words, load_rows
+from standings_cli.post.counted import NotYetError, Waiting
 from standings_cli.stack.connection import Connection
+from standings_cli.stack.errors import InputError
 from standings_cli.terminal import (
     DIFFERS,
     OK,
+    UNREACHABLE,
     as_json,
     console,
     is_confirmed,
@@ -23,6 +30,7 @@ from standings_cli.terminal import (
     tie_breaks_text,
 )
 
+_MEMBERS: Final = Words("registered", "registered rows", "registering", "registered", "registered", "members")
 _UNKNOWN: Final = ": none has this member, and it has no profile; check the id, unless it was erased before"
 
 
@@ -31,7 +39,7 @@ def add(commands: Commands) -> None:
     actions = commands.group("member")
 
     _add(actions, "show", _show, "show a member's scores and ranks in everything that a board counts")
-    _add(actions, "register", _put, "register a member, unless it is there", "A hidden member stays hidden.")
+    _add_register(actions)
     hide = _add(
         actions,
         "hide",
@@ -40,8 +48,8 @@ def add(commands: Commands) -> None:
         "Exit status 1 if there is no such member.",
     )
     hide.add_argument("--register", action="store_true", help="register a member that is not there yet, hidden")
-    _add(actions, "unhide", partial(_put, hidden=False), "bring a hidden member back with its scores")
-    _add(
+    unhide = _add(actions, "unhide", partial(_put, hidden=False), "bring a hidden member back with its scores")
+    remove = _add(
         actions,
         "remove",
         _remove,
@@ -49,6 +57,8 @@ def add(commands: Commands) -> None:
         "A later event begins at zero; on a board of registered members after it was registered again. "
         "Exit status 1 if there is no such member.",
     )
+    for parser in (hide, unhide, remove):
+        parser.add_argument("--wait", action="store_true", help="wait until the ranks have followed, up to a minute")
 
     name = actions.add("name", help="give a member a name, which every board shows")
     name.add_argument("member", type=values.member, metavar="ID")
@@ -67,6 +77,31 @@ def add(commands: Commands) -> None:
     erase.add_argument("member", type=values.member, metavar="ID")
     erase.add_argument("--yes", action="store_true", help="do not ask")
     erase.set_defaults(do=_erase)
+
+
+_REGISTERS: Final = """
+A member that is there stays as it is, also if it is hidden.
+
+--csv FILE (.gz too; - is standard input) registers a member for each row of CSV with a header: the column
+member, and for profiles name, picture, country and data (a JSON object), if you have them. Empty cells stay
+as they are in the profile. A row that is refused is named and skipped. FILE.registered (or --state) records
+the progress: after an interruption, or once rows were appended, run the same command again.
+"""
+
+
+def _add_register(actions: Commands) -> None:
+    register = actions.add(
+        "register",
+        help="register a member, unless it is there, or the members of a file",
+        epilog=_REGISTERS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    register.add_argument("board", type=values.board)
+    register.add_argument("member", type=values.member, metavar="ID", nargs="?")
+    register.add_argument("--csv", type=values.file, metavar="FILE", help="register the members of a file of CSV")
+    register.add_argument("--state", type=values.file, metavar="FILE", help="where to record the progress of --csv")
+    register.add_argument("--again", action="store_true", help="with --csv: write all rows, also those done before")
+    register.set_defaults(do=_register)
 
 
 def _add(
@@ -100,6 +135,21 @@ def _show(connection: Connection, options: argparse.Namespace) -> int:
     return OK
 
 
+def _register(connection: Connection, options: argparse.Namespace) -> int:
+    if (options.member is None) == (options.csv is None):
+        raise InputError("expected the ID of a member, or --csv FILE" + ("" if options.csv is None else ", not both"))
+    if options.csv is None:
+        return _put(connection, options)
+
+    def write(api: Api, row: Row) -> None:
+        api.put("boards", options.board, "member", id=row.member)
+        if row.fields:
+            api.put("members", body=row.fields, id=row.member)
+
+    file = File(options.csv, is_csv=True, needs_fields=False)
+    return load_rows(connection, options, file, _MEMBERS, write, f"#{options.board}")
+
+
 def _hide(connection: Connection, options: argparse.Namespace) -> int:
     if not options.register:
         try:
@@ -123,13 +173,25 @@ def _put(connection: Connection, options: argparse.Namespace, *, hidden: bool | 
         print(f"{_named(answer)}: registered")
     else:
         print(f"{_named(answer)}: not hidden, ranked with its scores")
-    return OK
+    return OK if hidden is None else _wait(connection, options, {options.member: not hidden})
 
 
 def _remove(connection: Connection, options: argparse.Namespace) -> int:
     connection.api.delete("boards", options.board, "member", id=options.member)
     answer = {"board": options.board, "member": options.member}
     print(as_json({**answer, "removed": True}) if options.json else f"{_named(answer)}: removed, with its scores")
+    return _wait(connection, options, {options.member: False})
+
+
+def _wait(connection: Connection, options: argparse.Namespace, are_ranked: Mapping[str, bool]) -> int:
+    """With `--wait`, wait until the ranks of members have followed: they are ranked, or not. Return the exit status."""
+    waiting = Waiting(connection.api, time.sleep, time.monotonic, random.random)
+    try:
+        for member, is_ranked in are_ranked.items() if options.wait else ():
+            waiting.followed(options.board, member, is_ranked=is_ranked)
+    except NotYetError as error:
+        say(f"standings: it is done, but {error}: `standings doctor` looks for the reason")
+        return UNREACHABLE
     return OK
 
 

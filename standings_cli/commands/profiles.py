@@ -1,12 +1,13 @@
-"""`profiles load`: writes the profiles of a file, with a record of the progress.
+"""`profiles load`: writes the profiles of a file, with a record of the progress; also for `member register --csv`.
 
-Writing a profile twice changes nothing. So after an interruption, a few rows are written again.
+Writing a profile, or registering a member, twice changes nothing. So after an interruption, a few rows are written
+again.
 """
 
 import argparse
 import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain, groupby, islice
@@ -40,19 +41,22 @@ class Row(NamedTuple):
     is_half: bool = False
 
 
-def read_rows(lines: Lines, *, is_csv: bool) -> Iterator[Row]:
-    """The rows of a file, in order; a wrong row has a `problem`. InputError for a wrong header of CSV."""
+def read_rows(lines: Lines, *, is_csv: bool, needs_fields: bool = True) -> Iterator[Row]:
+    """The rows of a file, in order; a wrong row has a `problem`. InputError for a wrong header of CSV.
+
+    With `needs_fields`, a row without a field to set is wrong.
+    """
     if not is_csv:
-        yield from (_row(line, text, None) for line, text in lines.texts())
+        yield from (_row(line, text, None, needs_fields=needs_fields) for line, text in lines.texts())
         return
     names, rows = lines.table()
     if "member" not in names or not {"member", *FIELDS}.issuperset(names) or len(set(names)) < len(names):
         expected = f"expected the columns member, {', '.join(FIELDS)}, each once at most"
         raise InputError(f"the header: {expected}, got {', '.join(map(repr, names)) or 'an empty line'}")
-    yield from (_row(line, cells, names) for line, cells in rows)
+    yield from (_row(line, cells, names, needs_fields=needs_fields) for line, cells in rows)
 
 
-def _row(line: int, content: Any, names: list[str] | None) -> Row:
+def _row(line: int, content: Any, names: list[str] | None, *, needs_fields: bool) -> Row:
     """The row of a JSON text, or of cells of CSV under the header's `names`. An exception as content is its problem."""
     try:
         if isinstance(content, Exception):
@@ -67,7 +71,7 @@ def _row(line: int, content: Any, names: list[str] | None) -> Row:
         member = str(fields.pop("member", ""))
         if not member:
             raise ValueError("member: is missing")
-        if not fields:
+        if needs_fields and not fields:
             raise ValueError(f"expected a field to set, of {', '.join(FIELDS)}")
     except (ValueError, csv.Error, HalfLineError) as error:
         return Row(line, "", {}, str(error), is_half=isinstance(error, HalfLineError))
@@ -109,28 +113,64 @@ def add(commands: Commands) -> None:
 
 
 def _load(connection: Connection, options: argparse.Namespace) -> int:
+    def write(api: Api, row: Row) -> None:
+        api.put("members", body=row.fields, id=row.member)
+
     is_csv = options.csv or options.file.removesuffix(".gz").endswith(".csv")
-    if Source(options.file).is_repeatable:
-        next(_opened(options.file, is_csv=is_csv)[2], None)  # What is wrong with it is told before a stack is asked
-    state = None if options.file == STDIN else Path(options.state or f"{options.file}.loaded")
-    record = Record(state, "loaded rows", connection.api.url)
-    loading = Loading(connection.api, options.file, is_csv, record, options.again)
+    return load_rows(connection, options, File(options.file, is_csv), PROFILES, write)
+
+
+class File(NamedTuple):
+    """A file of rows: `File("people.csv", True)`. With `needs_fields`, each row has a field to set."""
+
+    name: str
+    is_csv: bool
+    needs_fields: bool = True
+
+    def opened(self) -> tuple[Source, Lines, Iterator[Row]]:
+        """The file, its lines and its rows."""
+        source = Source(self.name)
+        lines = Lines(source.lines(), str(self.is_csv), may_grow=source.may_grow)
+        return source, lines, read_rows(lines, is_csv=self.is_csv, needs_fields=self.needs_fields)
+
+
+class Words(NamedTuple):
+    """How a command that loads a file speaks of it: `of` names its record, and `wrote` stands before what it wrote."""
+
+    suffix: str
+    of: str
+    loading: str
+    loaded: str
+    wrote: str
+    what: str
+
+
+PROFILES: Final = Words("loaded", "loaded rows", "loading", "loaded", "wrote", "profiles")
+Write = Callable[[Api, Row], None]
+"""Writes a row, by requests that may be sent twice. An ApiError with kind `bad-argument` or `bad-body` refuses it."""
+
+
+def load_rows(
+    connection: Connection, options: argparse.Namespace, file: File, words: Words, write: Write, target: str = ""
+) -> int:
+    """Load a file as `options` say (`state`, `again`, `json`), and return the exit status.
+
+    `target` says, after the API's address, for what the record is.
+    """
+    if Source(file.name).is_repeatable:
+        next(file.opened()[2], None)  # What is wrong with it is told before a stack is asked
+    state = None if file.name == STDIN else Path(options.state or f"{file.name}.{words.suffix}")
+    record = Record(state, words.of, connection.api.url + target)
+    loading = Loading(connection.api, file, words, write, record, options.again)
     loading.load()
     if options.json:
-        print(as_json({"source": options.file, "written": loading.written, "wrong": loading.wrong}))
+        print(as_json({"source": file.name, "written": loading.written, "wrong": loading.wrong}))
     else:
         skipped = f"; rows skipped: {loading.wrong:,}" if loading.wrong else ""
-        print(f"wrote {loading.written:,} profiles of {loading.name}{skipped}", flush=True)
+        print(f"{words.wrote} {loading.written:,} {words.what} of {file.name}{skipped}", flush=True)
         if loading.wrong:
             say("correct the rows that are named above, then load them again")
     return DIFFERS if loading.wrong else OK
-
-
-def _opened(name: str, *, is_csv: bool) -> tuple[Source, Lines, Iterator[Row]]:
-    """A file, its lines and its rows."""
-    source = Source(name)
-    lines = Lines(source.lines(), str(is_csv), may_grow=source.may_grow)
-    return source, lines, read_rows(lines, is_csv=is_csv)
 
 
 AT_ONCE: Final = 8
@@ -139,26 +179,28 @@ _BATCH: Final = 64
 
 @dataclass
 class Loading:
-    """Writes the profiles of a file: `Loading(api, "people.csv", True, record).load()`. `record` has the progress.
+    """Writes the rows of a file. `record` has the progress.
 
     `again` ignores the record. `written` and `wrong` count rows, `wrong` also those of the runs before.
     """
 
     api: Api
-    name: str
-    is_csv: bool
+    file: File
+    words: Words
+    write: Write
     record: Record
     again: bool = False
     written: int = 0
     wrong: int = 0
 
     def load(self) -> None:
-        """Write every profile that was not written before.
+        """Write every row that was not written before.
 
         A row that is refused is named and skipped. ApiError if the stack fails or does not allow it, NoAnswerError if
         it does not answer: the same command continues.
         """
-        with self.record.locked(), Meter(f"loading {self.name}", 1.0) as meter, ThreadPoolExecutor(AT_ONCE) as pool:
+        title = f"{self.words.loading} {self.file.name}"
+        with self.record.locked(), Meter(title, 1.0) as meter, ThreadPoolExecutor(AT_ONCE) as pool:
             source, lines, rows = self._begin(meter)
             while batch := list(islice(rows, _BATCH)):
                 # The rows of a member stay together, in order, so that none overtakes another.
@@ -166,26 +208,27 @@ class Loading:
                 found = pool.map(self._refused, [list(rows_of_one) for _, rows_of_one in members])
                 wrong = sorted(chain.from_iterable(found))
                 for line, problem in wrong:
-                    meter.say(f"{self.name}:{line}: {problem}")
+                    meter.say(f"{self.file.name}:{line}: {problem}")
                 self.wrong += len(wrong)
                 self.written += len(batch) - len(wrong)
                 mark = lines.mark(self.written + self.wrong, self.wrong - batch[-1].is_half)
                 self.record.save({"mark": mark._asdict()})
-                meter.move(source.share, f"{self.written:,} profiles")
+                meter.move(source.share, f"{self.written:,} {self.words.what}")
 
     def _begin(self, meter: Meter) -> tuple[Source, Lines, Iterator[Row]]:
         """Open the file, and skip the lines that were loaded before, unless these have changed."""
-        source, lines, rows = _opened(self.name, is_csv=self.is_csv)
+        source, lines, rows = self.file.opened()
         mark = None if self.again else self.record.load(lambda mark: Mark(**mark))
         if mark is None:
             return source, lines, rows
         while lines.number < mark.line and next(rows, None) is not None:
             pass
         if (lines.number, lines.digest.hexdigest()) != (mark.line, mark.digest):
-            meter.say(f"{self.name} has changed: loading it from the start; a profile may be written again")
-            return _opened(self.name, is_csv=self.is_csv)
+            changed = f"{self.file.name} has changed: {self.words.loading} it from the start"
+            meter.say(f"{changed}; a profile may be written again")
+            return self.file.opened()
         if mark.line:
-            meter.say(f"the first {mark.line:,} lines were loaded before")
+            meter.say(f"the first {mark.line:,} lines were {self.words.loaded} before")
         self.wrong = mark.wrong
         return source, lines, rows
 
@@ -195,7 +238,7 @@ class Loading:
 
     def _problem(self, row: Row) -> str:
         try:
-            self.api.put("members", body=row.fields, id=row.member)
+            self.write(self.api, row)
         except ApiError as error:
             if error.is_temporary or error.kind not in ("bad-argument", "bad-body"):
                 raise

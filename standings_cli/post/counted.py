@@ -1,10 +1,12 @@
 """Waits until the writer has counted an event, then until a ranking shows its member's new score.
 
-The status of the event says the first. Rankings follow through the stream, a moment later.
+The status of the event says the first. Rankings follow through the stream, a moment later, as they do after a change of
+a member: `Waiting.followed` waits for all of them.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any, Final
 
 from standings.client.api import Api
@@ -97,12 +99,53 @@ class Waiting:
             except ApiError as error:
                 if error.kind not in UNRANKED:
                     raise
-                return False
+                metrics = self.api.read("boards", board)["metrics"]
+                (metric,) = (metric for metric in metrics if metric["metric"] == place[0])
+                if is_ranked(metric, place[2][0]):
+                    return False
+                found.append(None)
+                return True
             found.append(answer)
             return _numbers(answer) == place[2]
 
         self._until(look, "the event is counted, but its ranking does not show it yet")
         return found[-1]
+
+    def followed(self, board: str, member: str, *, is_ranked: bool) -> None:
+        """Wait until every current period shows what the board has of a member. NotYetError after `TIMEOUT_S`.
+
+        It shows the member's numbers, or nothing of it unless it `is_ranked`. What cannot be read, such as a ranking
+        that is not built, is passed over.
+        """
+        metrics = self.api.read("boards", board)["metrics"]
+        left = [(metric["metric"], window["window"]) for metric in metrics for window in metric["windows"]]
+
+        def look() -> bool:
+            expected = self._expected(board, member, metrics) if is_ranked else {}
+            left[:] = [one for one in left if self._place(board, member, *one) not in (_UNREADABLE, expected.get(one))]
+            return not left
+
+        self._until(look, "its ranks have not followed yet")
+
+    def _expected(self, board: str, member: str, metrics: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], Any]:
+        """The numbers that rankings must show of a member, by metric and window."""
+        card = self.api.read("boards", board, "member", id=member)
+        definitions = {metric["metric"]: metric for metric in metrics}
+        return {
+            (row["metric"], window["window"]): _numbers(window)
+            for row in card["metrics"]
+            for window in row["windows"]
+            if is_ranked(definitions[row["metric"]], window["score"]) and not card["hidden"]
+        }
+
+    def _place(self, board: str, member: str, metric: str, window: str) -> Any:
+        """The numbers that a ranking shows of a member; None for nothing."""
+        try:
+            return _numbers(self.api.read("boards", board, metric, window, "rank", member=member))
+        except ApiError as error:
+            if error.status != HTTPStatus.NOT_FOUND:
+                raise
+            return None if error.kind in UNRANKED else _UNREADABLE
 
     def _until(self, look: Callable[[], bool], otherwise: str) -> None:
         deadline = self.monotonic() + TIMEOUT_S
@@ -112,6 +155,17 @@ class Waiting:
                 raise NotYetError(f"{otherwise}, after {TIMEOUT_S:g} s")
             self.sleep(backoff(attempt, _FIRST_PAUSE_S, _MAX_PAUSE_S, self.chance))
             attempt += 1
+
+
+_UNREADABLE: Final = ()
+
+
+def is_ranked(metric: Mapping[str, Any], score: float | None) -> bool:
+    """Whether a metric's rankings have members with a score; `metric` is its definition."""
+    ranked_from = metric.get("ranked_from")
+    if score is None or ranked_from is None:
+        return score is not None
+    return bool(score >= ranked_from if metric["order"] == "descending" else score <= ranked_from)
 
 
 def _numbers(answer: Mapping[str, Any]) -> tuple[Any, ...]:

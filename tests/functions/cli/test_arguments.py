@@ -139,6 +139,7 @@ def wrong(rng: Random, command: str, leaf: argparse.ArgumentParser) -> Iterator[
             option = [f"{action.option_strings[0]}={value}"] if action.option_strings else []
             behind = [[value] if each is action else words_of(each) for each in positional]
             behind = behind if command != "post" or of_event else []
+            behind = behind[:1] if command == "member register" and action.dest == "csv" else behind
             name = action.option_strings[0].lstrip("-") if action.option_strings else str(action.metavar or action.dest)
             yield [*before, *option, "--", *chain.from_iterable(behind)], value if value == NO_FILE[-1] else name
 

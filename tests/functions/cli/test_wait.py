@@ -72,6 +72,17 @@ def test_patience_has_an_end(run: Run, stack: Stack, later: Later, stopped: str,
     assert 60_000 <= stack.clock() - began <= 150_000
 
 
+@pytest.mark.parametrize("command", ["hide", "unhide", "remove"])
+def test_patience_for_ranks_has_an_end_too(run: Run, later: Later, command: str) -> None:
+    run("post b a points=5 --id x --wait")
+    if command == "unhide":
+        run("member hide b a")
+    later.projects = False
+    ran = run(f"member {command} b a --wait")
+    why = "its ranks have not followed yet, after 60 s: `standings doctor` looks for the reason"
+    assert (ran.status, ran.err) == (UNREACHABLE, f"standings: it is done, but {why}\n")
+
+
 def test_a_refusal_of_before_is_not_taken_for_the_answer(run: Run, later: Later) -> None:
     """An id that was refused is posted again once the board's rules fit."""
     wrong = "post b a pionts=5 --id x --wait"

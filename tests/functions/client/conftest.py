@@ -40,5 +40,7 @@ def connected(stack: Stack, tmp_path: Path, request: pytest.FixtureRequest) -> C
 def clients(stack: Stack, connected: Connect, monkeypatch: pytest.MonkeyPatch) -> Iterator[Clients]:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with serving(stack) as gateway:
-        yield Clients(connected(), connected(reads="api", api_url=gateway.address), stack.dynamodb)
+        yield Clients(
+            connected(api_url=gateway.address), connected(reads="api", api_url=gateway.address), stack.dynamodb
+        )
         assert gateway.raised == []

@@ -201,7 +201,7 @@ def test_every_read_and_argument_is_answered_as_described(clients: Clients, monk
         return found
 
     monkeypatch.setattr(Standings, "_answer", noted)
-    fresh = clients._replace(tables=Standings(clients.tables._reads, clients.tables._queue))
+    fresh = clients._replace(tables=Standings(clients.tables._reads, clients.tables._queue, clients.tables._api))
     for read in [*READS, *STATUSES]:
         read(fresh.tables)
 

@@ -50,8 +50,12 @@ def _awaited(call: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any
 
 
 class Board(Calls):
-    """The reads of one board; `Standings.board` makes one. Each raises what the same read of the other client does."""
+    """The calls of one board; `Standings.board` makes one. Each raises what the same call of the other client does."""
 
+    register = _awaited(client.Board.register)
+    hide = _awaited(client.Board.hide)
+    show = _awaited(client.Board.show)
+    remove = _awaited(client.Board.remove)
     definition = _awaited(client.Board.definition)
     member = _awaited(client.Board.member)
     rank = _awaited(client.Board.rank)
@@ -103,6 +107,7 @@ class Standings(Calls):
     about = _awaited(client.Standings.about)
     boards = _awaited(client.Standings.boards)
     profile = _awaited(client.Standings.profile)
+    put_profile = _awaited(client.Standings.put_profile)
     search = _awaited(client.Standings.search)
 
     def __init__(self, of: client.Standings) -> None:

@@ -192,6 +192,14 @@ class BoardDefinition(TypedDict):
     metrics: list[MetricDefinition]
 
 
+class MemberState(TypedDict):
+    """A member as it is now."""
+
+    board: str
+    member: str
+    hidden: bool
+
+
 class Entry(TypedDict):
     """A member's entry in a ranking."""
 

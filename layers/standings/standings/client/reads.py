@@ -24,7 +24,7 @@ Reads: TypeAlias = "ApiReads | TableReads"
 
 
 class ApiReads:
-    """Reads over the API. `api` is called with the first read."""
+    """Calls over the API: reads, and changes of members. `api` is called with the first of them."""
 
     def __init__(self, api: Callable[[], "Api"]) -> None:
         self._api = api

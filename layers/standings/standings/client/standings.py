@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 from uuid import uuid4
 
+import orjson
+
 from standings.client import values
 from standings.client.errors import BadArgument, NotFound, PostError, Unsent
 from standings.client.posts import Batch, Event, Number, Poster, Queue
@@ -14,6 +16,8 @@ from standings.client.reads import ApiReads, Reads, TableReads, arguments_of, ch
 from standings.client.stack import Stack
 from standings.domain import zones
 from standings.domain.coverage import BOARD_TTL_S
+from standings.domain.errors import InvalidBodyError
+from standings.domain.profiles import changes_of
 from standings.runtime.clock import Clock, TtlCache, real_clock
 
 if TYPE_CHECKING:
@@ -45,6 +49,15 @@ class Shown(Ranking, total=False):
     notes: bool
 
 
+class ProfileFields(TypedDict, total=False):
+    """Fields of a profile: `name`, `picture` (an https address), `country` (two capitals), `data` (an object)."""
+
+    name: str | None
+    picture: str | None
+    country: str | None
+    data: Mapping[str, Any] | None
+
+
 def connect(
     stack: str | None = None,
     *,
@@ -63,7 +76,8 @@ def connect(
     - `stack`: the name of the CloudFormation stack. Its outputs give all that you leave out, which needs the permission
       `cloudformation:DescribeStacks`. Without a name, give what your calls need:
     - `queue_url` to post; `tables` to read and for `event`, such as `{"scores": …, "rankings": …, "profiles": …,
-      "receipts": …}`; or `api_url` to read over the API or at the function URL, whichever address it is.
+      "receipts": …}`; or `api_url` to read over the API or at the function URL, whichever address it is. What changes
+      members, such as `register`, goes to the API in any case.
     - `boards`: the path of the stack's `boards.toml`. A function with the stack's layer has it already.
     - `reads`: `tables`, the default where there are definitions; `api`; or `url`, the stack's function URL. Requests to
       the API carry the `token` if there is one, else they are signed with the session's credentials, as all requests to
@@ -79,10 +93,11 @@ def connect(
         raise values.refused("new_id", "a function that makes a new id", new_id)
     clock = _clock(clock)
     found = Stack(stack, queue_url, tables, boards, api_url, token, session, clock, by_url=reads == "url")
-    source: Reads = ApiReads(found.api)
+    api = ApiReads(found.api)
+    source: Reads = api
     if reads == "tables" or (reads is None and found.has_boards):
         source = TableReads(found.answers, found.scores, clock)
-    return Standings(source, Queue(found.sqs, found.queue_url, found.boards_if_any, clock, new_id))
+    return Standings(source, Queue(found.sqs, found.queue_url, found.boards_if_any, clock, new_id), api)
 
 
 def time_zone(name: str) -> tzinfo:
@@ -105,9 +120,10 @@ def _clock(given: Any) -> Clock:
 class Standings(Poster):
     """A client of a stack; `connect` makes one."""
 
-    def __init__(self, reads: Reads, queue: Queue) -> None:
+    def __init__(self, reads: Reads, queue: Queue, api: ApiReads) -> None:
         self._reads = reads
         self._queue = queue
+        self._api = api
         self._definitions: TtlCache[str, Mapping[str, Any]] = TtlCache(queue.clock, BOARD_TTL_S)
 
     def post_event(self, event: Event) -> str:
@@ -152,7 +168,7 @@ class Standings(Poster):
 
     def board(self, name: str) -> "Board":
         """A board, whose rankings can be read. This sends no request."""
-        return Board(values.text("name", name), self._answer, self._ranked)
+        return Board(values.text("name", name), self._answer, self._ranked, self._change)
 
     def boards(self, prefix: str = "", limit: int = 100, cursor: str | None = None) -> "answer_types.BoardList":
         """The boards that had an event, by name: `{"boards": [{"board": "berlin-2026"}], "next": None}`."""
@@ -163,6 +179,14 @@ class Standings(Poster):
         """A member's profile: `{"name": "Ádám", "picture": None, "country": "HU", "data": None}`. Raises NotFound."""
         return self._answer("getProfile", {}, {"id": values.member("member", member)})
 
+    def put_profile(self, member: str, **fields: Unpack[ProfileFields]) -> "answer_types.Profile":
+        """Set fields of a member's profile, and return it: `put_profile("u7", name="Ada", picture=None)`.
+
+        None removes a field; those that are left out stay. It goes to the API, as `Board.register` does.
+        """
+        arguments = {"id": values.member("member", member)}
+        return self._change("putProfile", {}, arguments, _profile_of(fields))
+
     def search(self, name: str, board: str | None = None, limit: int = 20) -> "answer_types.FoundMembers":
         """Members whose names begin like `name`, of a board or of all."""
         given: dict[str, Any] = {"name": values.text("name", name), "board": board, "limit": limit}
@@ -170,6 +194,9 @@ class Standings(Poster):
 
     def _answer(self, name: str, path: Mapping[str, str], arguments: Mapping[str, Any], body: Any = None) -> Any:
         return self._reads.answer(name, checked(path), arguments_of(name, arguments), body)
+
+    def _change(self, name: str, path: Mapping[str, str], arguments: Mapping[str, Any], body: Any = None) -> Any:
+        return self._api.answer(name, checked(path), arguments_of(name, arguments), body)
 
     def _ranked(self, board: str, metric: str | None, window: str | None) -> Mapping[str, str]:
         """The names of a ranking. Those that are not given are in the board's definition."""
@@ -180,10 +207,13 @@ class Standings(Poster):
 
 
 class Board:
-    """The reads of one board; `Standings.board` makes one.
+    """The reads of one board, and changes of its members; `Standings.board` makes one.
 
     Raises NotFound where there is no such board, metric, window, member or period, or it cannot be read any more;
-    BadArgument; and Unavailable.
+    BadArgument; Unavailable; and NotAllowed.
+
+    Changes go to the API, also where reads go to the tables: they need a signature, or a token with the scope
+    `standings/admin`.
     """
 
     def __init__(
@@ -191,10 +221,12 @@ class Board:
         name: str,
         answer: Callable[..., Any],
         names: Callable[[str, str | None, str | None], Mapping[str, str]],
+        change: Callable[..., Any],
     ) -> None:
         self.name = name
         self._answer = answer
         self._names = names
+        self._change = change
 
     def definition(self) -> "answer_types.BoardDefinition":
         """What the board counts and ranks, by `boards.toml`."""
@@ -213,6 +245,31 @@ class Board:
         found = values.member("member", member)
         given: dict[str, Any] = {"id": found, "ranks": ranks, "method": method, "profiles": profiles, "notes": notes}
         return self._answer("getMember", {"board": self.name}, given)
+
+    def register(self, member: str) -> "answer_types.MemberState":
+        """Register a member, unless it is there: `{"board": "club", "member": "u7", "hidden": False}`.
+
+        One that is hidden stays hidden.
+        """
+        return self._put(member, {})
+
+    def hide(self, member: str) -> "answer_types.MemberState":
+        """Take a member out of every ranking; its scores stay, and its events go on to count.
+
+        One that is not there is registered, hidden.
+        """
+        return self._put(member, {"hidden": True})
+
+    def show(self, member: str) -> "answer_types.MemberState":
+        """Bring a hidden member back with its scores. One that is not there is registered."""
+        return self._put(member, {"hidden": False})
+
+    def remove(self, member: str) -> None:
+        """Remove a member with its scores. Raises NotFound with kind `no-such-member`, and others."""
+        self._change("deleteMember", {"board": self.name}, {"id": values.member("member", member)})
+
+    def _put(self, member: str, body: Mapping[str, bool]) -> Any:
+        return self._change("putMember", {"board": self.name}, {"id": values.member("member", member)}, body)
 
     def rank(self, member: str, *, previous: bool = False, **ranking: Unpack[Shown]) -> "answer_types.MemberRank":
         """A member's rank: `{…, "rank": 211, "total": 1539, "score": 50, "percentile": 86.35}`.
@@ -304,6 +361,24 @@ class Board:
         metric, window = (_name(each, ranking.get(each)) for each in ("metric", "window"))
         names = self._names(self.name, metric, window)
         return self._answer(name, names, {**arguments, **shown}, body)
+
+
+def _profile_of(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a profile as the API takes them. Raises BadArgument, which names the wrong one."""
+    given: dict[str, Any] = {}
+    for name, value in fields.items():
+        of = values.plain if name == "data" else values.text
+        given[name] = None if value is None else of(name, value)
+    try:
+        # orjson knows no decimals: this writes all their digits, and reads them as the API does.
+        body: dict[str, Any] = orjson.loads(orjson.dumps(given, default=lambda one: orjson.Fragment(str(one))))
+    except orjson.JSONDecodeError as error:
+        raise values.refused("data", "numbers that JSON can hold", fields.get("data")) from error
+    try:
+        changes_of(body)
+    except InvalidBodyError as error:
+        raise values.as_api_error(error) from error
+    return body
 
 
 def _name(field: str, value: str | None) -> str | None:
