@@ -19,7 +19,8 @@ from tests.functions.client.test_reads import READS as READS_OF_CLIENT
 from tests.support.aws.client import connected
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.fakes import Sqs
-from tests.support.aws.stack import ManualClock, Stack, count, deliver, project, running
+from tests.support.aws.stack import ManualClock, Stack, deliver, project, running
+from tests.support.aws.stack import count as count_all
 from tests.support.awslambda.pollers import Context, Message, record_of
 from tests.support.builders.checks import rows
 from tests.support.builders.maintenance import call, finish
@@ -137,6 +138,8 @@ settle = ["day"]
 announce.day = { top = 3 }
 metrics.points = { aggregate = "sum", windows = ["all", "day"] }
 metrics.best = { aggregate = "max", windows = ["all"] }
+[boards."one"]
+metrics.points = { aggregate = "sum", windows = ["all"] }
 """
 RANKING: Final = "/boards/b/points/all"
 MOST: Final = 999_999_999_999_999
@@ -185,11 +188,19 @@ def everything(stack: Stack, engine: Any) -> None:
 
 
 def change_over_http(stack: Stack) -> None:
-    event = {"id": "posted", "board": "b", "member": "m1", "at": instant(stack.clock()), "metrics": {"points": 1}}
+    event: dict[str, Any] = {
+        "id": "posted",
+        "board": "b",
+        "member": "m1",
+        "at": instant(stack.clock()),
+        "metrics": {"points": 1},
+    }
     for arguments in ({}, {"dry_run": "true"}):
         assert stack.post("/events", event, **arguments)[0] == 202
-    count(stack)
-    assert stack.post("/events", event, wait=1)[0] == 200
+    event["board"] = ["b", "one"]
+    assert stack.post("/events", event | {"id": "waits"})[0] == 202
+    count_all(stack)
+    assert stack.post("/events", event | {"id": "waits"}, wait=1)[0] == 200
     for member, body in (("m4", {"hidden": True}), ("m4", {"hidden": False}), ("new", None)):
         assert stack.put("/boards/b/member", body, id=member)[0] == 200
     for member in ("m5", "m39", "new"):

@@ -17,7 +17,7 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
 from standings.client import BadArgument, Batch, PostError, Standings
-from tests.functions.client.conftest import Connect
+from tests.functions.client.conftest import Clients, Connect
 from tests.support.aws.fakes import Queue
 from tests.support.aws.stack import Stack, count
 
@@ -276,3 +276,18 @@ def test_threads_share_a_client_and_a_batch(stack: Stack, connected: Connect) ->
     finally:
         sys.setswitchinterval(usual)
     assert counted(stack) == {"u": 200}
+
+
+def test_a_post_that_waits_has_the_ranks_that_follow(clients: Clients, stack: Stack) -> None:
+    for number, client in enumerate((clients.tables, clients.api)):
+        assert client.post("b", "u1", id=f"w{number}", points=Decimal(3), wait=1) == (f"w{number}", None)
+        count(stack)
+        found = client.post("b", "u1", id=f"w{number}", points=Decimal(3), wait=10)
+        assert found.members is not None
+        assert found.members[0]["metrics"][0]["windows"][0]["rank"] == 1
+        with pytest.raises(BadArgument, match="other content"):
+            client.post("b", "u1", id=f"w{number}", points=4, wait=1)
+        with pytest.raises(BadArgument, match="wait: expected from 1 to 10, got 11"):
+            client.post("b", "u1", points=4, wait=11)
+        with client.batch() as batch, pytest.raises(BadArgument, match="wait: a batch cannot wait"):
+            batch.post("b", "u1", points=4, wait=1)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, overload
 
 import orjson
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mypy_boto3_sqs.client import SQSClient
 
     from standings.aws.sqs import OutgoingMessage, Taken
+    from standings.client import answer_types
 
 Number = int | float | Decimal
 Event = Mapping[str, Any]
@@ -62,9 +63,7 @@ class Queue:
         try:
             event = _event_of(given)
             event = event if "id" in event else {"id": values.text("id", self._new_id()), **event}
-            # orjson knows no decimals: this writes all their digits.
-            body = orjson.dumps(event, default=lambda number: orjson.Fragment(str(number))).decode()
-            ready = posted(body, event, now, MAX_BODY_BYTES)
+            ready = posted(json_of(event).decode(), event, now, MAX_BODY_BYTES)
             boards = self._boards()
             if boards is None:
                 check_event(ready.body, now)
@@ -90,6 +89,11 @@ class Queue:
             return Taken({}, dict.fromkeys(range(len(messages)), str(error)))
 
 
+def json_of(event: Event) -> bytes:
+    """An event as JSON. orjson knows no decimals: this writes all their digits."""
+    return orjson.dumps(event, default=lambda number: orjson.Fragment(str(number)))
+
+
 def members_of(event: Event) -> frozenset[str]:
     """The members that an event changes, such as `{"u123", "clan#7"}`. It must have passed `check_event`."""
     return frozenset(part["member"] for part in event.get("updates", (event,)))
@@ -98,6 +102,38 @@ def members_of(event: Event) -> frozenset[str]:
 class Poster(ABC):
     """Takes events: a client, or a batch."""
 
+    @overload
+    def post(
+        self,
+        /,
+        board: str | Sequence[str] | None = None,
+        member: str | None = None,
+        *,
+        id: str | None = None,
+        at: datetime | str | None = None,
+        note: Mapping[str, Any] | None = None,
+        set: bool = False,
+        updates: Sequence[Mapping[str, Any]] | None = None,
+        metrics: Mapping[str, Number] | None = None,
+        wait: None = None,
+        **amounts: Number,
+    ) -> str: ...
+    @overload
+    def post(
+        self,
+        /,
+        board: str | Sequence[str] | None = None,
+        member: str | None = None,
+        *,
+        id: str | None = None,
+        at: datetime | str | None = None,
+        note: Mapping[str, Any] | None = None,
+        set: bool = False,
+        updates: Sequence[Mapping[str, Any]] | None = None,
+        metrics: Mapping[str, Number] | None = None,
+        wait: int,
+        **amounts: Number,
+    ) -> "Followed": ...
     def post(
         self,
         /,
@@ -110,12 +146,16 @@ class Poster(ABC):
         set: bool = False,  # noqa: A002 - the field's name
         updates: Sequence[Mapping[str, Any]] | None = None,
         metrics: Mapping[str, Number] | None = None,
+        wait: int | None = None,
         **amounts: Number,
-    ) -> str:
+    ) -> "str | Followed":
         """Post one event, and return its id, such as `"5f0c…"`: `post("berlin-2026", "u123", points=3)`.
 
         docs/reference/events.md has the fields; `metrics` is for a metric that is called like one of them. An
         event without `id` gets a new one, and without `at` the current time. Posted twice with one id, it counts once.
+
+        With `wait`, seconds from 1 to 10, a client posts to the API, and returns a `Followed` once the event counts and
+        every rank of its members follows. A batch cannot wait.
 
         Raises BadArgument if a field is wrong or the definitions do not allow it, and PostError if the queue did not
         take it. A batch sends meanwhile, and what is left at its end.
@@ -123,11 +163,25 @@ class Poster(ABC):
         sets = None if set is False else set
         numbers = _together(metrics, amounts)
         given = {"id": id, "at": at, "board": board, "member": member, "metrics": numbers, "note": note, "set": sets}
-        return self.post_event({k: v for k, v in {**given, "updates": updates}.items() if v is not None})
+        event = {k: v for k, v in {**given, "updates": updates}.items() if v is not None}
+        return self.post_event(event) if wait is None else self._post_and_wait(event, wait)
 
     @abstractmethod
     def post_event(self, event: Event) -> str:
         """Post an event in the form of docs/reference/events.md, and return its id. Raises as `post` does."""
+
+    @abstractmethod
+    def _post_and_wait(self, _event: Event, _wait: int, /) -> "Followed": ...
+
+
+class Followed(NamedTuple):
+    """An event that was posted with `wait`: its id, and its members' scores with ranks; None if they come later.
+
+    `Followed("5f0c…", [{"board": "berlin-2026", "member": "u123", "hidden": False, "metrics": […]}])`
+    """
+
+    id: str
+    members: "list[answer_types.MemberScores] | None"
 
 
 MOST_AHEAD_MS: Final = 60_000
@@ -184,6 +238,9 @@ class Batch(Poster):
             self._queue.clock.sleep((at - now - MOST_AHEAD_MS) / 1000)
         self._tell(until_sent=False)
         return str(ready.event["id"])
+
+    def _post_and_wait(self, _event: Event, _wait: int, /) -> Followed:
+        raise BadArgument(400, "bad-argument", "wait: a batch cannot wait for ranks: post the event by the client")
 
     def flush(self) -> None:
         """Send what waits. Raises PostError."""

@@ -10,7 +10,7 @@ import orjson
 
 from standings.client import values
 from standings.client.errors import BadArgument, NotFound, PostError, Unsent
-from standings.client.posts import Batch, Event, Number, Poster, Queue
+from standings.client.posts import Batch, Event, Followed, Number, Poster, Queue, json_of
 from standings.client.progress import Progress
 from standings.client.reads import ApiReads, Reads, TableReads, arguments_of, checked, ranked
 from standings.client.stack import Stack
@@ -125,6 +125,15 @@ class Standings(Poster):
         self._queue = queue
         self._api = api
         self._definitions: TtlCache[str, Mapping[str, Any]] = TtlCache(queue.clock, BOARD_TTL_S)
+
+    def _post_and_wait(self, event: Event, wait: int, /) -> Followed:
+        ready = self._queue.prepare(event, self._queue.clock.now())
+        given = {"wait": values.whole("wait", wait)}
+        answer = self._change("postEvents", {}, given, orjson.Fragment(json_of(ready.event)))
+        (result,) = answer["results"]
+        if result["status"] == "refused":
+            raise BadArgument(400, "bad-body", result["detail"])
+        return Followed(str(ready.event["id"]), answer.get("members"))
 
     def post_event(self, event: Event) -> str:
         """Post an event in the form of docs/reference/events.md, and return its id. Raises as `post` does."""
