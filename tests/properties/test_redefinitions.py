@@ -85,7 +85,7 @@ class SeasonHistory(Deployments):
         stack = self.one_at_work()
         at = self.now - timedelta(minutes=self.rng.choice([0, 0, -4, 10, 300, 30 * 60, 60 * 60, 90 * 60]))
         member, points = f"m{self.rng.randrange(4)}", self.rng.choice([0, 1, 5, 130])
-        self.post(stack, member, at, points)
+        self.post(stack, member, at, points=points)
         self.events.append((at, self.now, member, points))
         project(stack)
         self.at_work.append((self.now, self.before if stack is self.old else self.seasons))

@@ -1,6 +1,7 @@
 """A board whose definition changes and changes back, beside a model of what can be read of it."""
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -33,6 +34,7 @@ TRAPS = [
     "a metric that comes back is refused",
     "a metric that comes back after a deletion is read",
     "an amount with too many decimals is refused",
+    "a new tie-break orders equals",
 ]
 
 
@@ -50,6 +52,8 @@ class Definition:
     aggregate: str
     precision: int
     ties: str
+    goals: str
+    """The order of the metric that breaks ties; empty: it breaks none."""
 
     @property
     def name(self) -> str:
@@ -58,12 +62,14 @@ class Definition:
 
     def text(self) -> str:
         windows = orjson.dumps(self.windows).decode()
+        tie_breaks = 'tie_breaks = ["goals"], ' if self.goals else ""
         return (
             f'[boards."{self.pattern}"]\ntimezone = "{self.zone}"\nweek_start = "{WEEKDAYS[self.week_start]}"\n'
             f'late = "{self.late} days"\nkeep = "{self.keep} days"\nmembers = "{self.members}"\n'
             f"shards = {self.shards}\n"
             f'metrics.points = {{ aggregate = "{self.aggregate}", precision = {self.precision}, '
-            f'order = "{self.order}", ties = "{self.ties}", windows = {windows} }}\n'
+            f'order = "{self.order}", ties = "{self.ties}", {tie_breaks}windows = {windows} }}\n'
+            f'metrics.goals = {{ aggregate = "sum", order = "{self.goals or "descending"}" }}\n'
         )
 
 
@@ -100,11 +106,11 @@ class Deployments:
         """The new functions, or the old ones."""
         return self.old if self.old is not None and self.rng.random() < 0.5 else self.stack
 
-    def post(self, stack: Stack, member: str, at: datetime, points: float, *, is_refused: bool = False) -> str:
+    def post(self, stack: Stack, member: str, at: datetime, is_refused: bool = False, **metrics: float) -> str:
         """Write an event; returns its id."""
         self.posted += 1
         event = {"id": f"e{self.posted}", "board": "b", "member": member, "at": at.isoformat()}
-        deliver(stack, [{**event, "metrics": {"points": points}}])
+        deliver(stack, [{**event, "metrics": metrics}])
         letters = [one.dead_letters.messages for one in (self.stack, self.old) if one is not None]
         assert any(letters) is is_refused
         for refused in letters:
@@ -167,14 +173,21 @@ class History(Deployments):
         if before is not None and rng.random() < 0.6:
             counted = before.aggregate, before.precision
         ties = rng.choice(["member", "first"])
-        return Definition(windows, late, keep, order, members, shards, zone, week_start, pattern, *counted, ties)
+        goals = rng.choice(["", "ascending", "descending"]) if counted[0] == "sum" else ""
+        return Definition(windows, late, keep, order, members, shards, zone, week_start, pattern, *counted, ties, goals)
 
     def deployed(self) -> None:
         rules = self.definition
         self.model.metrics = {
-            f"{aggregate}-{precision}": Metric(aggregate, precision, rules.order == "descending", rules.ties)
+            f"{aggregate}-{precision}": Metric(
+                aggregate,
+                precision,
+                rules.order == "descending",
+                rules.ties,
+                tie_breaks=("goals",) if rules.goals else (),
+            )
             for aggregate, precision in COUNTED
-        }
+        } | {"goals": Metric(descending=rules.goals != "ascending")}
         self.follow(rules)
         self.start(rules.text())
 
@@ -218,7 +231,8 @@ class History(Deployments):
             if member not in self.model.members:
                 self.register(definition, member)
         units = points * 10**definition.precision
-        event_id = self.post(stack, member, at, points, is_refused=units % 1 != 0)
+        goals = self.rng.randint(-1, 2)
+        event_id = self.post(stack, member, at, units % 1 != 0, points=points, goals=goals)
         self.follow(definition)
         if self.rng.random() < 0.2:
             self.hide()
@@ -227,7 +241,7 @@ class History(Deployments):
         if units % 1:
             self.met.add("an amount with too many decimals is refused")
         else:
-            self.model.count(event_id, member, at, {definition.name: int(units)}, self.now)
+            self.model.count(event_id, member, at, {definition.name: int(units), "goals": goals}, self.now)
 
     def count(self, name: str) -> None:
         """A metric is counted, and others are not."""
@@ -299,9 +313,12 @@ class History(Deployments):
 
     def compare(self, page: dict[str, Any], window: str, on: datetime) -> None:
         rules = self.definition
-        expected = [line[:3] for line in self.model.listing(rules.name, window, on).lines()]
+        expected = [(*line[:3], *line.tie_breaks) for line in self.model.listing(rules.name, window, on).lines()]
         units = 10**rules.precision
-        found = [(line["rank"], line["member"], round(line["score"] * units)) for line in page["entries"]]
+        found = [
+            (line["rank"], line["member"], round(line["score"] * units), *line.get("tie_breaks", {}).values())
+            for line in page["entries"]
+        ]
         events = self.model.events(rules.name, window, on).values()
         if rules.aggregate == "sum" and "last" in window and any(len({e.is_dated for e in of}) > 1 for of in events):
             # Each bucket has an instant of its own, and of late events the model does not know the buckets.
@@ -314,11 +331,14 @@ class History(Deployments):
 
     def meet(self, shown: list[Counted]) -> None:
         """Note the traps of a list."""
-        names = {name for event in self.model.counted for name in event.amounts} - {self.definition.name}
+        names = {name for event in self.model.counted for name in event.amounts} - {self.definition.name, "goals"}
         if shown and any(not name.startswith(self.definition.aggregate) for name in names):
             self.met.add("another aggregate starts empty")
         if shown and any(name.startswith(self.definition.aggregate) for name in names):
             self.met.add("another precision starts empty")
+        placed = self.model.listing(self.definition.name, "all", self.now).placed
+        if self.before.goals != self.definition.goals and {*Counter(one.score for one in placed).values()} != {1}:
+            self.met.add("a new tie-break orders equals")
         if self.definition.ties == "first" and {one.is_dated for one in shown if one.id} == {True, False}:
             self.met.add("scores from before ties were by instant lead")
 
