@@ -337,7 +337,7 @@ class History(Deployments):
         if shown and any(name.startswith(self.definition.aggregate) for name in names):
             self.met.add("another precision starts empty")
         placed = self.model.listing(self.definition.name, "all", self.now).placed
-        if self.before.goals != self.definition.goals and {*Counter(one.score for one in placed).values()} != {1}:
+        if self.before.goals != self.definition.goals and {*Counter(one.score for one in placed).values()} - {1}:
             self.met.add("a new tie-break orders equals")
         if self.definition.ties == "first" and {one.is_dated for one in shown if one.id} == {True, False}:
             self.met.add("scores from before ties were by instant lead")
