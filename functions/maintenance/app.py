@@ -124,8 +124,10 @@ def _settling(do: Callable[..., dict[str, Any]], deadline: float, **arguments: A
     """Log what could not be settled, and count the differences that its audit found."""
     answer = do(deadline, **arguments)
     metrics.add_metric("Drift", MetricUnit.Count, sum(ranking["drift"] for ranking in answer["rankings"]))
+    for period in answer.get("left", ()):
+        logger.warning("empty period left unsealed", extra=period)
     for ranking in answer["rankings"]:
-        if ranking["why"] is not None:
+        if ranking["why"] is not None and not ranking.get("empty"):
             logger.error("period not settled", extra={name: ranking[name] for name in _LOGGED})
     return answer
 
@@ -185,7 +187,7 @@ _TASKS: Final[Tasks] = {
     "merge": Task(_merge, {"board": str, "old": str, "new": str}, required="board"),
     "settle": Task(
         partial(_settling, _settlements.settle),
-        {"board": str, "window": str, "metric": str, "period": str, "again": bool, "cursor": dict},
+        {"board": str, "window": str, "metric": str, "period": str, "again": bool, "empty": bool, "cursor": dict},
         required="board",
     ),
     "settlements": {
