@@ -349,6 +349,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
             "least": number("The least amount of an event; null if there is no such limit.", null=True),
             "most": number("The most; null if there is no such limit.", null=True),
             "notes": flag("Whether a score keeps the note of the event that it came with."),
+            "ranked_from?": number("Scores behind it, by `order`, are counted and not ranked."),
             "with?": text("The metric with whose number it is kept: of the same event.", pattern=_METRIC),
             "tie_breaks?": listed("Metric", (1, MAX_TIE_BREAKS), "The metrics that order equal scores."),
             "windows": listed("WindowDefinition"),

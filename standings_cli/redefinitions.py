@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from standings.domain.boards import Boards, Metric
+from standings.domain.scoring import decimal_text
 from standings.domain.windows import WEEKDAYS
 
 
@@ -54,5 +55,7 @@ def _made_by(metric: Metric) -> dict[str, Any]:
     timetable = metric.timetable
     fields = {name: getattr(metric, name) for name in _FIELDS}
     fields |= {"ties": metric.ties, "timezone": timetable.timezone, "week_start": WEEKDAYS[timetable.week_start]}
+    last = metric.ranked_from
+    fields["ranked_from"] = "none" if last is None else decimal_text(last, metric.precision)
     fields["tie_breaks"] = " and ".join(each.name for each in metric.tie_breaks) or "none"
     return fields | {f"{each.name}.{name}": getattr(each, name) for each in metric.tie_breaks for name in _FIELDS}

@@ -1,4 +1,4 @@
-"""The maintenance function: audits, settlements, rebuilds, deletions, erasures and replays.
+"""The maintenance function: audits, settlements, rebuilds, deletions, erasures, merges and replays.
 
 Each call does as much as its time allows.
 An event names one task, such as `{"rebuild": {"board": "b"}}` (or `"berlin-*"` for all boards that match) or
@@ -32,6 +32,7 @@ from standings.maintain.rebuild import Rebuild
 from standings.maintain.settlements import Destination, Settlements
 from standings.maintain.task_arguments import Task, Tasks, task_of
 from standings.maintain.turns import Lease, Position
+from standings.members import MemberAdmin
 from standings.rankings.audit_reads import AuditReads
 from standings.rankings.reading import CalendarReads
 from standings.rankings.storing import Purging
@@ -86,6 +87,7 @@ _purging = Purging(_dynamodb, _rankings_table, _clock)
 _rebuilds = Rebuild(_catalog, _scores, _rankings, _entries, _purging, _clock, _looks)
 _profiles = Profiles(_dynamodb, required("PROFILES_TABLE"), _clock)
 _erase = Erase(_catalog, _scores, _profiles, _clock, None if _destination is None else _destination.results)
+_members = MemberAdmin(_catalog, _scores, _clock)
 _activity = Sender(_sqs, required("ACTIVITY_QUEUE_URL"))
 _dead_letters = DeadLetterTasks(DeadLetterQueue(_sqs, required("DEAD_LETTER_QUEUE_URL"), _activity, _bucket), _clock)
 _parked = ParkedRecords(_catalog, _scores, _rankings, _bucket, _clock, _report, _request_looks)
@@ -122,8 +124,10 @@ def _settling(do: Callable[..., dict[str, Any]], deadline: float, **arguments: A
     """Log what could not be settled, and count the differences that its audit found."""
     answer = do(deadline, **arguments)
     metrics.add_metric("Drift", MetricUnit.Count, sum(ranking["drift"] for ranking in answer["rankings"]))
+    for period in answer.get("left", ()):
+        logger.warning("empty period left unsealed", extra=period)
     for ranking in answer["rankings"]:
-        if ranking["why"] is not None:
+        if ranking["why"] is not None and not ranking.get("empty"):
             logger.error("period not settled", extra={name: ranking[name] for name in _LOGGED})
     return answer
 
@@ -136,6 +140,10 @@ def _rebuild(deadline: float, *, board: str, begin: bool = True, cursor: int | N
 
 def _delete(deadline: float, *, board: str, begin: bool = True) -> dict[str, Any]:
     return _rebuilds.continue_job(board, DELETE, deadline, begin=begin)
+
+
+def _merge(_deadline: float, *, board: str, old: str = "", new: str = "") -> dict[str, Any]:
+    return {**_members.merge(board, old, new), "done": True}
 
 
 def _runtime(_deadline: float) -> dict[str, Any]:
@@ -176,9 +184,10 @@ _TASKS: Final[Tasks] = {
     "rebuild": Task(_rebuild, {"board": str, "begin": bool, "cursor": int}, required="board"),
     "delete": Task(_delete, {"board": str, "begin": bool}, required="board"),
     "erase": Task(_erase.erase, {"member": str, "cursor": str}, required="member"),
+    "merge": Task(_merge, {"board": str, "old": str, "new": str}, required="board"),
     "settle": Task(
         partial(_settling, _settlements.settle),
-        {"board": str, "window": str, "metric": str, "period": str, "again": bool, "cursor": dict},
+        {"board": str, "window": str, "metric": str, "period": str, "again": bool, "empty": bool, "cursor": dict},
         required="board",
     ),
     "settlements": {
@@ -206,6 +215,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     deadline = _clock.after(context.get_remaining_time_in_millis() / 1000 - building_blocks.REPORTING_RESERVE)
     task, arguments = task_of(event, _TASKS)
     answer = task.do(deadline, **arguments)
-    # The log would keep an erased member's id longer than the tables do.
-    logger.info("task", extra={"task": {"erase": {}} if "erase" in event else event, "done": answer["done"]})
+    # The log would keep the id of a member that is gone longer than the tables do.
+    named = next((name for name in ("erase", "merge") if name in event), None)
+    logger.info("task", extra={"task": event if named is None else {named: {}}, "done": answer["done"]})
     return answer

@@ -22,7 +22,7 @@ COMMANDS: Final = {
     "export": Summary("export", "write a whole list, as CSV or JSON lines"),
     "open": Summary("open", "open the live page in a browser"),
     "boards": Summary("boards", "list boards, show what one counts, check boards.toml"),
-    "member": Summary("member", "show, register, hide or remove a member; erase a person"),
+    "member": Summary("member", "show, register, hide, remove or merge members; erase a person"),
     "profiles": Summary("profiles", "write names, pictures and countries of members"),
     "audit": Summary("maintain", "compare rankings with scores"),
     "rebuild": Summary("maintain", "rebuild a board's rankings from its scores, while it stays in use"),

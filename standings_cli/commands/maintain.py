@@ -38,8 +38,9 @@ def add(commands: Commands) -> None:
 
     settle = commands.add(
         "settle",
-        epilog="A settled period stays as it is; only events that were not sent are sent. Exit status 1 if a period is "
-        "not settled; the reason is printed.",
+        epilog="A settled period stays as it is; only events that were not sent are sent. A period in which nobody is "
+        "ranked, of a board that has members, is settled once you confirm it, or with --yes: its events may still be "
+        "missing. Exit status 1 if a period is not settled; the reason is printed.",
     )
     settle.add_argument("board", type=values.board)
     settle.add_argument("--window", type=values.window, required=True, help="a window that boards.toml settles")
@@ -50,6 +51,7 @@ def add(commands: Commands) -> None:
         help="a day in the period, or the name of a season (the latest final period)",
     )
     settle.add_argument("--again", action="store_true", help="replace the files; send only events that were not sent")
+    settle.add_argument("--yes", action="store_true", help="seal also a period without members, and do not ask")
     settle.set_defaults(do=_settle)
 
     results = commands.add("results")
@@ -112,17 +114,35 @@ def _audit(connection: Connection, options: argparse.Namespace) -> int:
 
 def _settle(connection: Connection, options: argparse.Namespace) -> int:
     arguments = {name: getattr(options, name) or None for name in ("board", "window", "metric", "period", "again")}
-    is_settled = True
+    is_settled, empty = _settled(connection, options, {**arguments, "empty": options.yes or None})
+    for ranking in empty:
+        about = " · ".join(ranking[name] for name in ("board", "metric", "window", "period"))
+        question = f"{about}: seal it without members? Nobody is ranked there. Type the period: "
+        if not is_confirmed(shown(question), ranking["period"], "it was not settled"):
+            is_settled = False
+            continue
+        chosen = {name: ranking[name] for name in ("metric", "period")}
+        is_settled &= _settled(connection, options, {**arguments, **chosen, "empty": True})[0]
+    return OK if is_settled else DIFFERS
+
+
+def _settled(
+    connection: Connection, options: argparse.Namespace, arguments: Mapping[str, Any]
+) -> tuple[bool, list[Mapping[str, Any]]]:
+    """Settle, and print what was: whether all was settled that is not empty, and the rankings that are."""
+    is_settled, empty = True, list[Mapping[str, Any]]()
     for answer in connection.maintenance.answers("settle", arguments):
         if options.json:
             print(as_json(answer), flush=True)
         elif answer["running"]:
             say("another settlement of this stack is at work: waiting")
         for ranking in answer["rankings"]:
-            is_settled = is_settled and ranking["why"] is None
+            is_empty = ranking.get("empty", False)
+            empty += [ranking] if is_empty else []
+            is_settled = is_settled and (is_empty or ranking["why"] is None)
             if not options.json:
                 _print_ranking(ranking)
-    return OK if is_settled else DIFFERS
+    return is_settled, empty
 
 
 def _print_ranking(ranking: Mapping[str, Any]) -> None:

@@ -1,9 +1,10 @@
-"""`member`: show, register, hide, show again and remove a member of a board; name a person, erase one."""
+"""`member`: show, register, hide, show again, remove and merge members of a board; name a person, erase one."""
 
 import argparse
 import random
 import time
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
 
@@ -57,7 +58,16 @@ def add(commands: Commands) -> None:
         "A later event begins at zero; on a board of registered members after it was registered again. "
         "Exit status 1 if there is no such member.",
     )
-    for parser in (hide, unhide, remove):
+    merge = actions.add(
+        "merge",
+        help="give all that a member of a board has to another one; the first is gone then",
+        epilog="For two ids of one person: docs/how-to/merge-two-ids.md. Exit status 1 if there is no member OLD.",
+    )
+    merge.add_argument("board", type=values.board)
+    merge.add_argument("old", type=values.member, metavar="OLD")
+    merge.add_argument("new", type=values.member, metavar="NEW")
+    merge.set_defaults(do=_merge, resumes=False)
+    for parser in (hide, unhide, remove, merge):
         parser.add_argument("--wait", action="store_true", help="wait until the ranks have followed, up to a minute")
 
     name = actions.add("name", help="give a member a name, which every board shows")
@@ -181,6 +191,30 @@ def _remove(connection: Connection, options: argparse.Namespace) -> int:
     answer = {"board": options.board, "member": options.member}
     print(as_json({**answer, "removed": True}) if options.json else f"{_named(answer)}: removed, with its scores")
     return _wait(connection, options, {options.member: False})
+
+
+def _merge(connection: Connection, options: argparse.Namespace) -> int:
+    arguments = {"board": options.board, "old": options.old, "new": options.new}
+    try:
+        (answer,) = connection.maintenance.answers("merge", arguments)
+    except InputError as error:
+        if "has no member" not in str(error):
+            raise
+        problem = str(error).partition(": `standings boards")[0]
+        say(f"standings: {problem}: check the id")
+        return DIFFERS
+    if options.json:
+        print(as_json(answer))
+    at = datetime.fromtimestamp(answer["merged_at"] // 1000, UTC)
+    if not answer["merged"]:
+        say(f"{_named({**answer, 'member': options.old})}: was merged before, at {at:%Y-%m-%d %H:%M:%S} UTC")
+        return DIFFERS
+    if not options.json:
+        also = f"; {shown(options.new)} is hidden" if answer["hidden"] else ""
+        print(
+            f"{_named({**answer, 'member': options.old})}: merged into {shown(options.new)}, with all its scores{also}"
+        )
+    return _wait(connection, options, {options.old: False, options.new: not answer["hidden"]})
 
 
 def _wait(connection: Connection, options: argparse.Namespace, are_ranked: Mapping[str, bool]) -> int:

@@ -34,8 +34,8 @@ _HOUR: Final = timedelta(hours=1)
 class Metric(NamedTuple):
     """A metric of the board: `Metric("points", "sum", True, ("all", "day"), -inf, inf, None)`.
 
-    It ranks in `windows`, and allows amounts from `least` to `most`. The metrics `tie_breaks` order equal scores; those
-    that are `kept_with` it are of the event that made its number.
+    It ranks in `windows`, and allows amounts from `least` to `most`. Scores behind `ranked_from` are not ranked. The
+    metrics `tie_breaks` order equal scores; those that are `kept_with` it are of the event that made its number.
     """
 
     name: str
@@ -45,11 +45,23 @@ class Metric(NamedTuple):
     least: float
     most: float
     kept_with: str | None
+    ranked_from: float | None = None
     tie_breaks: tuple["Metric", ...] = ()
 
     def within(self, amount: int) -> int:
         """The whole number within the metric's limits that is nearest to an amount: of 100, 20 if `most` is 20.5."""
         return int(min(max(amount, self.least), self.most))
+
+    def ranks(self, score: int) -> bool:
+        """Whether a score is ranked."""
+        first = self.ranked_from
+        return first is None or (score >= first if self.descending else score <= first)
+
+    @property
+    def ranked_amount(self) -> int:
+        """An amount that is ranked on its own, if the limits allow one."""
+        first = 1.0 if self.ranked_from is None or self.ranks(self.within(1)) else self.ranked_from
+        return self.within(ceil(first) if self.descending else floor(first))
 
 
 class Season(NamedTuple):
@@ -87,6 +99,7 @@ def rules_of(answer: Mapping[str, Any]) -> Rules:
             -inf if one["least"] is None else ceil(one["least"]),
             inf if one["most"] is None else floor(one["most"]),
             one.get("with"),
+            one.get("ranked_from"),
         )
         for one in answer["metrics"]
     }
@@ -178,13 +191,14 @@ def _days(label: object, first: date, following: date, rules: Rules) -> Period:
 
 
 def standings(events: Iterable[Event], metric: Metric, period: Period) -> list[Standing]:
-    """The ranking of a period, by a sort: every member with an event in it, the best score first, ties by member."""
+    """The ranking of a period, by a sort: each member with a score that is ranked, the best first, ties by member."""
     amounts: dict[str, list[tuple[datetime, str, int]]] = {}
     for event in events:
         if period.first <= event.at < period.following:
             for member in event.members:
                 amounts.setdefault(member, []).append((event.at, event.id, event.amount))
     scores = {member: _numbers_of(metric, given) for member, given in amounts.items()}
+    scores = {member: numbers for member, numbers in scores.items() if metric.ranks(numbers[0])}
     signs = _signs((metric, *metric.tie_breaks))
     placed: list[Standing] = []
     order = sorted(scores.items(), key=lambda one: ([*map(mul, signs, one[1])], one[0]))
@@ -393,11 +407,14 @@ def exercise(tools: Tools, board: str, record: Callable[[str], Iterable[Finding]
     rules = rules_of(api.read("boards", board))
     narrow = [metric.name for metric in rules.metrics if metric.least > metric.most]
     ranked = [(metric.name, window) for metric in rules.metrics for window in metric.windows[:1]]
+    probed = next((metric for metric in rules.metrics if metric.windows), None)
     problem = None
     if not rules.is_open:
         problem = f"{board} takes only registered members"
     elif narrow:
         problem = f"{board} takes no whole number for {narrow[0]}"
+    elif probed is not None and not probed.ranks(probed.ranked_amount):
+        problem = f"one event alone is never ranked by {probed.name} of {board}"
     elif ranked and (total := api.read("boards", board, *ranked[0], limit=1)["total"]):
         problem = f"expected a board without members, got {total} on {board}"
     if problem:
@@ -461,12 +478,13 @@ class _Exercise:
     def _lags(self) -> Finding:
         """Post events one by one, and measure how soon each has its rank."""
         lags: list[float] = []
+        metric = next(metric for metric in self.rules.metrics if metric.windows)
         for member in (f"probe-{number}-of-{self.rules.board}" for number in range(PROBES)):
-            event = Event(member, self.tools.now().replace(microsecond=0), (member,), 1)
+            event = Event(member, self.tools.now().replace(microsecond=0), (member,), metric.ranked_amount)
             self.probed.append(event)
             began = self.tools.monotonic()
             self._post([message(event, self.rules)])
-            while not self._is_ranked(member):
+            while not self._is_ranked(member, metric):
                 if self.tools.monotonic() - began > TIMEOUT_S:
                     return failed("lag", f"an event had no rank after {TIMEOUT_S:g} s: look at the alarms")
                 self.tools.sleep(_PROBE_PAUSE_S)
@@ -475,8 +493,7 @@ class _Exercise:
         p50, p99 = lags[len(lags) // 2], lags[min(len(lags) - 1, len(lags) * 99 // 100)]
         return ok("lag", f"p50 {p50:.2f} s, p99 {p99:.2f} s from an event to its rank, of {len(lags)} single events")
 
-    def _is_ranked(self, member: str) -> bool:
-        metric = next(metric for metric in self.rules.metrics if metric.windows)
+    def _is_ranked(self, member: str, metric: Metric) -> bool:
         try:
             self.tools.connection.api.read(
                 "boards", self.rules.board, metric.name, metric.windows[0], "rank", member=member

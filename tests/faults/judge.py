@@ -61,6 +61,15 @@ class Edit:
     remove: bool = False
 
 
+@dataclass(frozen=True)
+class Merge:
+    """A merge of a member into another one."""
+
+    board: str
+    old: str
+    new: str
+
+
 class Judge:
     """A model of each board, updated from the commits, and the differences from the tables."""
 
@@ -76,6 +85,7 @@ class Judge:
         """When each event was counted last, in microseconds."""
         self._posted: dict[str, int] = {}
         self._removed: dict[tuple[str, str], int] = {}
+        self._merged: dict[tuple[str, str], int] = {}
         self.differences: list[str] = []
         self.noted = 0  # How many notes were compared with those that the model expects
         self.set = 0  # How many totals were set
@@ -126,7 +136,8 @@ class Judge:
         """Check that an event may count again."""
         counted, sent = self.accepted[event.id], self._posted[event.id]
         removed = [self._removed.get(key, 0) for key in event.updates]
-        if not all(counted < at < sent for at in removed):
+        merged = [self._merged.get(key, 0) for key in event.updates]
+        if not all(counted < at < sent for at in removed) or any(counted < at for at in merged):
             self.differ(f"event {event.id} counted twice: at {counted}, with removals at {removed}, sent at {sent}")
         self._trap("counted again after a removal")
 
@@ -135,6 +146,8 @@ class Judge:
         minute, counted = 60_000_000, self.accepted[event.id]
         removed = [self._removed.get(key, 0) for key in event.updates]
         sent = self._posted[event.id] - minute - 2 * clocks_differ
+        if any(key in self._merged for key in event.updates):
+            return False
         return all(counted + 2 * clocks_differ < at < sent for at in removed)
 
     def _record_traps(self, board: str, model: BoardModel, now: datetime) -> None:
@@ -192,6 +205,14 @@ class Judge:
             self._removed[edit.board, edit.member] = 0 if is_gone else self._store.now
         else:
             model.put(edit.member, hidden=edit.hidden)
+
+    def merged(self, merge: Merge) -> None:
+        """Count all that a member has for another one. The commit has just been made."""
+        key = merge.board, merge.old
+        if not self.models[merge.board].merge(merge.old, merge.new):
+            self.differ(f"{key} was merged, although it is not there")
+        self._removed[key] = self._merged[key] = self._store.now
+        self._trap("a member is merged into another one")
 
     def differ(self, difference: str) -> None:
         self.differences.append(difference)

@@ -16,7 +16,7 @@ from tests.support.machine.boards import BERLIN, Board, whole
 from tests.support.oracle.model import Calendar, Metric
 
 from .clockwork import DAY, HOUR, MINUTE, SECOND
-from .judge import EPOCH, Edit, Sent
+from .judge import EPOCH, Edit, Merge, Sent
 
 if TYPE_CHECKING:
     from .world import World
@@ -173,6 +173,24 @@ def with_tie_breaks(shape: Shape, seed: int) -> Shape:
     return replace(shape, families=tuple(map(tied, shape.families)), later=tuple(map(tied, shape.later)))
 
 
+# ---- people
+
+
+def with_ranked_from(shape: Shape, seed: int) -> Shape:
+    """Return a shape whose league ranks its metrics, or some of them, from a score on."""
+    rng = Random(f"ranked {seed}")
+    ranked_from = {name: rng.choice([None, -1, 0, 1, 2, 127]) for name in ("points", "best", "latest", "extra")}
+
+    def ranked(family: Family) -> Family:
+        metrics = {
+            name: replace(metric, ranked_from=ranked_from.get(name) if metric.windows else None)
+            for name, metric in family.metrics.items()
+        }
+        return replace(family, metrics=metrics) if family.name == LEAGUE else family
+
+    return replace(shape, families=tuple(map(ranked, shape.families)), later=tuple(map(ranked, shape.later)))
+
+
 # ---- notes
 
 Updates = dict[tuple[str, str], dict[str, int]]
@@ -267,6 +285,7 @@ class Script:
         self.clans = [f"clan#{number}" for number in range(self._rng.randint(1, 2))]
         self._notes = Notes(world.shape, world.seed)
         self._number = 0
+        self._merges = Random(f"{world.seed} merges")
 
     def begin(self) -> None:
         world, rng = self._world, self._rng
@@ -352,6 +371,8 @@ class Script:
             world.clock.at(at + rng.randint(0, span), self._send, span)
         for _ in range(rng.randint(2, 5)):
             world.clock.at(at + rng.randint(0, span), self._change_member)
+        for _ in range(self._merges.randint(1, 4) if world.options.people else 0):
+            world.clock.at(at + self._merges.randint(0, span), self._merge)
         if world.seesaw:
             # Some members leave and come back as their last change.
             for member in rng.sample(self.members, 2):
@@ -426,6 +447,13 @@ class Script:
         if self._world.workers < 3:
             for member in self.members[:3]:
                 self._world.people.edit(Edit(LEAGUE, member, hidden=False))
+
+    def _merge(self) -> None:
+        """Merge a member into another one. Its later events bring it back."""
+        rng = self._merges
+        board = rng.choice([LEAGUE, LEAGUE, CLANS]) if len(self.clans) > 1 else LEAGUE
+        old, new = rng.sample(self.members if board == LEAGUE else self.clans, 2)
+        self._world.people.merge(Merge(board, old, new))
 
     def _change_member(self) -> None:
         world, rng = self._world, self._rng

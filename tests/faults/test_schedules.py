@@ -142,6 +142,21 @@ def test_without_a_rule_of_notes_or_of_records_a_schedule_fails(where: str, inst
         assert any(said in str(run(seed, NOTES).differences) for seed in range(12))
 
 
+# ---- merging members
+
+PEOPLE = Options(people=True)
+
+
+@pytest.mark.parametrize("block", seeds(2, 20))
+def test_every_ranking_is_right_while_members_are_merged_and_scores_are_not_ranked(block: int) -> None:
+    merged = 0
+    for seed in range(block * BLOCK, (block + 1) * BLOCK):
+        world = run(seed, PEOPLE)
+        assert world.differences == [], f"run it again: make faults SEED={seed} PEOPLE=1"
+        merged += world.traps["a member is merged into another one"]
+    assert merged >= BLOCK
+
+
 # ---- breaking ties
 
 TIES = Options(ties=True)

@@ -55,6 +55,7 @@ TRAPS: Final = {
     "cleaned": "a projector removes empty nodes from a tree",
     "rebuild beside events": "a board is rebuilt while events arrive",
     "audit beside events": "a board is audited while events arrive, without a false alarm",
+    "a member is merged into another one": "while events of both arrive",
     "read over HTTP": "the answers over HTTP are compared with the model",
     "delete beside events": "a board is deleted while events arrive",
     "writers meet on an item": "transactions of two writers conflict, for example on a clan",

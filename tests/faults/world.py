@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 from botocore.exceptions import ClientError
 
 from standings.aws.dynamodb.tables import BOARDS, DELETED_BOARDS, board_of, member_key
+from standings.stores import StoreUnavailableError
 from standings.wiring import building_blocks
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.fakes import Bucket
@@ -32,9 +33,9 @@ from tests.support.oracle.model import BoardModel
 from .aws import Call, Sdk, Server, Services, Store, Write
 from .clockwork import DAY, HOUR, MINUTE, SECOND, Clockwork, Died, Process, StuckError
 from .instances import Instance, Instances, patched
-from .judge import EPOCH, Edit, Judge, Sent
+from .judge import EPOCH, Edit, Judge, Merge, Sent
 from .pollers import Batch, Poller, Queue
-from .script import CLANS, LEAGUE, Script, shape, with_notes, with_tie_breaks
+from .script import CLANS, LEAGUE, Script, shape, with_notes, with_ranked_from, with_tie_breaks
 from .traps import FAULTS, TRAPS
 
 # ---- what a schedule is
@@ -54,6 +55,8 @@ class Options:
     """Whether scores of the league keep notes, and some events set totals. The seed then makes another schedule."""
     ties: bool = False
     """Whether rankings of the league have tie-breaks. The seed then makes another schedule."""
+    people: bool = False
+    """Whether members are merged, and rankings of the league begin at a score. The seed then makes another schedule."""
 
 
 def run(seed: int, options: Options | None = None) -> "World":
@@ -91,6 +94,19 @@ class People:
         body = None if edit.hidden is None else {"hidden": edit.hidden}
         event = http_event(path, query, "DELETE" if edit.remove else "PUT", body)
         self._world.invoke("command", event, edit, lambda *_: None, "care")  # the digest has this name
+
+    def merge(self, merge: Merge) -> None:
+        """Merge a member into another one. Who gets no answer does it again."""
+
+        def heard(_: Process, answer: Any) -> None:
+            if isinstance(answer, StoreUnavailableError):
+                self._world.clock.after(self._world.delays.rng.randint(SECOND, MINUTE), go)
+
+        def go() -> None:
+            event = {"merge": {"board": merge.board, "old": merge.old, "new": merge.new}}
+            self._world.invoke("maintenance", event, merge, heard, "merge")
+
+        go()
 
     def deploy(self) -> None:
         """Deploy the later definition: the first call to some instances, the second to all."""
@@ -323,6 +339,11 @@ class Watch:
         """Pass the writes of a call to the judge and the poller."""
         process = call.process
         self._world.judge.projected(writes)
+        is_of_members = any(
+            table == "Scores" and (new or {}).get("pk") not in (BOARDS, None) for table, _, new in writes
+        )
+        if process.kind == "merge" and is_of_members:
+            self._world.judge.merged(process.detail)
         if process.kind == "writer":
             self._world.judge.committed(call, writes, process.detail.events)
         for table, old, new in writes:
@@ -460,7 +481,7 @@ def most_calls(kind: str, event: Any) -> int:
     """
     if kind == "writer":
         return 12 + len(event["Records"]) * 3 // 2
-    return {"projector": 1_000, "care": 60, "announcer": 60, "maintenance": 5_000}[kind]
+    return {"projector": 1_000, "care": 60, "merge": 60, "announcer": 60, "maintenance": 5_000}[kind]
 
 
 class World:
@@ -496,6 +517,8 @@ class World:
         self.shape = self.shape.wider(self.fault_rate) if not self.options.notes else with_notes(self.shape)
         if self.options.ties:
             self.shape = with_tie_breaks(self.shape, self.seed)
+        if self.options.people:
+            self.shape = with_ranked_from(self.shape, self.seed)
         self.seesaw = rng.random() < 0.3
         """Whether scores change by so little that they often return to an earlier value."""
         self._skew = rng.choice([0, 2, 2, 2, 60]) * SECOND

@@ -24,6 +24,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from standings.domain.errors import InvalidArgumentError, NotFoundError
 from tests.support.aws.stack import ManualClock, Stack, project, running
 from tests.support.awslambda.pollers import Context
 from tests.support.dynamodb.engine import Engine
@@ -239,6 +240,35 @@ class Machine(RuleBasedStateMachine):
         status, answer = self.stack.delete(f"/boards/{board}/member", id=member)
         expected = (204, None) if self.models[board].remove(member, self.now) else (404, "urn:standings:no-such-member")
         same(f"DELETE /boards/{board}/member?id={member}", expected, (status, answer and answer.get("type")))
+        self._settle(board)
+
+    @rule(data=st.data())
+    def merge(self, data: st.DataObject) -> None:
+        """Merge a member into another one, which may not be there."""
+        board = data.draw(st.sampled_from(sorted(self.boards)), label="board")
+        pair = st.lists(st.sampled_from(self.members), min_size=2, max_size=2, unique=True)
+        old, new = data.draw(pair, label="members")
+        model = self.models[board]
+        must, may = model.overflows_if_merged(old, new, self.now) if old in model.members else (False, False)
+        what = f"merge {old} into {new} on {board}"
+        try:
+            answer = self.stack.maintenance({"merge": {"board": board, "old": old, "new": new}}, Context())
+        except InvalidArgumentError as error:
+            same(what, True, may and "would go beyond" in str(error), error)
+            self.met.add("a merge beyond the bounds")
+            return
+        except NotFoundError as error:
+            same(what, (False, "no-such-member"), (old in model.members, error.kind))
+            return
+        same(what, False, must)
+        is_there = old in model.members
+        if is_there:
+            model.merge(old, new, self.now)
+            self.met.add("a member that is merged")
+        expected = {"board": board, "old": old, "new": new, "done": True, "merged": is_there}
+        expected["merged_at"] = round(model.merges[old].timestamp() * 1000)
+        expected["hidden"] = model.members.get(new, False)
+        same(what, expected, answer)
         self._settle(board)
 
     @rule(minutes=st.sampled_from(STEPS_IN_MINUTES))

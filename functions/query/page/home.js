@@ -95,7 +95,7 @@ async function lead(row) {
       const name = shownAs(first), score = element("span", "points", number(first.score)), who = element("bdi", "", name);
       score.append(element("span", "", " " + unit(first.score, metric.metric)));
       row.leader.replaceChildren(face(name, first.profile?.picture), who, score);
-    } else row.leader.textContent = "Nobody is ranked yet.";
+    } else row.leader.textContent = isOver(found) ? "Nobody was ranked." : "Nobody is ranked yet.";
     ages();
     return null;
   } catch (error) {

@@ -28,7 +28,7 @@ function rows() {
   }
   $("total").textContent = `${number(answer.total)} ${answer.total === 1 ? "member" : "members"}` + (entries.length && entries[0].rank > 1 ? `, from rank ${number(entries[0].rank)}` : "");
   $("empty").hidden = entries.length > 0;
-  if (!entries.length) empty(answer.total ? "Nobody stands this far down." : "Nobody is ranked in this period yet.");
+  if (!entries.length) empty(answer.total ? "Nobody stands this far down." : isOver(answer) ? "This period is over. Nobody is ranked in it." : "Nobody is ranked in this period yet.");
   enable("next", answer.next);
   enable("first", view.rank > 1);
   enable("previous", view.rank > 1);

@@ -7,6 +7,8 @@ const defined = () => board.metrics.find(one => one.metric === view.metric)?.win
 function outlived() {
   return Date.now() - board.read > MINUTE && board.metrics.some(one => one.windows.some(({period}) => Date.parse(period.ends) <= Date.now()));
 }
+// Whether the period of an answer is over. A rolling one is never final, but the next one has begun.
+const isOver = ({state, period}) => state !== "open" || period.next !== null;
 // An instant of the API is a text: what the board's clocks show, and their offset from UTC.
 const shownBy = instant => Date.parse(instant.slice(0, 16) + "Z");
 const offset = instant => /[+-]\d\d:\d\d$/.exec(instant)?.[0] || "";

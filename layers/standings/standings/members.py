@@ -1,4 +1,4 @@
-"""Changes that people make to members: their profiles, and whether a board lists, hides or removes them."""
+"""Changes that people make to members: their profiles, and whether a board lists, hides, removes or merges them."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -7,19 +7,20 @@ from typing import Any
 from standings.aws.dynamodb.profiles import Profiles
 from standings.aws.dynamodb.scores import Rewrite, Scores
 from standings.catalog import BoardCatalog
-from standings.domain.boards import check_member, family_of
-from standings.domain.errors import being_deleted, no_such_member
-from standings.domain.members import Image, new_image, registered, removed, rewritten
+from standings.domain.boards import Family, check_member, family_of, is_total
+from standings.domain.coverage import BoardRecord
+from standings.domain.errors import bad_argument, being_deleted, no_such_member
+from standings.domain.members import Image, beyond_bounds, merged, new_image, registered, removed, rewritten
 from standings.domain.profiles import changes_of
 from standings.runtime.clock import RETRIED_FOR_S, Backoff, Clock
 from standings.stores import StoreUnavailableError
 
 
 class MemberAdmin:
-    """Registers, hides and removes members. Only their items are written; rankings follow as after an event.
+    """Registers, hides, removes and merges members. Only their items are written; rankings follow as after an event.
 
-    An item is written on condition that nobody else has changed it. Raises RequestError, and StoreUnavailableError once
-    the clock's retries are used up.
+    Items are written on condition that nobody else has changed them. Raises RequestError, and StoreUnavailableError
+    once the clock's retries are used up.
     """
 
     def __init__(self, catalog: BoardCatalog, scores: Scores, clock: Clock) -> None:
@@ -36,9 +37,7 @@ class MemberAdmin:
         family = family_of(self._catalog.boards, board)
         check_member("id", member)
         backoff = self._clock.backoff_for(RETRIED_FOR_S)
-        records = backoff.retry(self._catalog.register, [board])
-        if records[board].is_being_deleted:
-            raise being_deleted(board)
+        backoff.retry(self._registered, board)
 
         def put(image: Image | None, written_at_ms: int) -> Image:
             if image is None or image.removed:
@@ -64,6 +63,52 @@ class MemberAdmin:
 
         self._change(board, member, remove, self._clock.backoff_for(RETRIED_FOR_S))
 
+    def merge(self, board: str, old: str, new: str) -> dict[str, Any]:
+        """Give all that a member has to another one, in one transaction. The first one is gone then.
+
+        Returns `{"board": "b", "old": "u7", "new": "u8", "merged": True, "hidden": False, "merged_at": 1795256100000}`;
+        `merged` is False if that was done before. The other one is registered, and hidden if either was.
+
+        Raises NotFoundError if the board has no such member, or is being deleted; InvalidArgumentError for a member and
+        itself, and where a number would go beyond the bounds.
+        """
+        family = family_of(self._catalog.boards, board)
+        check_member("old", old)
+        check_member("new", new)
+        if old == new:
+            raise bad_argument("new", "expected another member than old, got the same one")
+        backoff = self._clock.backoff_for(RETRIED_FOR_S)
+        tried: int | None = None
+
+        def attempt() -> dict[str, Any]:
+            nonlocal tried
+            said = {"board": board, "old": old, "new": new}
+            before, other = self._scores.image((board, old)), self._scores.image((board, new))
+            is_gone = before is None or before.removed
+            if before is not None and before.merged_at is not None and (is_gone or before.merged_at == tried):
+                # Done before, or by an earlier try whose answer was lost.
+                hidden = other is not None and other.hidden
+                is_done = before.merged_at == tried
+                return {**said, "merged": is_done, "hidden": hidden, "merged_at": before.merged_at}
+            if before is None or is_gone:
+                raise no_such_member(board, old)
+            now = self._clock.now()
+            target = other or new_image(board, new, max(now, before.written_at_ms + 1))
+            left, after = _merged(family, self._registered(board), before, target, now)
+            tried = left.merged_at
+            if conflicts := self._scores.apply([], [Rewrite(left, before), Rewrite(after, other)], now):
+                raise StoreUnavailableError(conflicts[0].message)
+            return {**said, "merged": True, "hidden": after.hidden, "merged_at": tried}
+
+        return backoff.retry(attempt)
+
+    def _registered(self, board: str) -> BoardRecord:
+        """The record of a board that has a new change. Raises NotFoundError if the board is being deleted."""
+        record = self._catalog.register([board])[board]
+        if record.is_being_deleted:
+            raise being_deleted(board)
+        return record
+
     def _change(self, board: str, member: str, change: Callable[[Image | None, int], Image], backoff: Backoff) -> Image:
         """Replace a member's image by the one that `change` returns; write nothing if that is the same one."""
         tried: Image | None = None
@@ -82,6 +127,21 @@ class MemberAdmin:
             return after
 
         return backoff.retry(attempt)
+
+
+def _merged(family: Family, record: BoardRecord, old: Image, new: Image, now: int) -> tuple[Image, Image]:
+    """Both images after a merge. Raises InvalidArgumentError if the numbers of both do not fit together."""
+    both = old.values.keys() & new.values.keys()
+    # Totals that another definition counts. Those of a definition that is gone are never ranked again.
+    unknown = [name for name in both - record.coverage.lost if family.accumulator(name) is None and is_total(name)]
+    if unknown:
+        detail = "both members have numbers that this boards.toml does not know: merge them once it is deployed"
+        raise bad_argument("new", detail)
+    left, after, changed = merged(family, old, new, now)
+    if (beyond := beyond_bounds(family, after, changed)) is not None:
+        detail = f"expected members whose numbers fit together: {beyond} would go beyond ±(2^53 - 1) units"
+        raise bad_argument("new", detail)
+    return left, after
 
 
 class ProfileAdmin:

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from standings.domain.windows import DAY, MINUTE, SECOND
 from tests.support.aws.stack import ManualClock, Stack
+from tests.support.awslambda.pollers import Context
 
 from .replacing import Change, Safeguard, always, deleting, unconditional, unconditionally
 from .rig import BEST, LATE, NOT_LATE, NOW, WINDOW, Rig
@@ -172,6 +173,115 @@ def again_after_it_came_back(pipeline: Rig) -> None:
     pipeline.clock.milliseconds += 2 * MINUTE
     pipeline.count(stack, "a", 5, id="same")
     assert pipeline.scores(stack) == {"a": 5}
+
+
+# ---- merges
+
+
+def _merge(pipeline: Rig, stack: Stack, *, by: Stack | None = None) -> None:
+    """Merge the member `a` into `b`, and project that by the same functions or others."""
+    assert stack.maintenance({"merge": {"board": "b", "old": "a", "new": "b"}}, Context())["merged"]
+    pipeline.project(by or stack, *pipeline.records())
+
+
+@Safeguard(
+    "both members of a merge are written in one transaction",
+    Change(
+        "aws.dynamodb.scores:Scores.apply",
+        lambda original, self, receipts, changes, now, fence=None: [
+            conflict for change in changes for conflict in original(self, receipts, [change], now, fence)
+        ],
+    ),
+)
+def an_event_beside_a_merge(pipeline: Rig) -> None:
+    """The member that stays gets an event between the reads of a merge and its writes."""
+    stack, other = pipeline.functions(), pipeline.functions()
+    pipeline.count(stack, "a", 5)
+    pipeline.count(stack, "b", 1)
+    pipeline.once(lambda: pipeline.send(other, "b", 10), "TransactWriteItems", "'sk': {'S': 'b'}")
+    _merge(pipeline, stack)
+    assert pipeline.scores(stack) == {"b": 16}
+
+
+@Safeguard(
+    "what a merged member has counted stays known",
+    Change(
+        "domain.members:merged", lambda original, *given: (_without_mark(original(*given)[0]), *original(*given)[1:])
+    ),
+)
+def posted_again_after_a_merge(pipeline: Rig) -> None:
+    """An event of a merged member is posted again, minutes later."""
+    stack = pipeline.functions()
+    pipeline.count(stack, "a", 5, id="same")
+    _merge(pipeline, stack)
+    pipeline.clock.milliseconds += 2 * MINUTE
+    pipeline.count(stack, "a", 5, id="same")
+    assert pipeline.scores(stack) == {"b": 5}
+
+
+def _without_mark(image: Any) -> Any:
+    return replace(image, merged_at=None)
+
+
+@Safeguard(
+    "the stamp of a merge stays when the member comes back",
+    Change("domain.members:rewritten", lambda original, *given: _without_mark(original(*given))),
+)
+def posted_again_after_a_merge_and_a_removal(pipeline: Rig) -> None:
+    """A merged member comes back and is removed. What it had counted before the merge is posted again."""
+    stack = pipeline.functions(BEST)
+    pipeline.count(stack, "a", 5, id="same")
+    _merge(pipeline, stack)
+    pipeline.count(stack, "a", 3)
+    _remove(stack)
+    pipeline.clock.milliseconds += 2 * MINUTE
+    pipeline.count(stack, "a", 5, id="same")
+    assert pipeline.scores(stack) == {"b": 5}
+
+
+@Safeguard(
+    "a merge is later than all that the merged member counted",
+    Change(
+        "domain.members:merged",
+        lambda original, family, old, new, now: _stamped(original(family, old, new, now), now),
+    ),
+)
+def merged_by_a_slower_clock(pipeline: Rig) -> None:
+    """The writer's clock is ahead of the one that merges the member."""
+    ahead, stack = pipeline.functions(clock=ManualClock(NOW + 5 * SECOND)), pipeline.functions()
+    pipeline.count(ahead, "a", 5, by=stack, id="same", sent=NOW)
+    _merge(pipeline, stack)
+    pipeline.count(stack, "a", 1)
+    _remove(stack)
+    pipeline.clock.milliseconds += 2 * MINUTE
+    pipeline.count(stack, "a", 5, id="same")
+    assert pipeline.scores(stack) == {"b": 5}
+
+
+def _stamped(images: Any, now: int) -> Any:
+    left, *others = images
+    return replace(left, merged_at=now), *others
+
+
+@Safeguard(
+    "a merge counts as a removal",
+    Change(
+        "domain.members:merged", lambda original, *given: (_not_removed(original(*given)[0]), *original(*given)[1:])
+    ),
+)
+def rebuilt_after_a_merge(pipeline: Rig) -> None:
+    """One projector writes a member in both generations. Another one, with an old record, projects its merge."""
+    stack, other = pipeline.functions(), pipeline.functions()
+    pipeline.count(stack, "a", 10, by=other)
+    pipeline.rebuild(stack, until="announced")
+    pipeline.count(stack, "a", 2, by=pipeline.functions())
+    _merge(pipeline, stack, by=other)
+    pipeline.rebuild(stack)
+    assert pipeline.scores(stack) == {"b": 12}
+
+
+def _not_removed(image: Any) -> Any:
+    return replace(image, removed_at=None)
 
 
 # ---- accumulators and versions

@@ -3,6 +3,7 @@
 What `dlq` and `delete` print, and what all print where there is nothing to be done, is in `sessions/tasks.txt`.
 """
 
+import io
 import json
 from types import SimpleNamespace
 from typing import Any
@@ -132,12 +133,28 @@ def test_a_day_is_settled_and_listed(stack: Stack, run: Run, monkeypatch: pytest
     assert run(f"settle league-1 --window day --metric points --period {DAY} --again").status == OK
     assert len(stack.bus.ids("Prize Won")) == len(winners(scores))
 
-    assert run("settle league-1 --window day --period 2026-11-19").status == OK
+    assert run("settle league-1 --window day --period 2026-11-19 --yes").status == OK
     listed = [line.split(",")[0] for line in run("results league-1").out.splitlines()]
     assert listed == ["points · day · 2026-11-19: 0 members", f"points · day · {DAY}: 41 members"]
     answers = [json.loads(line)["results"] for line in run("--json results league-1").out.splitlines()]
     (result,) = answers[1]
     assert [prize["winners"] for prize in result["prizes"] if prize["name"] == "silver"] == [silver]
+
+
+def test_an_empty_period_is_sealed_once_somebody_says_so(
+    stack: Stack, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play(stack, 1)
+    stack.clock.milliseconds = FINAL
+    command = "settle league-1 --window day --period 2026-11-19"
+    for typed, status in (("no\n", DIFFERS), ("", DIFFERS), ("2026-11-19\n", OK)):
+        monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+        ran = run(command)
+        assert ran.status == status, ran
+        assert "not settled: nobody is ranked in this period, though the board has members" in ran.out
+        assert ("it was not settled" in ran.err) == (status == DIFFERS)
+    assert "settled, 0 members" in ran.out
+    assert run(command).status == OK  # It is settled: nothing is asked
 
 
 def test_a_mistake_is_one_of_the_command_where_errors_have_no_names(stack: Stack, run: Run, connection: Any) -> None:

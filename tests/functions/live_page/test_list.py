@@ -129,6 +129,11 @@ def test_the_last_hour_has_seconds_and_then_the_next_period_comes(opened: Opener
     expect(tab.page.locator("#rows td.who")).to_have_text(["m005"])
 
 
+def test_a_period_that_is_over_says_no_yet(opened: Opener) -> None:
+    tab = opened("board=b&window=day&period=2026-11-01")
+    expect(tab.page.locator("#empty")).to_have_text("This period is over. Nobody is ranked in it.")
+
+
 def test_an_ended_period_says_until_when_late_events_count_and_when_it_is_final(opened: Opener, stack: Stack) -> None:
     for now, said in (
         ("2026-11-21T10:15:00Z", "late events still count until Sun, Nov 22, 12:00 AM GMT+1"),

@@ -323,6 +323,29 @@ def test_what_is_due_is_settled_once(settling: Stack) -> None:
     assert (settling.bucket.results, settling.bus.events) == (files, events)
 
 
+def test_an_empty_period_is_left_and_told_once_until_its_history_comes(
+    settling: Stack, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The 21st has no events: it stays unsealed, and is not audited again."""
+    play(settling, 1)
+    settling.clock.milliseconds = FINAL + 86_400_000
+    period = {"board": "league-1", "metric": "points", "window": "day", "period": "2026-11-21"}
+
+    first = settle(settling)
+    assert (settled(first), first["left"]) == ([("league-1", "day", "2026-11-20")], [period])
+    assert [{name: line[name] for name in period} for line in logged(caplog, "empty period left unsealed")] == [period]
+    second = settle(settling)
+    assert (second["rankings"], second["left"]) == ([], [])
+    # As history would, by a writer whose clock is behind.
+    settling.clock.milliseconds -= 86_400_000
+    apply(
+        settling,
+        [{"id": "x", "board": "league-1", "member": "z", "at": "2026-11-21T10:00:00Z", "metrics": {"points": 5}}],
+    )
+    settling.clock.milliseconds += 86_400_000
+    assert settled(settle(settling)) == [("league-1", "day", "2026-11-21")]
+
+
 def test_a_week_is_due_once_it_is_final(settling: Stack) -> None:
     play(settling, 1)
     settling.clock.milliseconds = FINAL + 2 * 86_400_000 - 1

@@ -228,6 +228,25 @@ def test_what_keeps_a_period_unsettled(stack: Stack, happens: Callable[[Stack], 
     assert (stack.bucket.results, stack.bus.events) == ({}, [])
 
 
+def test_an_empty_period_of_a_board_with_members_is_settled_only_on_demand(stack: Stack) -> None:
+    play_until_final(stack, 3)
+    empty = {"period": "2026-11-18"}
+
+    (told,) = settle(stack, **empty)["rankings"]
+    assert (told["settled"], told["empty"], told["drift"]) == (False, True, 0)
+    assert told["why"] == "nobody is ranked in this period, though the board has members: post what is missing first"
+    assert (stack.bucket.results, stack.bus.events) == ({}, [])
+    (told,) = settle_whole(stack, **empty, empty=True)["rankings"]
+    assert (told["settled"], told["summary"]["members"]) == (True, 0)
+
+    for member in {line["member"] for line in stack.entries(f"/boards/{BOARD}/points/all")}:
+        stack.delete(f"/boards/{BOARD}/member", id=member)
+    project(stack)
+    stack.clock.milliseconds += 3_600_000
+    # Nobody is left who could have been ranked.
+    assert settle_whole(stack, period="2026-11-19")["rankings"][0]["settled"]
+
+
 def test_events_that_failed_are_put_again(stack: Stack) -> None:
     scores = play_until_final(stack, 10)
     tried: Counter[str] = Counter()
@@ -263,7 +282,7 @@ def test_nobody_played(stack: Stack) -> None:
     post(stack, BOARD, {"m": 1})
     stack.clock.milliseconds = FINAL + 86_400_000
 
-    (told,) = settle_whole(stack, period="2026-11-21")["rankings"]
+    (told,) = settle_whole(stack, period="2026-11-21", empty=True)["rankings"]
 
     assert told["summary"]["members"] == 0
     assert [prize["winners"] for prize in told["summary"]["prizes"]] == [0, 0, 0]

@@ -50,7 +50,8 @@ class Board:
                 f'metrics.{metric} = {{ aggregate = "{rules.aggregate}", precision = {rules.precision}, '
                 f'order = "{order}", ties = "{rules.ties}", notes = {str(rules.notes).lower()}, '
                 f"tie_breaks = {orjson.dumps(rules.tie_breaks).decode()}, "
-                f"windows = [{windows}]{_limit('least', rules, rules.least)}{_limit('most', rules, rules.most)} }}"
+                f"windows = [{windows}]{_limit('least', rules, rules.least)}{_limit('most', rules, rules.most)}"
+                f"{_limit('ranked_from', rules, rules.ranked_from)} }}"
             )
         return "\n".join(lines) + "\n"
 
@@ -90,8 +91,8 @@ BOARDS: Final = {
     ),
     "sums": Board(
         {
-            "points": Metric(precision=2, windows=("all", "day", "last-3-days", "last-90-days")),
-            "strokes": Metric(descending=False, windows=("month", "last-30-days")),
+            "points": Metric(precision=2, windows=("all", "day", "last-3-days", "last-90-days"), ranked_from=1),
+            "strokes": Metric(descending=False, windows=("month", "last-30-days"), ranked_from=5),
             "runs": Metric(windows=()),
         },
         Calendar(BERLIN),
@@ -102,7 +103,9 @@ BOARDS: Final = {
             "lost": Metric(descending=False, windows=("week", "last-7-days"), tie_breaks=("far",)),
             "far": Metric("max", precision=1, windows=("last-2-days",)),
             "level": Metric("last", descending=False, windows=()),
-            "solved": Metric(ties="first", windows=("all", "season", "last-5-hours"), tie_breaks=("level", "lost")),
+            "solved": Metric(
+                ties="first", windows=("all", "season", "last-5-hours"), tie_breaks=("level", "lost"), ranked_from=-1
+            ),
         },
         Calendar(BERLIN, late=timedelta(days=2), keep=timedelta(days=3), seasons=SEASONS),
     ),
@@ -113,7 +116,9 @@ BOARDS: Final = {
             ),
             "weight": Metric("max", precision=1, descending=False, windows=(), kept_with="lift"),
             "age": Metric("max", windows=(), kept_with="lift"),
-            "time": Metric("min", descending=False, windows=("all", "week", "last-5-hours"), tie_breaks=("wind",)),
+            "time": Metric(
+                "min", descending=False, windows=("all", "week", "last-5-hours"), tie_breaks=("wind",), ranked_from=127
+            ),
             "wind": Metric("min", descending=False, windows=(), kept_with="time"),
             "form": Metric("last", windows=("all", "last-2-days"), tie_breaks=("mood",)),
             "mood": Metric("last", windows=(), kept_with="form"),
@@ -137,7 +142,7 @@ BOARDS: Final = {
     ),
     "lasts": Board(
         {
-            "points": Metric("last", ties="first", windows=("all", "hour", "last-48-hours")),
+            "points": Metric("last", ties="first", windows=("all", "hour", "last-48-hours"), ranked_from=2),
             "level": Metric("last", precision=1, descending=False, windows=("last-2-days", "last-90-days", "year")),
         },
         Calendar(time_zone("America/St_Johns")),
@@ -153,7 +158,7 @@ BOARDS: Final = {
     ),
     "bests-club": Board(
         {
-            "points": Metric(ties="first", windows=("all", "day", "last-5-hours")),
+            "points": Metric(ties="first", windows=("all", "day", "last-5-hours"), ranked_from=1),
             "lost": Metric(descending=False, windows=("all",)),
             "best": Metric("max", descending=False, windows=("all", "last-3-days"), notes=True),
         },

@@ -23,6 +23,8 @@ TRAPS: Final = {
     "a writer whose clock is behind would count in a closed period": "noted",
     "a writer's clock is behind": "lasts",
     "a total that is set twice in a batch": "sums",
+    "a member that is merged": "lifts",
+    "a merge beyond the bounds": "bounds",
 }
 """Each trap, and the board whose examples must meet it. Those of other boards may meet it too."""
 

@@ -446,6 +446,9 @@ def compare_scores(ranking: Asked, method: str) -> None:
     """Compare the ranks of scores, some of which no member has."""
     for score in ranking.scores():
         tie_breaks = ranking.tie_breaks(score)
+        if not ranking.rules.ranks(score):
+            ranking.refused("not-ranked", "/rank", method=method, **ranking.asked(score, tie_breaks))
+            continue
         what, answer = ranking.read("/rank", method=method, **ranking.asked(score, tie_breaks))
         found = ranking.listing.of_score(score, tie_breaks, method)
         shown = ranking.shown(Line(found.rank, "", score, tie_breaks)) if tie_breaks is not None else None

@@ -26,6 +26,7 @@ TieBreaks = tuple[int | None, ...]
 Bucket = datetime | date
 """An hour is given by its first instant, in UTC. A longer bucket is given by its first day."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_TICK = timedelta(milliseconds=1)
 T = TypeVar("T")
 
 
@@ -215,6 +216,8 @@ class Metric:
     tie_breaks: tuple[str, ...] = ()
     kept_with: str | None = None
     """The metric with whose number this one is kept, if it has none of its own."""
+    ranked_from: int | None = None
+    """Scores behind it are not ranked; None: all are."""
 
     @property
     def companions(self) -> tuple[str, ...]:
@@ -228,6 +231,12 @@ class Metric:
         if self.aggregate == "sum":
             return sum(amounts)
         return max(amounts) if self.aggregate == "max" else min(amounts)
+
+    def ranks(self, units: int) -> bool:
+        """Whether a score is ranked."""
+        if self.ranked_from is None or units == self.ranked_from:
+            return True
+        return (units > self.ranked_from) == self.descending
 
     def allows(self, units: int) -> bool:
         """Whether an event may have this amount."""
@@ -391,6 +400,8 @@ class BoardModel:
     """Every member that was ever removed, even if it came back."""
     removals: dict[str, datetime] = field(default_factory=dict)
     """By member, the instant of its latest removal. It is later than any at which the item was written before."""
+    merges: dict[str, datetime] = field(default_factory=dict)
+    """By member, the instant of its latest merge into another one."""
     sets: dict[tuple[str, str], tuple[int, bytes]] = field(default_factory=dict)
     """By metric and member, `at` (milliseconds) and id of the latest total that was set."""
     counted: list[Counted] = field(default_factory=list)
@@ -462,9 +473,14 @@ class BoardModel:
         self.sets |= {(metric, member): (_milliseconds(at), event_id.encode()) for metric in metrics}
 
     def was_removed_since(self, member: str, counted: datetime, sent: datetime) -> bool:
-        """Whether a member was removed after an instant, and more than a minute before another."""
+        """Whether a member was removed after an instant, and more than a minute before another.
+
+        If it was merged into another member after the first instant, what it had counts there.
+        """
         removal = self.removals.get(member)
-        return removal is not None and counted < removal < sent - timedelta(minutes=1)
+        if removal is None or counted < self.merges.get(member, counted):
+            return False
+        return counted < removal < sent - timedelta(minutes=1)
 
     def count(
         self, event_id: str, member: str, at: datetime, amounts: Mapping[str, int], now: datetime, note: Any = None
@@ -500,6 +516,38 @@ class BoardModel:
         self.counted = [event for event in self.counted if event.member != member]
         return True
 
+    def merge(self, old: str, new: str, now: datetime = _EPOCH) -> bool:
+        """Count all events of a member for another one, and remove the first. Return whether it existed."""
+        if old not in self.members:
+            return False
+        moved = [event._replace(member=new) for event in self.counted if event.member == old]
+        hidden = self.members[old] or self.members.get(new, False)
+        at = max(now, *(self.written.get(one, now) for one in (old, new)), self.written.get(old, now) + _TICK)
+        self.remove(old, at)
+        self.merges[old] = self._write(new, at)
+        self.counted += moved
+        self.members[new] = hidden
+        return True
+
+    def overflows_if_merged(self, old: str, new: str, now: datetime) -> tuple[bool, bool]:
+        """Whether a merge would take a number beyond the bounds: in a period that is read or to come, or in any."""
+        trial = replace(self, counted=[*self.counted], written={**self.written}, members={**self.members})
+        trial.removals, trial.merges, trial.sets = {}, {}, {}
+        trial.removed = set()
+        trial.merge(old, new, now)
+        beyond = {False: False, True: False}
+        for name, rules in self.metrics.items():
+            instants = [datetime.fromtimestamp(one.at / 1000, UTC) for one in trial.counted if one.member == new]
+            for window in dict.fromkeys(("all", *rules.windows)) if rules.aggregate == "sum" else ():
+                for on in {on for at in instants for on in self.calendar.containing(window, at)}:
+                    if abs(trial.total(name, window, on, new)) > MAX_UNITS:
+                        beyond[on > now or self.calendar.is_readable(window, on, now)] = True
+        return beyond[True], any(beyond.values())
+
+    def total(self, metric: str, window: str, on: datetime, member: str) -> int:
+        """What the amounts of a member come to in the period that contains an instant."""
+        return sum(event.amounts[metric] for event in self.events(metric, window, on).get(member, []))
+
     def score(self, metric: str, window: str, on: datetime, member: str) -> Placed | None:
         """Return a member's score in the period that contains an instant, or None. Hidden members have scores too."""
         return self._scores(metric, window, on).get(member)
@@ -525,7 +573,8 @@ class BoardModel:
     def listing(self, metric: str, window: str, on: datetime) -> Listing:
         """Return the ranking of the period of a window that contains an instant."""
         rules = self.metrics[metric]
-        shown = [one for one in self._scores(metric, window, on).values() if not self.members[one.member]]
+        scores = self._scores(metric, window, on).values()
+        shown = [one for one in scores if not self.members[one.member] and rules.ranks(one.score)]
         shown.sort(key=lambda one: one.member.encode())
         if rules.ties == "first":
             shown.sort(key=lambda one: one.since)

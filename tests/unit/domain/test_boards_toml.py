@@ -126,6 +126,10 @@ NAME = 'name: expected a name such as "winter-2026": a-z, then up to 31 of a-z 0
 DATE = 'expected a day in quotes such as "2026-12-01", from 1970 to 2999, got'
 OVERLAP = "'winter' and 'spring' overlap: expected each season to end by the day on which the next starts"
 MISTAKES: list[tuple[str, int, str]] = [
+    # Scores that are not ranked.
+    (total('windows = ["all"], ranked_from = "1"'), 2, "ranked_from: expected a number, got '1'"),
+    (total('windows = ["all"], ranked_from = 0.5'), 2, "ranked_from: expected a whole number, got 0.5"),
+    (total("ranked_from = 1"), 2, "ranked_from: expected windows, in which the metric ranks: add them, or remove it"),
     # Families.
     ("", 1, "boards: expected a family of boards"),
     ("# a comment\nboards = 3", 2, "boards: expected a family of boards"),

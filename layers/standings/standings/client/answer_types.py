@@ -169,6 +169,7 @@ MetricDefinition = TypedDict(
         "least": float | None,
         "most": float | None,
         "notes": bool,
+        "ranked_from": NotRequired[float],
         "with": NotRequired[str],
         "tie_breaks": NotRequired[list[str]],
         "windows": list[WindowDefinition],

@@ -131,6 +131,7 @@ class Metric:
     - `shards` is the number of parts that the sorted index of a ranking is spread over (write sharding).
     - `least` and `most` bound each amount of an event, inclusive, in units; None for no bound.
     - `notes`: a score keeps the note of the event that it came with.
+    - `ranked_from`: scores behind it, by `order`, are counted and not ranked, in units; None: all are ranked.
     - `tie_breaks` order members with equal scores, each in its own `order`.
     - `named_in` are the windows of the metrics that this one is a tie-break of. It keeps its buckets for them too.
     - `kept_with` is the metric of which this one is a *companion*: its number is that of the event that gave the other
@@ -148,6 +149,7 @@ class Metric:
     least: int | None = None
     most: int | None = None
     notes: bool = False
+    ranked_from: int | None = None
     tie_breaks: tuple["Metric", ...] = ()
     named_in: tuple[Window, ...] = ()
     kept_with: str | None = None
@@ -203,8 +205,9 @@ class Metric:
         """
         kinds = ((window, "blocks" if window.rolling else "ranking") for window in self.windows)
         ties = self._tie_break_texts
+        made_by = [*ties, *([] if self.ranked_from is None else [f"from {self.ranked_from}"])]
         return {
-            one.name: self._code_of(kind, one.unit, self.order, self.ties, *ties) + _MORE * len(ties) + one.code
+            one.name: self._code_of(kind, one.unit, self.order, self.ties, *made_by) + _MORE * len(ties) + one.code
             for one, kind in kinds
         }
 
@@ -236,6 +239,12 @@ class Metric:
     def adds_up(self) -> bool:
         """Whether an event can be counted without reading what was counted before."""
         return self.aggregate == "sum" and not self.ties_by_instant
+
+    def ranks(self, units: int) -> bool:
+        """Whether members with this score are ranked."""
+        if self.ranked_from is None:
+            return True
+        return units >= self.ranked_from if self.descending else units <= self.ranked_from
 
     def is_beyond_limits(self, units: int) -> bool:
         """Whether an amount, or a change by a total that is set, is outside `least` and `most`."""
@@ -391,6 +400,12 @@ def attribute_name(name: str) -> tuple[str, Unit | None, bool, int, int] | None:
         return None
     late, code, unit, bucket, first = found.groups("")
     return code + unit, cast("Unit", unit) or None, bool(late), int(bucket or 0), int(first or bucket or 0)
+
+
+def is_total(name: str) -> bool:
+    """Whether an attribute is the total of a metric, which this definition may not know: `h9e`."""
+    found = attribute_name(name)
+    return found is not None and found[1] is None
 
 
 def late_name(bucket: str) -> str:

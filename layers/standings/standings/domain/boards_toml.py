@@ -353,7 +353,10 @@ def _metric(path: _Path, table: Any) -> dict[str, Any]:
     values["kept_with"] = values.pop("with", None)
     if values["notes"] and values["aggregate"] == "sum":
         raise _Mistake((*path, "notes"), "expected max, min or last: a sum comes from many events, each with a note")
-    for key, given in (("least", values["least"]), ("most", values["most"])):
+    if values["ranked_from"] is not None and not values["windows"]:
+        raise _Mistake((*path, "ranked_from"), "expected windows, in which the metric ranks: add them, or remove it")
+    for key in ("least", "most", "ranked_from"):
+        given = values[key]
         try:
             values[key] = None if given is None else units_of(Decimal(given), values["precision"])
         except UnitsError as error:
@@ -403,6 +406,7 @@ _METRIC: Final = {
     "notes": _Key("true or false", _if(lambda value: isinstance(value, bool)), default=False),
     "order": _choice(get_args(Order)),
     "precision": _whole_number(0, MAX_DECIMALS, 0),
+    "ranked_from": _LIMIT,
     "tie_breaks": _Key('a list of metrics such as ["penalty"]', _tie_breaks, []),
     "ties": _choice(get_args(Ties)),
     "windows": _Key('a list such as ["all", "last-7-days"]', _windows, []),
@@ -417,6 +421,7 @@ _COMPANION: Final = {
 _NO_NUMBERS: Final[dict[str, Any]] = {
     "aggregate": None,
     "notes": False,
+    "ranked_from": None,
     "ties": get_args(Ties)[0],
     "tie_breaks": (),
     "windows": (),

@@ -17,7 +17,7 @@ coverage before it writes to the board (`intersect`, `after_event_by`). Only a r
 | window added, of buckets that are kept already | the other windows | its periods whose buckets were all kept |
 | window added, of buckets that no window kept | the other windows | its periods from 10 minutes after placing on |
 | window removed | the other windows | added again, it is like any window that is added |
-| `order`, `ties` or `tie_breaks` changed | the other metrics | the metric's rankings |
+| `order`, `ties`, `tie_breaks` or `ranked_from` changed | the other metrics | the metric's rankings |
 | tie-break added | the other metrics | the metric's `all`, and its periods whose buckets were kept for both |
 | metric removed | the other metrics | added again: later periods; `all` only if no event was counted without it |
 | metric added | the other metrics | its `all`, and its periods as for a window whose buckets no window kept |

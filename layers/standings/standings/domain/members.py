@@ -141,13 +141,26 @@ def calendar_rankings(family: Family, board: str, now: int) -> Iterator[Ranking]
 
 
 def place(image: "Image | None", ranking: Ranking) -> Place | None:
-    """A member's place in a ranking; None if the member is hidden, gone, or has no event in the period."""
+    """A member's place in a ranking; None if it has none.
+
+    So it is if the member is hidden or gone, has no event in the period, or a score that is not ranked.
+    """
     if image is None or image.hidden:
         return None
-    _, metric, window, period, _ = ranking
-    aggregate = aggregate_in_period(image, metric, window, period)
-    if aggregate is None:
+    aggregate = aggregate_in_period(image, ranking.metric, ranking.window, ranking.period)
+    if aggregate is None or not ranking.metric.ranks(aggregate.value):
         return None
+    return _place_of(image, ranking, aggregate)
+
+
+def place_if_ranked(image: "Image", ranking: Ranking) -> Place | None:
+    """The place that a member would have if it were neither hidden nor had a score that is not ranked."""
+    aggregate = aggregate_in_period(image, ranking.metric, ranking.window, ranking.period)
+    return None if aggregate is None else _place_of(image, ranking, aggregate)
+
+
+def _place_of(image: "Image", ranking: Ranking, aggregate: Aggregate) -> Place:
+    _, metric, window, period, _ = ranking
     if not metric.tie_breaks:
         return place_of(metric, aggregate)
     others = (aggregate_in_period(image, each, window, period) for each in metric.separate_tie_breaks)
@@ -199,6 +212,8 @@ class Image:
     - `removed` marks a removed member: the item has a version and no scores.
     - `removed_at` is the stamp of the latest removal, in milliseconds; None: there was none. It stays when the member
       comes back: its earlier rankings no longer follow from the item. It is 0 if version 0.3 did not keep the stamp.
+    - `merged_at` is the stamp of the latest merge into another member, which is a removal too: what counted before it
+      counts for that member. It stays when the member comes back.
     """
 
     board: str
@@ -214,6 +229,7 @@ class Image:
     companions: Mapping[str, str] = field(default_factory=dict)
     removed: bool = False
     removed_at: int | None = None
+    merged_at: int | None = None
 
     @property
     def texts(self) -> tuple[Mapping[str, str], ...]:
@@ -271,6 +287,43 @@ def removed(image: Image, now: int) -> Image:
     return replace(rewritten(image, stamp, image.values), hidden=False, removed=True, removed_at=stamp)
 
 
+def merged(family: Family, old: Image, new: Image, now: int) -> tuple[Image, Image, list[str]]:
+    """The images of a member that is merged into another one at `now` (ms), and of that one, with what changed in it.
+
+    Numbers are merged by their metric's aggregate, period by period, as if all events had been the other one's. Of a
+    metric that this definition does not know, a number of the other one stays as it is. The stamp of both is later than
+    any that the first one had.
+    """
+    stamp = max(now, old.written_at_ms + 1, new.written_at_ms)
+    after, cells = registered(family, new), dict[str, Aggregate]()
+    for name in old.values:
+        accumulator, cell, there = family.accumulator(name), old.cell(name), after.cell(name)
+        if cell is not None and there is None:
+            cells[name] = cell
+        elif cell is not None and there is not None and accumulator is not None:
+            cells[name] = merge(accumulator.metric, there, cell)
+    whole, gone = late_merged(family, _with_cells(after, cells), stamp)
+    whole = rewritten(whole, stamp, [*gone, *expired(family, whole, stamp)])
+    changed = [name for name, value in whole.values.items() if value != new.values.get(name)]
+    left = replace(removed(old, stamp), merged_at=stamp)
+    return left, replace(whole, hidden=old.hidden or new.hidden), changed
+
+
+def _with_cells(image: Image, cells: Mapping[str, Aggregate]) -> Image:
+    """The image with these aggregates in its accumulators."""
+    return replace(
+        image,
+        values={**image.values, **{name: cell.value for name, cell in cells.items()}},
+        tie_keys=_with_all(image.tie_keys, {name: cell.tie_key for name, cell in cells.items()}),
+        notes=_with_all(image.notes, {name: cell.note for name, cell in cells.items()}),
+        companions=_with_all(image.companions, {name: cell.companions for name, cell in cells.items()}),
+    )
+
+
+def _with_all(texts: Mapping[str, str], replaced: Mapping[str, str]) -> Mapping[str, str]:
+    return {of: text for of, text in {**texts, **replaced}.items() if text}
+
+
 def rewritten(image: Image, written_at_ms: int, gone: Iterable[str] = ()) -> Image:
     """The image's next version, without the accumulators that are `gone`."""
     dropped = frozenset(gone)
@@ -302,10 +355,16 @@ def may_count_again(counted_at: int, sent: int | None) -> bool:
 def counts_again(images: Iterable["Image | None"], counted_at: int, sent: int | None) -> bool:
     """Whether an event that counted at `counted_at`, and was sent again at `sent`, counts again (milliseconds).
 
-    It does if each of its members (`images`, as they are) was removed after it counted, and before it was sent.
+    It does if each of its members (`images`, as they are) was removed after it counted, and before it was sent. If one
+    was merged into another member after it counted, it counts there: it never counts again.
     """
-    removals = [image.removed_at if image is not None else None for image in images]
-    return sent is not None and all(at is not None and counted_at < at < sent - SENT_AFTER for at in removals)
+    return sent is not None and all(
+        image is not None
+        and image.removed_at is not None
+        and counted_at < image.removed_at < sent - SENT_AFTER
+        and (image.merged_at is None or counted_at >= image.merged_at)
+        for image in images
+    )
 
 
 class EventPart(NamedTuple):

@@ -35,6 +35,8 @@ from standings.runtime.clock import Clock
 SUMMARY: Final = "summary.json"
 ALL_SENT: Final = "events.json"
 ATTEMPT: Final = "attempt.json"
+EMPTY: Final = "empty.json"
+"""Says that a run of the schedule left a period unsealed, because nobody is ranked in it."""
 _JSON_PART: Final = ".jsonl.gz"
 _PART: Final = "standings-"
 _SENT: Final = "sent-"

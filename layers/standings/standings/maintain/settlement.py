@@ -29,14 +29,16 @@ from standings.domain.windows import final_at, instant, label_of
 from standings.maintain.audit import BoardAudit
 from standings.maintain.settled_files import ALL_SENT, SUMMARY, Checksum, Files, Line, rest_of
 from standings.maintain.turns import drive
+from standings.rankings.audit_reads import AuditReads
 from standings.rankings.checking import RankingChecks, tree_of
 from standings.rankings.findings import Findings, Kind
 from standings.read.session import period_of
-from standings.stores import StoreUnavailableError
+from standings.stores import SLOTS, StoreUnavailableError
 
 PART: Final = 50_000  # Lines of a file
 RESERVE_S: Final = 60.0  # Seconds that a step may need: without them, the next call does it
 REMEMBERED_TOGETHER: Final = 500  # Events after which their ids are stored. A crash may repeat as many.
+MEMBERS_PAGE: Final = 100  # Members that are read together to find one that is there
 PUT_TIMEOUT_S: Final = 30.0  # Seconds for which events that failed are put again
 _FIRST: Final = " "  # Before every key of a list
 _ABOUT: Final = ("stack", "board", "metric", "window", "period")
@@ -51,11 +53,36 @@ class NotSettledError(Exception):
         self.report = report
 
 
+class EmptyPeriodError(NotSettledError):
+    """Nobody is ranked in a period, though the board has members: events may be missing that are still to come."""
+
+    def __init__(self) -> None:
+        super().__init__("nobody is ranked in this period, though the board has members: post what is missing first")
+
+
+def is_empty(reads: AuditReads, ranking: Ranking, generation: int) -> bool:
+    """Whether a calendar ranking has no entries in a generation."""
+    tree = tree_of(reads, ranking._replace(generation=generation))
+    return next(tree.following(_FIRST), None) is None
+
+
+def has_members(reads: AuditReads, board: str) -> bool:
+    """Whether a board has members, ranked or not."""
+    for slot in range(SLOTS):
+        after: str | None = None
+        while page := reads.members(board, slot, after, MEMBERS_PAGE):
+            if not all(isinstance(image, Image) and image.removed for image in page):
+                return True
+            after = page[-1].member if len(page) == MEMBERS_PAGE else "\U0010ffff"
+    return False
+
+
 @dataclass(frozen=True)
 class Settlement:
     """Settles a ranking, which has generation 0, a part at each call. `stack` is named in summary and events.
 
-    `attempt` is a name that no other call has, such as `1795300000000-17`: files that this call begins get it.
+    It `seals_empty` periods also of boards that have members. `attempt` is a name that no other call has, such as
+    `1795300000000-17`: files that this call begins get it.
     """
 
     findings: Findings
@@ -66,6 +93,7 @@ class Settlement:
     attempt: str
     bus: EventBus
     stack: str
+    seals_empty: bool
 
     def run(self, cursor: _Cursor | None, *, again: bool) -> _Cursor | None:
         """Settle from a cursor on (None: from the beginning): the next cursor, None when all is done.
@@ -113,6 +141,8 @@ class Settlement:
         counted = {**at, "sum": str(seen), "members": seen.members}
         if not report["done"]:
             return {**counted, "at": report["cursor"]}
+        if not (seen.members or self.seals_empty) and has_members(self.findings.reads, self.ranking.board):
+            raise EmptyPeriodError
         if not at["again"] and self._is_sealed():
             return {"stage": "events"}  # Another call has settled the period since this one began.
         self.files.begin(self.attempt)

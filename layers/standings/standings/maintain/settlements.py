@@ -16,8 +16,14 @@ from standings.domain.errors import bad_argument
 from standings.domain.members import open_rankings
 from standings.domain.windows import NO_SEASON, final_at, instant, label_of, state_of
 from standings.maintain.audit import GRACE, is_read
-from standings.maintain.settled_files import ALL_SENT, SUMMARY, Files, board_prefix, keys_of
-from standings.maintain.settlement import RESERVE_S, NotSettledError, Settlement
+from standings.maintain.settled_files import ALL_SENT, EMPTY, SUMMARY, Files, board_prefix, keys_of
+from standings.maintain.settlement import (
+    RESERVE_S,
+    EmptyPeriodError,
+    NotSettledError,
+    Settlement,
+    is_empty,
+)
 from standings.maintain.turns import Lease, Position, Run, drive
 from standings.rankings.audit_reads import AuditReads
 from standings.rankings.findings import Findings
@@ -58,9 +64,13 @@ class Settlements:
         metric: str | None = None,
         period: str | None = None,
         again: bool = False,
+        empty: bool = False,
         cursor: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         """Settle a period (None: the latest that is final) in a window, for one metric or all that rank there.
+
+        A period in which nobody is ranked, of a board that has members, is settled only with `empty`: its `why` is told
+        with `"empty": True`.
 
         To be called again with the `cursor` of the answer until `done`. `rankings` has each that was settled, or why
         not (`why`). `running` says that another call is at work: `wait` is in how many seconds to repeat this one.
@@ -78,7 +88,11 @@ class Settlements:
             attempt = self._attempt(record, destination, deadline)
             at = cursor or {"metric": metrics[0].name, "period": period, "at": None}
             return self._settle_metrics(
-                attempt, metrics, partial(self._ranking, family, board, window), at, again=again
+                attempt._replace(seals_empty=empty),
+                metrics,
+                partial(self._ranking, family, board, window),
+                at,
+                again=again,
             )
         finally:
             self.lease.end(record, deadline)
@@ -86,16 +100,17 @@ class Settlements:
     def settle_due(self, deadline: float) -> dict[str, Any]:
         """Do one run of the schedule. `rankings` has each ranking that was settled, or why not.
 
+        `left` names the periods that this run leaves unsealed: nobody is ranked there though the board has members.
         `done` says that all boards were looked at, `running` that another call is at work: then this one has done
         nothing.
         """
         destination = self._open_destination()
         position = self.lease.take(deadline, scheduled=True)
         if position is None:
-            return {"done": False, "running": True, "board": None, "rankings": []}
+            return {"done": False, "running": True, "board": None, "rankings": [], "left": []}
         run = _Run(self, position, self._attempt(position, destination, deadline))
         done = run.run()
-        return {"done": done, "running": False, "board": run.position.board, "rankings": run.told}
+        return {"done": done, "running": False, "board": run.position.board, "rankings": run.told, "left": run.left}
 
     def show(self, _: float) -> dict[str, Any]:
         """The patterns of the families that settle, and whether this stack does.
@@ -191,7 +206,13 @@ class Settlements:
             is_sealed = at is None and not again and files.document(SUMMARY) is not None
             record = self._record(ranking, files_are_there=is_sealed)
             family = family_of(self.catalog.boards, ranking.board)
-            after = Settlement(findings, family, record, ranking, files, attempt.name, bus, stack).run(at, again=again)
+            settlement = Settlement(
+                findings, family, record, ranking, files, attempt.name, bus, stack, attempt.seals_empty
+            )
+            after = settlement.run(at, again=again)
+        except EmptyPeriodError as error:
+            told = {"drift": 0, "found": {}, "examples": [], "empty": True}
+            return {**about, "settled": False, "why": str(error), "summary": None, **told}, None
         except NotSettledError as error:
             if error.report is not None and not is_read(self.catalog, self.clock, record):
                 error = NotSettledError("the board was rebuilt or deleted meanwhile: try again")
@@ -230,6 +251,7 @@ class _Attempt(NamedTuple):
     name: str
     destination: Destination
     deadline: float
+    seals_empty: bool = False
 
 
 def _metrics(family: Family, window: str, metric: str | None) -> list[Metric]:
@@ -251,7 +273,8 @@ class _Run(Run[Position]):
     """The settlements of one run of the schedule. A run ends with its time or the last board.
 
     Due is each final period of a window that the family settles, as long as it can be read whole and not all of its
-    events were put.
+    events were put. One in which nobody is ranked is left as it is if the board has members: its history may still
+    come, or somebody settles it. `left` names those that this run has found.
     """
 
     def __init__(self, settlements: Settlements, position: Position, attempt: _Attempt) -> None:
@@ -259,18 +282,32 @@ class _Run(Run[Position]):
         self._settlements = settlements
         self._attempt = attempt
         self.told: list[dict[str, Any]] = []
+        self.left: list[dict[str, str]] = []
 
     def visit(self, board: str, at: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
         for ranking in self._due(board, at["ranking"] if at is not None else ""):
             key = ranking.ranking_code
             here = at["at"] if at is not None and at["ranking"] == key else None
             report, after = self._settlements._settle_ranking(self._attempt, ranking, here)  # noqa: SLF001 - its run
-            self.told.append(report)
+            if report.get("empty"):
+                self._leave(ranking, report)
+            else:
+                self.told.append(report)
             if after is not None:
                 return {"ranking": key, "at": after}
             if self.is_over():
                 return {"ranking": "", "at": None}
         return None
+
+    def _leave(self, ranking: Ranking, report: Mapping[str, Any]) -> None:
+        """Leave an empty period unsealed. Its file tells later runs, so that they need not audit it again."""
+        Files.of(self._attempt.destination.results, ranking, self._settlements.clock).put(EMPTY, {})
+        self.left.append({name: report[name] for name in ("board", "metric", "window", "period")})
+
+    def _is_left(self, ranking: Ranking) -> bool:
+        """Whether nobody is ranked in a period that was left unsealed. It reads the beginning of the list."""
+        record = self._settlements.clock.retry(self._catalog.current, ranking.board)
+        return record is not None and is_empty(self._settlements.reads, ranking, record.generation)
 
     def is_over(self) -> bool:
         return self._settlements.clock.monotonic() >= self._deadline - RESERVE_S
@@ -282,9 +319,11 @@ class _Run(Run[Position]):
             return
         results, clock = self._attempt.destination.results, self._settlements.clock
         due = {ranking: Files.of(results, ranking, clock).prefix for ranking in self._final(family, board)}
-        done, bounds = self._done(due.values()), family.timetable.bounds
+        found, bounds = self._files(due.values()), family.timetable.bounds
         for ranking in sorted(due, key=lambda one: (one.ranking_code != first, bounds(one.window, one.period))):
-            if due[ranking] not in done:
+            prefix = due[ranking]
+            is_done = prefix + ALL_SENT in found
+            if not is_done and not (prefix + EMPTY in found and self._is_left(ranking)):
                 yield ranking
 
     def _final(self, family: Family, board: str) -> Iterator[Ranking]:
@@ -305,15 +344,15 @@ class _Run(Run[Position]):
             if is_whole and final is not None and record.begun < final <= now:
                 yield ranking
 
-    def _done(self, prefixes: Iterable[str]) -> set[str]:
-        """Those of some files' prefixes whose events were all put. It lists no files of earlier periods."""
+    def _files(self, prefixes: Iterable[str]) -> set[str]:
+        """The files that tell that a period is done, or was left. It lists no files of earlier periods."""
         results, earliest = self._attempt.destination.results, dict[str, str]()
         for prefix in prefixes:
             window, _, label = prefix.rstrip("/").rpartition("/")
             earliest[window] = min(label, earliest.get(window, label))
         return {
-            key.removesuffix(ALL_SENT)
+            key
             for window, label in earliest.items()
             for key in keys_of(results, self._settlements.clock, f"{window}/", f"{window}/{label}")
-            if key.endswith(f"/{ALL_SENT}")
+            if key.endswith((f"/{ALL_SENT}", f"/{EMPTY}"))
         }

@@ -50,6 +50,7 @@ def definition(session: ReadSession, board: str) -> dict[str, Any]:
 def _metric(session: ReadSession, board: str, family: Family, metric: Metric) -> dict[str, Any]:
     """A metric's definition, with each window's current period."""
     least, most = (bound and decimal_of(bound, metric.precision) for bound in (metric.least, metric.most))
+    last = metric.ranked_from
     return {
         "metric": metric.name,
         "aggregate": metric.aggregate,
@@ -59,6 +60,7 @@ def _metric(session: ReadSession, board: str, family: Family, metric: Metric) ->
         "least": least,
         "most": most,
         "notes": metric.notes,
+        **({} if last is None else {"ranked_from": decimal_of(last, metric.precision)}),
         **({"with": metric.kept_with} if metric.kept_with is not None else {}),
         **({"tie_breaks": [each.name for each in metric.tie_breaks]} if metric.tie_breaks else {}),
         "windows": [

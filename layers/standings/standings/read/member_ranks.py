@@ -6,14 +6,13 @@ Each takes two round trips for its ranks: the members' entries, then the tier no
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from standings.domain import tiers
 from standings.domain.boards import Metric, Ranking, check_member, family_of
 from standings.domain.errors import NotFoundError, TooFarError
-from standings.domain.members import Image, aggregate_in_period, place
-from standings.domain.scoring import Aggregate, SortValues, encode_values
+from standings.domain.members import Image, aggregate_in_period, place_if_ranked
+from standings.domain.scoring import Aggregate, SortValues, decimal_text, encode_values
 from standings.domain.tiers import ROOT, Path
 from standings.read.session import (
     BEYOND,
@@ -180,10 +179,32 @@ def _card(
 
 
 def not_ranked(reader: RankingReader, member: str) -> NotFoundError:
-    """The error of a member without a rank: it is hidden or inactive. Raises NotFoundError if it is unknown."""
-    image = reader.session.image(reader.ranking.board, member)
-    reason = "is hidden" if image.hidden else f"has no event in this period of {reader.ranking.window.name!r}"
+    """The error of a member without a rank: it is hidden, inactive, or its score is not ranked.
+
+    Raises NotFoundError if it is unknown.
+    """
+    ranking = reader.ranking
+    image = reader.session.image(ranking.board, member)
+    aggregate = aggregate_in_period(image, ranking.metric, ranking.window, ranking.period)
+    reason = "is hidden"
+    if not image.hidden and (aggregate is None or ranking.metric.ranks(aggregate.value)):
+        reason = f"has no event in this period of {ranking.window.name!r}"
+    elif not image.hidden:
+        reason = f"has a score that is not ranked: {_ranked_from(ranking.metric)}"
     return NotFoundError("not-ranked", "Not ranked in this period", f"{member!r} {reason}")
+
+
+def check_ranked(metric: Metric, units: int, argument: str) -> None:
+    """Raise NotFoundError for a score that is not ranked."""
+    if not metric.ranks(units):
+        detail = f"{argument}: expected a score that is ranked: {_ranked_from(metric)}"
+        raise NotFoundError("not-ranked", "Not ranked", detail)
+
+
+def _ranked_from(metric: Metric) -> str:
+    """Which scores a metric ranks: `points ranks from 1 up`."""
+    last = decimal_text(metric.ranked_from or 0, metric.precision)
+    return f"{metric.name!r} ranks from {last} {'up' if metric.descending else 'down'}"
 
 
 class Ranks(NamedTuple):
@@ -273,7 +294,7 @@ def _previous(earlier: Sequence[Ranks], member: str) -> dict[str, int | None]:
 
 def _window(session: ReadSession, image: Image, ranking: Ranking, *, notes: bool) -> dict[str, Any]:
     aggregate = aggregate_in_period(image, ranking.metric, ranking.window, ranking.period)
-    there = place(replace(image, hidden=False), ranking)
+    there = place_if_ranked(image, ranking)
     shown = scored(there.values if there is not None else None, ranking.metric) | _noted(aggregate, notes=notes)
     return {"window": ranking.window.name, "period": session.period(ranking), **shown}
 

@@ -1,13 +1,12 @@
 """Notes in answers: with each score, the note of the event that it came with."""
 
-from dataclasses import replace
 from typing import Any
 
 import orjson
 
 from standings.domain.boards import Ranking
 from standings.domain.errors import bad_argument
-from standings.domain.members import aggregate_in_period, place
+from standings.domain.members import aggregate_in_period, place_if_ranked
 from standings.read.cursors import read_cursor
 from standings.read.profiles import naming
 from standings.read.session import RankingReader, ReadSession, note_of, scored
@@ -25,7 +24,7 @@ def show_notes(session: ReadSession, ranking: Ranking, answer: dict[str, Any]) -
     for one in shown:
         image = images.get((ranking.board, one["member"]))
         found = None if image is None else aggregate_in_period(image, ranking.metric, ranking.window, ranking.period)
-        there = None if image is None else place(replace(image, hidden=False), ranking)
+        there = None if image is None else place_if_ranked(image, ranking)
         numbers = scored(None if there is None else there.values, ranking.metric)
         is_same = orjson.dumps(numbers) == orjson.dumps({name: one[name] for name in numbers})
         one["note"] = note_of(found) if is_same else None

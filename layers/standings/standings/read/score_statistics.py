@@ -12,7 +12,7 @@ from standings.domain.errors import bad_argument
 from standings.domain.events import MAX_SHOWN_LENGTH
 from standings.domain.scoring import MISSING, SortValues, UnitsError, sort_value, units_of
 from standings.domain.tiers import ROOT, Path
-from standings.read.member_ranks import counters_of, distinct_ahead, select
+from standings.read.member_ranks import check_ranked, counters_of, distinct_ahead, select
 from standings.read.session import RankingReader, decimal_of, score_at, scored
 from standings.stores import Node
 
@@ -23,10 +23,11 @@ def score_rank(reader: RankingReader, *, score: str, tie_breaks: str | None = No
     """The rank that a score would have, and how many members are ahead of it, at it and behind it.
 
     Without tie-breaks it is ahead of all members with the score. Raises InvalidArgumentError if the metric has no such
-    score or tie-breaks, and TooFarError.
+    score or tie-breaks, NotFoundError if the score is not ranked, and TooFarError.
     """
     metric = reader.ranking.metric
     values = parse_values(score, tie_breaks, metric)
+    check_ranked(metric, sort_value(values[0], descending=metric.descending), "score")
     paths = tiers.nodes_for(values)
     nodes = reader.nodes(paths)
     counters = counters_of({path: nodes.get(path, Node({}, None)) for path in paths})

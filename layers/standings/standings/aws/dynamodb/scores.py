@@ -414,8 +414,9 @@ def decode_image(item: Item, keys: Item | None = None) -> Image:
     version, written_at_ms = int(item["v"]["N"], 10), int(item["t"]["N"], 10)
     abs_total = int(item["g"]["N"], 10) if "g" in item else 0
     removed_at = _removed_at(item) if "y" in item else None
+    merged_at = int(item["u"]["N"], 10) if "u" in item else None
     _check_bound(MAX_NUMBER, version, abs_total)
-    _check_bound(LAST_INSTANT, written_at_ms, removed_at or 0)
+    _check_bound(LAST_INSTANT, written_at_ms, removed_at or 0, merged_at or 0)
     _check_bound(MAX_UNITS, *values.values())
     return Image(
         board=board_of(key[0]),
@@ -431,6 +432,7 @@ def decode_image(item: Item, keys: Item | None = None) -> Image:
         companions=texts[COMPANIONS_PREFIX],
         removed="x" in item,
         removed_at=removed_at,
+        merged_at=merged_at,
     )
 
 
@@ -485,6 +487,8 @@ def encode_image(image: Image) -> dict[str, Any]:
         item["h"] = {"BOOL": True}
     if image.removed_at is not None:
         item["y"] = {"N": str(image.removed_at)}
+    if image.merged_at is not None:
+        item["u"] = {"N": str(image.merged_at)}
     if image.removed:
         item["x"] = {"BOOL": True}
         item["e"] = {"N": str((image.written_at_ms + REMOVED_LIFETIME) // SECOND)}

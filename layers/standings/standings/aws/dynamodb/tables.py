@@ -38,6 +38,7 @@ Names count in an item's size, so attributes have short ones. Times are in milli
 |                 | h               | BOOL | hidden; absent if not                                                   |
 |                 | x               | BOOL | removed; absent if not                                                  |
 |                 | y               | N    | stamp of the latest removal, even if the member is back; absent: none   |
+|                 | u               | N    | stamp of the latest merge into another member, even if it is back       |
 |                 | a code of 3     | N    | accumulator of a metric's total                                         |
 |                 | code unit index | N    | accumulator of a bucket, season or calendar period: `b1bd20778`         |
 |                 | l bucket        | N    | late events of a bucket, for rolling windows alone: `lb1bd20778`        |
@@ -326,7 +327,7 @@ NOTE_PREFIX: Final = "n"
 SET_KEY_PREFIX: Final = "k"
 COMPANIONS_PREFIX: Final = "w"
 MEMBER_FIELDS: Final = frozenset(
-    {"pk", "sk", "v", "t", "g", "h", "x", "y", "e"}
+    {"pk", "sk", "v", "t", "g", "h", "x", "y", "u", "e"}
 )  # All but accumulators, and the texts beside them
 # The attributes that count the members below a child, and the children that they count. DynamoDB reserves none of them.
 COUNTERS: Final = [first + second for first in "qxyz" for second in "0123456789abcdefghijklmnopqrstuv"]

@@ -123,7 +123,7 @@ def steps_of(image: Image | None, rankings: "RollingRankings", now: int) -> Step
     steps: list[Step] = []
     for start, until in pairwise(sorted(edges)):
         aggregate, *tie_breaks = (aggregate_of(image, each, some, start) for each, some in parts)
-        if aggregate is None:
+        if aggregate is None or not metric.ranks(aggregate.value):
             continue
         place = place_of(metric, aggregate, tie_breaks)
         last = steps[-1] if steps else None
