@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from standings.domain import tiers
 from standings.domain.boards import Metric, Ranking, check_member, family_of
 from standings.domain.errors import NotFoundError, TooFarError
-from standings.domain.members import Image, aggregate_in_period, place_if_ranked
+from standings.domain.members import Image, aggregate_in_period, place, place_if_ranked
 from standings.domain.scoring import Aggregate, SortValues, decimal_text, encode_values
 from standings.domain.tiers import ROOT, Path
 from standings.read.session import (
