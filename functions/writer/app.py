@@ -34,6 +34,8 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
         deadline,
     )
     failed = dict(written.failed)
+    for message_id, reason in written.waiting.items():
+        logger.info("correction to be delivered again", extra={"message_id": message_id, "reason": reason})
     if refused := [(records[message.id], str(refusal)) for message, refusal in written.refused]:
         failed.update(_dead_letters.send(refused, lambda: _clock.monotonic() >= deadline))
     for message, refusal in written.refused:
@@ -49,7 +51,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
         with single_metric(name="EventsRefused", unit=MetricUnit.Count, value=count) as metric:
             metric.add_dimension(name="rule", value=rule)
     _emit(written, len(failed))
-    return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}
+    return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in (*failed, *written.waiting)]}
 
 
 def _emit(written: WriteResult, failed: int) -> None:

@@ -5,7 +5,7 @@ Says afterwards what became of an event.
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
@@ -31,7 +31,9 @@ from standings.domain.windows import instant
 from standings.runtime.clock import RETRIED_FOR_S, Clock
 
 if TYPE_CHECKING:
-    from standings.aws.dynamodb.scores import Scores
+    from standings.aws.dynamodb.scores import Receipt, Scores
+    from standings.domain.members import Image
+    from standings.stores import MemberKey
 
 
 class Posted(NamedTuple):
@@ -91,9 +93,9 @@ class Posting:
         images = backoff.retry(lambda: scores.images(sorted(items), consistent=True, damaged=[])) if items else {}
         for number, (_, event) in events.items():
             receipt = receipts.get(event.id)
-            if receipt is not None and receipt.digest != event.digest:
+            if receipt is not None and event.digest not in (receipt.digest, receipt.current):
                 results[number].update(status="refused", detail=other_content(event.id))
-            elif receipt is None or counts_again(map(images.get, event.items), receipt.stamp, now):
+            elif receipt is None or _counts_again(event, receipt, images, now):
                 results[number]["status"] = "new"
         return results
 
@@ -124,12 +126,19 @@ class Posting:
         return results, events
 
 
+def _counts_again(event: Event, receipt: "Receipt", images: Mapping["MemberKey", "Image"], now: int) -> bool:
+    """Whether an event that has a receipt would count again if it were posted now (ms)."""
+    is_current = event.corrects is None and receipt.current == event.digest
+    return is_current and counts_again(map(images.get, event.items), receipt.stamp, now)
+
+
 def posted(text: str, value: Any, now: int, most_bytes: int) -> Posted:
     """Prepare a text with its parsed value for the queue: `at` defaults to `now` (ms).
 
     The message names the event's first board, if the value has one. Raises RefusedEvent if it is too large.
     """
-    filled_in = isinstance(value, dict) and bool(value) and "at" not in value
+    # A correction without `at` keeps that of its event.
+    filled_in = isinstance(value, dict) and bool(value) and not value.keys() & {"at", "correct", "retract"}
     if filled_in:
         text = f'{{"at":"{instant(now)}",{text[1:]}'
     # JSON has these two characters, SQS does not.
@@ -204,8 +213,10 @@ def event_status(scores: "Scores", clock: Clock, event_id: str, *, with_reason: 
     """What became of an event: `{"id": "0197f2c4", "status": "counted", "at": "2026-11-21T10:15:01.000Z"}`.
 
     The status is `counted`, or `refused`: then `with_reason` adds the `reason`, which may name a member. A counted one
-    is `superseded` if a total that it sets was older than one that had counted. Raises NotFoundError if neither is
-    known, StoreUnavailableError.
+    is `superseded` if a total that it sets was older than one that had counted. If it was corrected, `corrected` says
+    when and `by` which id; if it was taken back, so does `retracted`. A correction `corrects` another event.
+
+    Raises NotFoundError if neither is known, StoreUnavailableError.
     """
     if not is_event_id(event_id):
         raise bad_argument("id", f"expected 1 to {MAX_ID_LENGTH} characters, got {len(event_id)}")
@@ -216,7 +227,11 @@ def event_status(scores: "Scores", clock: Clock, event_id: str, *, with_reason: 
             "counted more than 30 days ago or refused more than 14 days ago"
         )
         raise NotFoundError("no-such-event", "No such event", detail)
-    answer = {"id": event_id, "status": "counted" if status.reason is None else "refused"}
+    answer: dict[str, Any] = {"id": event_id, "status": "counted" if status.reason is None else "refused"}
     if status.reason is not None and with_reason:
         answer["reason"] = status.reason
-    return {**answer, "at": instant(status.at), **({"superseded": True} if status.is_superseded else {})}
+    answer |= {"at": instant(status.at), **({"superseded": True} if status.is_superseded else {})}
+    if (latest := status.correction) is not None:
+        kind = "retracted" if latest.current is None else "corrected"
+        answer[kind] = {"at": instant(latest.at), "by": latest.by}
+    return {**answer, **({} if status.corrects is None else {"corrects": status.corrects})}

@@ -52,7 +52,7 @@ def received_long_ago(pipeline: Rig) -> None:
 ADDS_TO_LATER: Final = Change("aws.dynamodb.scores:_STAMPED_BEFORE", always("attribute_not_exists(nothing)"))
 
 Safeguard(
-    "the timestamp of an item never decreases", Change("write.changes:_stamp", lambda _, __, now: now), ADDS_TO_LATER
+    "the timestamp of an item never decreases", Change("write.changes:stamp_of", lambda _, __, now: now), ADDS_TO_LATER
 )
 Safeguard("an addition is conditional on the timestamp of the item", ADDS_TO_LATER)
 Safeguard(

@@ -344,13 +344,18 @@ def apply_event(family: Family, image: Image, event: EventPart, now: int) -> tup
     return image, changed
 
 
-def additions(family: Family, counted: Iterable[EventPart], now: int) -> dict[str, int]:
-    """What events add to an item's attributes at `now` (ms), for metrics that all add up: `{"h9e": 300}`, also 0."""
+def additions(counted: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """What events add to an item's attributes together, of what each adds (`counted_in`): `{"h9e": 300}`."""
     adds: dict[str, int] = {}
-    for event in counted:
-        for metric, name in _accumulators(family, event, now):
-            adds[name] = adds.get(name, 0) + event.amounts[metric.name]
+    for each in counted:
+        for name, units in each.items():
+            adds[name] = adds.get(name, 0) + units
     return adds
+
+
+def counted_in(family: Family, event: EventPart, now: int) -> dict[str, int]:
+    """The accumulators in which an event counts at `now` (ms), with what it adds to each: `{"h9e": 300}`, also 0."""
+    return {name: event.amounts[metric.name] for metric, name in _accumulators(family, event, now)}
 
 
 def _accumulators(family: Family, event: EventPart, now: int) -> Iterator[tuple[Metric, str]]:

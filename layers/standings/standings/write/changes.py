@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 from standings.aws.dynamodb.scores import Addition, ItemChange, Rewrite
 from standings.domain.boards import MAX_UNITS, Boards, Family, family_of
+from standings.domain.corrections import HAS_BESTS, SETS_TOTALS, Content, encode_content
 from standings.domain.events import Event, RefusedEvent, Rule, limits_of
 from standings.domain.members import (
     EventPart,
@@ -13,6 +14,7 @@ from standings.domain.members import (
     additions,
     apply_event,
     beyond_bounds,
+    counted_in,
     expired,
     late_merged,
     new_image,
@@ -39,38 +41,48 @@ def plan_changes(
     The items in `as_read` are changed only if they are still as they were read. With `patches`, items are not written
     whole, unless one has so many changes that they fit into no expression.
     """
+    events = list(events)
     by_item: dict[MemberKey, list[EventPart]] = {}
     for event in events:
         for update in event.updates:
             part = EventPart(event.id, event.at, update.amounts, update.notes, update.sets)
             by_item.setdefault((update.board, update.member), []).append(part)
-    stamp = _stamp((images.get(item) for item in by_item), now)
+    stamp = stamp_of((images.get(item) for item in by_item), now)
     changes: dict[MemberKey, ItemChange] = {}
     superseded: set[str] = set()
+    counted: dict[str, dict[MemberKey, Mapping[str, int] | str]] = {event.id: {} for event in events}
     for item, parts in by_item.items():
         family, image = family_of(boards, item[0]), images.get(item)
         if family.members == "registered" and item in images and (image is None or image.removed):
             message = f"member: {item[1]!r} is not registered on board {item[0]!r}"
             raise UnfitEventError(parts[0].event_id, item, "unregistered", message)
-        addition = None if item in as_read else _addition(family, item, parts, image, stamp)
+        added = [_added(family, part, stamp) for part in parts]
+        for part, one in zip(parts, added, strict=True):
+            counted[part.event_id][item] = one
+        addition = None if item in as_read else _addition(family, item, parts, added, image, stamp)
         if addition is not None:
             changes[item] = addition
             continue
         after, changed, older = _count(family, item, parts, image, stamp)
         superseded |= older
-        changes[item] = _rewrite(family, image, after, changed, stamp, patches=patches)
-    return Plan(stamp, changes, superseded)
+        # If nothing changed, the item is only checked.
+        changes[item] = (
+            rewrite(family, image, after, changed, stamp, patches=patches) if changed else Rewrite(after, image)
+        )
+    return Plan(stamp, changes, superseded, {event.id: _content(event, counted[event.id]) for event in events})
 
 
 class Plan(NamedTuple):
     """How events change items: one stamp for all items and receipts, in milliseconds, and the change of each item.
 
-    `superseded` are the ids of events that set a total which is older than the one there.
+    `superseded` are the ids of events that set a total which is older than the one there. `contents` has, by event, the
+    text for its receipt that says what it counts (`domain.corrections`).
     """
 
     stamp: int
     changes: Mapping[MemberKey, ItemChange]
     superseded: Collection[str]
+    contents: Mapping[str, str]
 
 
 class UnfitEventError(RefusedEvent):
@@ -89,6 +101,24 @@ _VALUE: Final = len(", :10000 ")  # Bytes that a name needs in addition to its o
 _SET: Final = len(",#00=:00")  # Bytes of an attribute that a patch sets
 _REMOVED: Final = len(",#00")  # Bytes of one that it removes
 _MOST_ATTRIBUTES: Final = 4  # Of an accumulator: its number, its tie key, its note, its set key or its companions
+
+
+def _added(family: Family, part: EventPart, stamp: int) -> Mapping[str, int] | str:
+    """What a part adds to each accumulator; a word that says why it cannot be corrected, if it does not just add."""
+    if part.sets:
+        return SETS_TOTALS
+    if any(family.metrics[name].aggregate != "sum" for name in part.amounts):
+        return HAS_BESTS
+    return counted_in(family, part, stamp)
+
+
+def _content(event: Event, added: Mapping[MemberKey, Mapping[str, int] | str]) -> str:
+    """The text for an event's receipt that says what it counts, or why it cannot be corrected."""
+    why_not = next((one for one in added.values() if isinstance(one, str)), None)
+    if why_not is not None:
+        return why_not
+    counted = {item: one for item, one in added.items() if not isinstance(one, str)}
+    return encode_content(event.id, Content(event.at, event.digest_at, counted))
 
 
 def _count(
@@ -111,16 +141,14 @@ def _count(
     return after, changed, superseded
 
 
-def _rewrite(
+def rewrite(
     family: Family, before: Image | None, after: Image, changed: set[str], stamp: int, *, patches: bool
 ) -> Rewrite:
-    """The item with some events counted, without old accumulators. If nothing changed, it is only checked.
+    """The item with some events counted, without old accumulators.
 
     A patch merges and removes as many old accumulators as its expression has room for, which are more than the events
     add. If it has no room for what the events change, the item is written whole.
     """
-    if not changed:
-        return Rewrite(after, before)
     room = _room(after if before is None else before, after, changed) if patches else -1
     if whole := room < 0:
         after, merged = late_merged(family, after, stamp)
@@ -161,16 +189,21 @@ def _with_differences(family: Family, item: MemberKey, image: Image, part: Event
 
 
 def _addition(
-    family: Family, item: MemberKey, counted: Sequence[EventPart], image: Image | None, stamp: int
+    family: Family,
+    item: MemberKey,
+    counted: Sequence[EventPart],
+    added: Iterable[Mapping[str, int] | str],
+    image: Image | None,
+    stamp: int,
 ) -> Addition | None:
-    """The addition of some events to an item; None if it has to be rewritten."""
+    """The addition of some events, and what each adds, to an item; None if it has to be rewritten."""
     if not all(family.metrics[name].adds_up and not one.sets for one in counted for name in one.amounts):
         return None
     before = image if image is not None else new_image(*item, stamp)
     abs_total = sum(abs(units) for one in counted for units in one.amounts.values())
     if before.abs_total + abs_total > MAX_UNITS:
         return None
-    adds = additions(family, counted, stamp)
+    adds = additions(one for one in added if not isinstance(one, str))
     if any(one is not None and one.names_first for one in map(family.accumulator, adds)):
         return None  # So that late buckets are merged
     # An addition writes no tie key. If there is one, another definition of ties wrote it.
@@ -200,7 +233,7 @@ def _names_bytes(names: Iterable[str]) -> int:
     return sum(len(name) + _VALUE for name in names)
 
 
-def _stamp(images: Iterable[Image | None], now: int) -> int:
+def stamp_of(images: Iterable[Image | None], now: int) -> int:
     """The stamp of a transaction. It never goes back on an item: the latest clock that wrote it decides what is late.
 
     It is one for all items and receipts, so a later removal of any of them has a later stamp than the receipts.

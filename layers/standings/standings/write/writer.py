@@ -27,6 +27,7 @@ from standings.stores import (
     StoreUnavailableError,
 )
 from standings.write.changes import Plan, UnfitEventError, plan_changes
+from standings.write.corrections import Corrections, NotCountedYetError
 
 MOST_WHOLE_BYTES: Final = MAX_TRANSACTION_BYTES
 """The most bytes of a transaction whose items are written whole. A larger one has patches, which take more time."""
@@ -55,6 +56,8 @@ class QueueMessage(NamedTuple):
 class WriteResult:
     """The result of a batch. `failed` holds the ids of messages to deliver again, each with the reason.
 
+    So does `waiting`: corrections that came before their events.
+
     `refused` are messages that no retry can help: the caller sends them to the dead-letter queue. The store has their
     reasons by the events' ids. A refusal by the rule "internal" has the internal error as its `__cause__`. `waited` is
     the longest time from sending to applying, in milliseconds.
@@ -66,6 +69,7 @@ class WriteResult:
     waited: int | None = None
     refused: list[tuple[QueueMessage, RefusedEvent]] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
+    waiting: dict[str, str] = field(default_factory=dict)
 
 
 class Writer:
@@ -80,6 +84,7 @@ class Writer:
         self.catalog = catalog
         self.scores = scores
         self.clock = clock
+        self._corrections = Corrections(catalog, scores, clock)
 
     def write(self, messages: Sequence[QueueMessage], deadline: float) -> WriteResult:
         """Apply a batch until the deadline, in seconds of the monotonic clock. Report the rest as failed."""
@@ -105,12 +110,31 @@ class Writer:
                 internal = RefusedEvent("internal", f"body: cannot be read: {error!r}")
                 internal.__cause__ = error
                 result.refused.append((message, internal))
-        for group in transactions(events.values()):
+        for group in transactions(event for event in events.values() if event.corrects is None):
             by_id = {event.id: event for event in group}
             _Transaction(self, by_id, message_of, result).run(self.clock.backoff(deadline))
+        # Those after the events of the same batch, in the order in which they were sent.
+        corrections = [event for event in events.values() if event.corrects is not None]
+        for event in sorted(corrections, key=lambda one: message_of[one.id].sent or 0):
+            self._correct(event, message_of[event.id], result, self.clock.backoff(deadline))
         if result.refused:
             self._remember_refusals(result, self.clock.backoff(deadline))
         return result
+
+    def _correct(self, event: Event, message: QueueMessage, result: WriteResult, backoff: Backoff) -> None:
+        try:
+            if self._corrections.apply(event, message.first_sent, backoff):
+                result.applied += 1
+            else:
+                result.duplicates += 1
+        except NotCountedYetError as error:
+            result.waiting[message.id] = str(error)
+        except StoreUnavailableError as error:
+            result.failed[message.id] = str(error)
+        except DamagedItem as damage:
+            result.refused.append((message, RefusedEvent("damaged", f"member: {damage}", event.id)))
+        except RefusedEvent as refusal:
+            result.refused.append((message, refusal))
 
     def _remember_refusals(self, result: WriteResult, backoff: Backoff) -> None:
         """Store why each event is refused, for `GET /events`: one write each.
@@ -230,10 +254,7 @@ class _Transaction:
     def _planned(self, now: int, backoff: Backoff) -> "tuple[Plan, list[NewReceipt]]":
         """Plan changes and receipts that one transaction can hold. Raises StoreRefusedError if there are none."""
         plan = self._plan(now, backoff)
-        receipts = [
-            NewReceipt(event.id, event.digest, plan.stamp, event.id in plan.superseded, self.again.get(event.id))
-            for event in self.events.values()
-        ]
+        receipts = [_new_receipt(event, plan, self.again.get(event.id)) for event in self.events.values()]
         size = self.writer.scores.bytes_of(receipts, plan.changes.values())
         if not self.patches and size > MOST_WHOLE_BYTES:
             self.patches = True
@@ -278,7 +299,7 @@ class _Transaction:
                 if receipt is None:
                     self.again.pop(event.id, None)  # its old receipt has expired meanwhile
                 else:
-                    _check_content(event, receipt.digest)
+                    _check_content(event, receipt.digest, receipt.current)
                     same.append((event, receipt))
             except RefusedEvent as refusal:
                 self._refuse(event, refusal)
@@ -299,6 +320,8 @@ class _Transaction:
         return self.message_of[event.id].first_sent
 
     def _counts_again(self, event: Event, receipt: Receipt) -> bool:
+        if receipt.current != event.digest:  # It was taken back, or other content counts in its place.
+            return False
         images = [self.images.get(item) for item in event.items]
         return counts_again(images, receipt.stamp, self._first_sent(event))
 
@@ -338,8 +361,16 @@ def _check_age(message: QueueMessage, event: Event, now: int) -> None:
         raise RefusedEvent("age", reason, event.id)
 
 
-def _check_content(event: Event, digest: bytes | None) -> None:
-    if digest != event.digest:
+def _new_receipt(event: Event, plan: Plan, replaces: Receipt | None) -> NewReceipt:
+    """The receipt of an event. One that counts again after a correction keeps both contents known."""
+    digest, correction = (event.digest, None) if replaces is None else (replaces.digest, replaces.correction)
+    content = plan.contents[event.id]
+    return NewReceipt(event.id, digest, plan.stamp, event.id in plan.superseded, replaces, content, correction)
+
+
+def _check_content(event: Event, *known: bytes | None) -> None:
+    """Raise RefusedEvent if an event has other content than the one that counted first, or counts now."""
+    if event.digest not in known:
         raise RefusedEvent("id", other_content(event.id), event.id)
 
 
