@@ -61,10 +61,10 @@ def _profiles() -> ProfileAdmin:
 @_api.route("postEvents")
 def post() -> http.Response:
     """Queue events, or only check them. The answer has the outcome of each."""
-    own = own_member(_api.event, _MEMBER_CLAIM)
+    own, admin = own_member(_api.event, _MEMBER_CLAIM), is_admin(_api.event)
     if _api.arguments.flag("dry_run"):
-        return http.json({"results": _posting().dry_run(_api.body(), _scores(), own)}, 202)
-    return http.json({"results": _posting().post(_api.body(), own)}, 202)
+        return http.json({"results": _posting().dry_run(_api.body(), _scores(), own, is_admin=admin)}, 202)
+    return http.json({"results": _posting().post(_api.body(), own, is_admin=admin)}, 202)
 
 
 @_api.route("getEvent")

@@ -54,6 +54,8 @@ class Options:
     """Whether scores of the league keep notes, and some events set totals. The seed then makes another schedule."""
     ties: bool = False
     """Whether rankings of the league have tie-breaks. The seed then makes another schedule."""
+    corrections: bool = False
+    """Whether events are corrected and taken back. The seed then makes another schedule."""
 
 
 def run(seed: int, options: Options | None = None) -> "World":
@@ -459,7 +461,8 @@ def most_calls(kind: str, event: Any) -> int:
     audit at each list and node.
     """
     if kind == "writer":
-        return 12 + len(event["Records"]) * 3 // 2
+        corrections = sum('"retract"' in record["body"] or '"correct"' in record["body"] for record in event["Records"])
+        return 12 + len(event["Records"]) * 3 // 2 + 12 * corrections
     return {"projector": 1_000, "care": 60, "announcer": 60, "maintenance": 5_000}[kind]
 
 

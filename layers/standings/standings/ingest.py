@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 
-from standings.authorization import check_posts
+from standings.authorization import check_no_corrections, check_posts
 from standings.domain.boards import BOARD_NAME, Boards
 from standings.domain.errors import InvalidBodyError, NotFoundError, bad_argument
 from standings.domain.events import (
@@ -60,15 +60,16 @@ class Posting:
     clock: Clock
     report: Callable[[Exception], None]
 
-    def post(self, body: bytes, own: str | None = None) -> list[dict[str, Any]]:
+    def post(self, body: bytes, own: str | None = None, *, is_admin: bool = True) -> list[dict[str, Any]]:
         """Post a body's events and return a result for each, in order. Raises RequestError for any other body.
 
         A result is `{"id": "0197f2c4", "status": "queued", "detail": None}`, or has the status `refused` and a reason.
 
-        `own` is the only member that the caller may post for: if any event names another, none is posted.
+        `own` is the only member that the caller may post for: if any event names another, none is posted. Nor is any if
+        one is a correction, unless the caller `is_admin`.
         Of events without `at`, the first counts now, and each next one a millisecond later: a list keeps its order.
         """
-        results, events = self._checked(body, own, "queued")
+        results, events = self._checked(body, own, "queued", is_admin=is_admin)
         numbers = list(events)
         for position, reason in self.send([message for message, _ in events.values()]).items():
             # If only the answer was lost, the event is on the queue: with the same id it still counts once.
@@ -76,12 +77,14 @@ class Posting:
             results[numbers[position]].update(status="refused", detail=detail)
         return results
 
-    def dry_run(self, body: bytes, scores: "Scores", own: str | None = None) -> list[dict[str, Any]]:
+    def dry_run(
+        self, body: bytes, scores: "Scores", own: str | None = None, *, is_admin: bool = True
+    ) -> list[dict[str, Any]]:
         """Check a body's events as `post` does, and queue none: `{"id": "0197f2c4", "status": "new", "detail": None}`.
 
         The status is `new`, `refused`, or `known`: the event has counted, and would not count again if posted now.
         """
-        results, events = self._checked(body, own, "known")
+        results, events = self._checked(body, own, "known", is_admin=is_admin)
         now, backoff = self.clock.now(), self.clock.backoff_for(RETRIED_FOR_S)
         receipts = backoff.retry(scores.receipts, sorted({event.id for _, event in events.values()}))
         again = (
@@ -100,10 +103,12 @@ class Posting:
         return results
 
     def _checked(
-        self, body: bytes, own: str | None, status: str
+        self, body: bytes, own: str | None, status: str, *, is_admin: bool
     ) -> tuple[list[dict[str, Any]], dict[int, tuple[Posted, Event]]]:
         """A result for each event of a body, with this status unless it is refused; by number those that are not."""
         documents = parse_documents(body)
+        if not is_admin:
+            check_no_corrections([value for _, value in documents])
         if own is not None:
             check_posts([value for _, value in documents], own)
         now = self.clock.now()

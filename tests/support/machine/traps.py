@@ -23,6 +23,9 @@ TRAPS: Final = {
     "a writer whose clock is behind would count in a closed period": "noted",
     "a writer's clock is behind": "lasts",
     "a total that is set twice in a batch": "sums",
+    "corrected": "sums",
+    "taken back": "sums",
+    "refused as a correction": "sums",
 }
 """Each trap, and the board whose examples must meet it. Those of other boards may meet it too."""
 

@@ -354,6 +354,8 @@ class Counted(NamedTuple):
     """The buckets of the longest rolling window that was defined, by kind; None: long enough."""
     is_dated: bool = True
     """Whether the definition kept its instant."""
+    taken: Mapping[str, int] | None = None
+    """What it had counted, if it was taken back. Its amounts are 0 then; its instant stays."""
 
     @property
     def since(self) -> float:
@@ -477,6 +479,45 @@ class BoardModel:
         when = at_ms, dict(amounts), buckets, now, replace(self.calendar)
         self.counted.append(Counted(event_id, member, *when, note, self.longest, self.keeps_instants))
 
+    def take_back(self, event_id: str, now: datetime) -> set[str]:
+        """Take back what an event counts at the instant `now`. Return the members for whom it counted."""
+        theirs = [one for one in self.counted if one.id == event_id and one.taken is None]
+        for one in theirs:
+            self._write(one.member, now)
+        self.counted = [
+            one._replace(amounts=dict.fromkeys(one.amounts, 0), taken=one.amounts) if one in theirs else one
+            for one in self.counted
+        ]
+        return {one.member for one in theirs}
+
+    def has_closed(self, event_id: str, now: datetime, ranked: Collection[tuple[str, str]] | None = None) -> bool:
+        """Whether an event counts in a period that has closed: of a rolling window, one that can still be read.
+
+        Set `ranked` to look only at some pairs of metric and window.
+        """
+        return any(
+            self._is_closed(one, window, on, now)
+            for one in self.counted
+            if one.id == event_id and one.taken is None
+            for name in one.amounts
+            for window in self._decided_by(name, ranked)
+            for on in self.calendar.containing(window, _EPOCH + timedelta(milliseconds=one.at))
+        )
+
+    def _decided_by(self, metric: str, ranked: Collection[tuple[str, str]] | None) -> set[str]:
+        """The windows in which a metric is ranked, or breaks ties."""
+        named = {name: of for name, of in self.metrics.items() if name == metric or metric in of.tie_breaks}
+        pairs = {(name, window) for name, rules in named.items() for window in rules.windows if window != "all"}
+        return {window for name, window in pairs if ranked is None or (name, window) in ranked}
+
+    def _is_closed(self, one: Counted, window: str, on: datetime, now: datetime) -> bool:
+        held = self.calendar.held(window, on)
+        if not held or not one.counts(window, on, held):
+            return False
+        kind = unit(window)
+        is_over = now - self.calendar.end(kind, held[0]) >= self.calendar.late_for(kind)
+        return is_over and (window in ENDING or self.calendar.is_readable(window, on, now))
+
     def _write(self, member: str, now: datetime) -> datetime:
         """Write a member's item at the instant `now`. Return the instant that it says."""
         self.written[member] = max(now, self.written.get(member, now))
@@ -585,7 +626,7 @@ class BoardModel:
         values = [(event.since, event.id.encode(), event.amounts[metric]) for event in events]
         if aggregate == "sum":
             # An amount of 0 changes no sum. It gives the time of a sum that nothing changed.
-            changes = [event for event in events if event.amounts[metric] or not event.is_dated]
+            changes = [event for event in events if (event.taken or event.amounts)[metric] or not event.is_dated]
             since = reduce(lambda latest, event: max(latest, event.at) if event.is_dated else -inf, changes, -inf)
             begun = -inf if starts_at_0 else min(at for at, _, _ in values)
             return Placed(member, sum(amount for _, _, amount in values), since if changes else begun)

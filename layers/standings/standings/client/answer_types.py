@@ -34,6 +34,13 @@ class RankingAnswer(TypedDict):
     as_of: str | None
 
 
+class CorrectedBy(TypedDict):
+    """When the event was last corrected or taken back, and by the event with which id."""
+
+    at: str
+    by: str
+
+
 class EventStatus(TypedDict):
     """What became of an event."""
 
@@ -42,6 +49,9 @@ class EventStatus(TypedDict):
     reason: NotRequired[str]
     at: str
     superseded: NotRequired[bool]
+    corrected: NotRequired[CorrectedBy]
+    retracted: NotRequired[CorrectedBy]
+    corrects: NotRequired[str]
 
 
 class Profile(TypedDict):

@@ -81,6 +81,7 @@ class Corrections:
         self._register(correction, content)
         items = sorted({*content.counted, *correction.items})
         found = self._scores.images(items, consistent=True)
+        now = self._clock.now()
         plan = _Plan(dated(correction, content), main, content, {item: found.get(item) for item in items})
         changes = plan.changes(self._catalog, now, patches=False)
         new = plan.receipts(self._catalog, now)
