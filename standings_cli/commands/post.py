@@ -131,13 +131,13 @@ def _one(connection: Connection, options: argparse.Namespace) -> int:
     _reject(options, "one event", "board", "column", "ignore", "source", "state", "again", "anyway")
     if len(options.event) < 3:  # noqa: PLR2004 - board, member and an amount
         raise InputError("expected BOARD MEMBER METRIC=AMOUNT, --csv FILE or --jsonl FILE")
-    board, member, *amounts = options.event
+    board, member, *numbers = options.event
     event_id = options.id if options.id is not None else uuid.uuid4().hex
     at = {} if options.at is None else {"at": options.at}
     fields = {"id": event_id, "board": board, "member": member, **at}
     note = None if options.note is None else _note(options.note)
-    event = event_text(fields, _amounts(amounts), sets=options.set, note=note)
-    outgoing = message(event, time.time_ns() // 1_000_000, _boards(options.boards))
+    event = event_text(fields, amounts(numbers), sets=options.set, note=note)
+    outgoing = message(event, time.time_ns() // 1_000_000, boards_of(options.boards))
     if options.dry_run:
         print(outgoing.body)
         return OK
@@ -214,13 +214,13 @@ def _row_reader(options: argparse.Namespace, name: str) -> RowReader:
     source = options.source or (None if name == STDIN else Path(name).name.removesuffix(".gz"))
     if name == STDIN:
         _reject(options, "standard input", "state", "again", "anyway")
-    boards = _boards(options.boards)
+    boards = boards_of(options.boards)
     if options.csv is None:
         _reject(options, "--jsonl", "event", "column", "ignore")
         return RowReader("jsonl", source, options.board, boards=boards, at=options.at, sets=options.set)
     columns = {column: field for field, column in options.column}
-    ignored, amounts = frozenset(options.ignore), _amounts(options.event)
-    return RowReader("csv", source, options.board, columns, ignored, amounts, boards, options.at, options.set)
+    ignored, added = frozenset(options.ignore), amounts(options.event)
+    return RowReader("csv", source, options.board, columns, ignored, added, boards, options.at, options.set)
 
 
 def _reject(options: argparse.Namespace, posted: str, *names: str) -> None:
@@ -241,13 +241,14 @@ def _note(text: str) -> str:
     return text
 
 
-def _amounts(texts: Sequence[str]) -> dict[str, str]:
-    amounts = dict(map(_amount, texts))
-    if len(amounts) < len(texts):
+def amounts(texts: Sequence[str]) -> dict[str, str]:
+    """The amounts by metric in such as `["points=3"]`. Raises InputError and RefusedEvent."""
+    found = dict(map(_amount, texts))
+    if len(found) < len(texts):
         raise InputError(f"expected each metric once, got {' '.join(texts)}")
-    for name, amount in amounts.items():
+    for name, amount in found.items():
         check_amount(name, amount)
-    return amounts
+    return found
 
 
 def _amount(text: str) -> tuple[str, str]:
@@ -257,7 +258,8 @@ def _amount(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _boards(file: str | None) -> Boards | None:
+def boards_of(file: str | None) -> Boards | None:
+    """The boards that a file defines; None for no file. Raises InputError."""
     if file is None:
         return None
     try:
