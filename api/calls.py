@@ -160,7 +160,9 @@ OPERATIONS: Final = {
         {"results": _RESULTS},
         {
             "dry_run": """If `true`, the events are checked, and none is queued. A result is `refused`, `new`, or
-                `known`: that event has counted, and would not count again."""
+                `known`: that event has counted, and would not count again.""",
+            "history": """If `true`, the events also count in periods that have closed, as far as these can still be
+                read and are not settled. Needs `standings/admin`.""",
         },
         body="Events",
         sent=(

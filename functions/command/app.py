@@ -64,7 +64,8 @@ def post() -> http.Response:
     own, admin = own_member(_api.event, _MEMBER_CLAIM), is_admin(_api.event)
     if _api.arguments.flag("dry_run"):
         return http.json({"results": _posting().dry_run(_api.body(), _scores(), own, is_admin=admin)}, 202)
-    return http.json({"results": _posting().post(_api.body(), own, is_admin=admin)}, 202)
+    history = _api.arguments.flag("history")
+    return http.json({"results": _posting().post(_api.body(), own, is_admin=admin, history=history)}, 202)
 
 
 @_api.route("getEvent")

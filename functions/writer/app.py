@@ -7,7 +7,7 @@ from aws_lambda_powertools import single_metric
 from aws_lambda_powertools.metrics import MetricUnit
 
 from standings.aws.dynamodb.scores import Scores
-from standings.aws.sqs import DeadLetters, Sender, at_filled_in, refused_since, sent_at
+from standings.aws.sqs import DeadLetters, Sender, at_filled_in, is_history, refused_since, sent_at
 from standings.runtime.environment import required
 from standings.runtime.logs import logger, metrics, stack_of
 from standings.wiring import building_blocks
@@ -28,7 +28,14 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
     records = {record["messageId"]: record for record in event["Records"]}
     written = _writer.write(
         [
-            QueueMessage(message_id, record["body"], at_filled_in(record), refused_since(record), sent_at(record))
+            QueueMessage(
+                message_id,
+                record["body"],
+                at_filled_in(record),
+                refused_since(record),
+                sent_at(record),
+                is_history(record),
+            )
             for message_id, record in records.items()
         ],
         deadline,

@@ -82,10 +82,13 @@ def event_text(
     return EventText(f"{{{','.join(parts)}}}", {**fields, "metrics": amounts})
 
 
-def message(event: EventText, at: int, boards: Boards | None, given: int | None = None) -> OutgoingMessage:
+def message(
+    event: EventText, at: int, boards: Boards | None, given: int | None = None, *, history: bool = False
+) -> OutgoingMessage:
     """The message of an event, which happens `at` (in milliseconds) if it names no other time.
 
     `given` is the time that `at` was made from. Receipts hold that one, whatever place a row has in its file.
+    With `history` it also counts in periods that have closed.
     RefusedEvent if the event breaks a rule that holds on every board, or with `boards` a rule of its board.
     """
     text = instant(given)
@@ -96,7 +99,7 @@ def message(event: EventText, at: int, boards: Boards | None, given: int | None 
         check_event(post.body, at)
     else:
         parse_event(post.body, boards, at, at_filled_in=post.at_filled_in)
-    return message_of(*post)
+    return message_of(*post._replace(history=history))
 
 
 def check_amount(name: str, amount: str) -> None:

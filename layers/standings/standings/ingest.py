@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import orjson
 
 from standings.authorization import check_no_corrections, check_posts
+from standings.calls import ADMIN
 from standings.domain.boards import BOARD_NAME, Boards
-from standings.domain.errors import InvalidBodyError, NotFoundError, bad_argument
+from standings.domain.errors import InvalidBodyError, NotFoundError, NotYourMemberError, bad_argument
 from standings.domain.events import (
     MAX_ID_LENGTH,
     Event,
@@ -45,6 +46,7 @@ class Posted(NamedTuple):
     body: str
     at_filled_in: bool | str
     board: str | None
+    history: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +62,24 @@ class Posting:
     clock: Clock
     report: Callable[[Exception], None]
 
-    def post(self, body: bytes, own: str | None = None, *, is_admin: bool = True) -> list[dict[str, Any]]:
+    def post(
+        self, body: bytes, own: str | None = None, *, is_admin: bool = True, history: bool = False
+    ) -> list[dict[str, Any]]:
         """Post a body's events and return a result for each, in order. Raises RequestError for any other body.
 
         A result is `{"id": "0197f2c4", "status": "queued", "detail": None}`, or has the status `refused` and a reason.
 
         `own` is the only member that the caller may post for: if any event names another, none is posted. Nor is any if
         one is a correction, unless the caller `is_admin`.
+        With `history`, which also needs an administrator, they count in periods that have closed too.
         Of events without `at`, the first counts now, and each next one a millisecond later: a list keeps its order.
         """
+        if history and not is_admin:
+            raise NotYourMemberError(f"history: needs the scope {ADMIN}, so no event was posted")
         results, events = self._checked(body, own, "queued", is_admin=is_admin)
         numbers = list(events)
-        for position, reason in self.send([message for message, _ in events.values()]).items():
+        messages = [message._replace(history=history) for message, _ in events.values()]
+        for position, reason in self.send(messages).items():
             # If only the answer was lost, the event is on the queue: with the same id it still counts once.
             detail = f"the queue did not take it, post it again with the same id: {reason}"
             results[numbers[position]].update(status="refused", detail=detail)

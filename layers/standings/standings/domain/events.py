@@ -89,6 +89,8 @@ class Event:
 
     A *correction* has the id of another event in `corrects`: its updates replace what that event counted. If it has no
     updates, it takes back what the event counted. Without an `at` of its own it keeps the event's: both are NO_AT.
+
+    An event of `history` also counts in periods that have closed. The message says that, not the event.
     """
 
     id: str
@@ -97,6 +99,7 @@ class Event:
     digest: bytes
     digest_at: int | None = None
     corrects: str | None = None
+    history: bool = False
 
     @property
     def items(self) -> list[tuple[str, str]]:

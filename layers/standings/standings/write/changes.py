@@ -10,6 +10,7 @@ from standings.domain.corrections import HAS_BESTS, SETS_TOTALS, Content, encode
 from standings.domain.events import Event, RefusedEvent, Rule, limits_of
 from standings.domain.members import (
     EventPart,
+    History,
     Image,
     additions,
     apply_event,
@@ -33,19 +34,22 @@ def plan_changes(
     images: Images,
     now: int,
     as_read: Collection[MemberKey] = (),
+    settled: Mapping[str, History] = {},
     *,
     patches: bool = False,
 ) -> "Plan":
     """Plan the change of each item of the events. Raise UnfitEventError for the first event that does not fit.
 
-    The items in `as_read` are changed only if they are still as they were read. With `patches`, items are not written
-    whole, unless one has so many changes that they fit into no expression.
+    `settled` has what is settled of each board that an event of history names. The items in `as_read` are changed only
+    if they are still as they were read. With `patches`, items are not written whole, unless one has so many changes
+    that they fit into no expression.
     """
     events = list(events)
     by_item: dict[MemberKey, list[EventPart]] = {}
     for event in events:
         for update in event.updates:
-            part = EventPart(event.id, event.at, update.amounts, update.notes, update.sets)
+            history = settled[update.board] if event.history else None
+            part = EventPart(event.id, event.at, update.amounts, update.notes, update.sets, history)
             by_item.setdefault((update.board, update.member), []).append(part)
     stamp = stamp_of((images.get(item) for item in by_item), now)
     changes: dict[MemberKey, ItemChange] = {}

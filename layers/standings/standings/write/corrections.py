@@ -21,8 +21,9 @@ from standings.domain.corrections import (
     encode_content,
     refusal,
 )
+from standings.domain.coverage import BoardRecord
 from standings.domain.events import Event, RefusedEvent, content_digest, other_content
-from standings.domain.members import EventPart, Image, beyond_bounds, counted_in, new_image
+from standings.domain.members import EventPart, History, Image, beyond_bounds, counted_in, is_settled, new_image
 from standings.domain.windows import MINUTE
 from standings.runtime.clock import Backoff, Clock
 from standings.stores import (
@@ -78,24 +79,27 @@ class Corrections:
                 raise NotCountedYetError(f"the event {of!r}, which it corrects, has not counted")
             raise refused(correction, "it has not counted: post it, then the correction with a new id")
         content = correctable(correction, main, now)
-        self._register(correction, content)
+        records = self._register(correction, content)
         items = sorted({*content.counted, *correction.items})
         found = self._scores.images(items, consistent=True)
         now = self._clock.now()
-        plan = _Plan(dated(correction, content), main, content, {item: found.get(item) for item in items})
+        settled = {board: History(record.settled) for board, record in records.items()}
+        images = {item: found.get(item) for item in items}
+        plan = _Plan(dated(correction, content), main, content, images, settled)
         changes = plan.changes(self._catalog, now, patches=False)
         new = plan.receipts(self._catalog, now)
         if self._scores.bytes_of(new, changes) > MAX_TRANSACTION_BYTES:
             changes = plan.changes(self._catalog, now, patches=True)
-        conflicts = self._scores.apply(new, changes, now)
+        checks = list(records.values()) if correction.history else []
+        conflicts = self._scores.apply(new, changes, now, records=checks)
         if invalid := [one.message for one in conflicts if one.reason is CancelReason.INVALID]:
             raise StoreRefusedError(invalid[0])
         if conflicts:
             raise StoreUnavailableError(conflicts[0].message)
         return True
 
-    def _register(self, correction: Event, content: Content) -> None:
-        """Register the boards of a correction. Refuse it if one of them, or of its event, is being deleted."""
+    def _register(self, correction: Event, content: Content) -> Mapping[str, BoardRecord]:
+        """Register the boards of a correction and its event. Refuse it if one of them is being deleted."""
         boards = {board for board, _ in (*content.counted, *correction.items)}
         for board in boards:
             if self._catalog.boards.family(board) is None:
@@ -104,6 +108,7 @@ class Corrections:
         if leaving := sorted(board for board, record in records.items() if record.is_being_deleted):
             detail = f"board: {leaving[0]!r} is being deleted: replay the event once that has ended"
             raise RefusedEvent("deleting", detail, correction.id)
+        return records
 
 
 def refused(correction: Event, reason: str) -> RefusedEvent:
@@ -124,12 +129,16 @@ def correctable(correction: Event, main: Receipt, now: int) -> Content:
 
 
 class _Plan(NamedTuple):
-    """A correction (with an `at`), the receipt of its event, what that counted, and the images of all their members."""
+    """A correction (with an `at`), the receipt of its event, what that counted, and the images of all their members.
+
+    `settled` has what is settled of each of their boards.
+    """
 
     correction: Event
     main: Receipt
     content: Content
     images: Mapping[MemberKey, Image | None]
+    settled: Mapping[str, History]
 
     @property
     def lost(self) -> set[MemberKey]:
@@ -158,7 +167,12 @@ class _Plan(NamedTuple):
 
     def _parts(self) -> dict[MemberKey, EventPart]:
         one = self.correction
-        return {(each.board, each.member): EventPart(one.id, one.at, each.amounts) for each in one.updates}
+        return {
+            (each.board, each.member): EventPart(
+                one.id, one.at, each.amounts, history=self.settled[each.board] if one.history else None
+            )
+            for each in one.updates
+        }
 
     def _change(
         self, catalog: BoardCatalog, item: MemberKey, part: EventPart | None, now: int, *, patches: bool
@@ -169,7 +183,12 @@ class _Plan(NamedTuple):
             detail = f"member: {item[1]!r} is not registered on board {item[0]!r}"
             raise RefusedEvent("unregistered", detail, self.correction.id)
         check_definition(family, self.correction, counted)
-        if (period := closed_period(family, counted, stamp)) is not None:
+        if self.correction.history:
+            if any(is_settled(family, name, self.settled[item[0]], stamp) for name in counted):
+                raise refused(
+                    self.correction, "a period in which it counted is settled: post the difference with a new id"
+                )
+        elif (period := closed_period(family, counted, stamp)) is not None:
             reason = f"{period} has closed: post the difference with a new id, or correct it with history"
             raise refused(self.correction, reason)
         before = image if image is not None else new_image(*item, stamp)

@@ -6,15 +6,16 @@ their changes (`plan_changes`), and writes these with the receipts of the events
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Final, NamedTuple
 
 from standings.aws.dynamodb.scores import DamagedItem, NewReceipt, Receipt, Scores
 from standings.catalog import BoardCatalog
 from standings.domain.boards import family_of
+from standings.domain.coverage import BoardRecord
 from standings.domain.events import Event, RefusedEvent, other_content, parse_event
-from standings.domain.members import Image, counts_again, may_count_again
+from standings.domain.members import History, Image, counts_again, may_count_again
 from standings.domain.windows import DAY
 from standings.runtime.clock import OUT_OF_TIME, Backoff, Clock
 from standings.stores import (
@@ -37,7 +38,7 @@ class QueueMessage(NamedTuple):
     """A message from the queue. `at_filled_in` says that the producer sent no `at` (as for `parse_event`).
 
     In milliseconds since 1970: `sent` is when it came to the queue. `refused_since` is when it first came to the
-    writer, if it was refused then and is replayed now.
+    writer, if it was refused then and is replayed now. An event of `history` also counts in periods that have closed.
     """
 
     id: str
@@ -45,6 +46,7 @@ class QueueMessage(NamedTuple):
     at_filled_in: bool | str = False
     refused_since: int | None = None
     sent: int | None = None
+    history: bool = False
 
     @property
     def first_sent(self) -> int | None:
@@ -96,6 +98,7 @@ class Writer:
                 now = self.clock.now()
                 event = parse_event(message.body, self.catalog.boards, now, at_filled_in=message.at_filled_in)
                 _check_age(message, event, now)
+                event = replace(event, history=True) if message.history else event
                 first = events.setdefault(event.id, event)
                 if first is event:
                     message_of[event.id] = message
@@ -171,6 +174,8 @@ class _Transaction:
     # Events that count again, because their members were removed, and the receipts that they replace.
     again: dict[str, Receipt] = field(default_factory=dict)
     started: bool = False
+    # The records of the boards of history, which must be as they were read.
+    records: Mapping[str, BoardRecord] = field(default_factory=dict)
     # Whether the items are too large together to be written whole.
     patches: bool = False
 
@@ -205,6 +210,8 @@ class _Transaction:
         records = self.writer.catalog.register(one.board for event in self.events.values() for one in event.updates)
         if leaving := {board for board, record in records.items() if record.is_being_deleted}:
             self._refuse_leaving(leaving)
+        of_history = (event for event in self.events.values() if event.history)
+        self.records = {one.board: records[one.board] for event in of_history for one in event.updates}
         updates = [update for event in self.events.values() for update in event.updates]
         families = {update.board: family_of(self.writer.catalog.boards, update.board) for update in updates}
         to_read = sorted(
@@ -226,7 +233,8 @@ class _Transaction:
         now = self.writer.clock.now()
         plan, receipts = self._planned(now, backoff)
         events, changes = list(self.events.values()), list(plan.changes.values())
-        conflicts = self.writer.scores.apply(receipts, changes, now) if events else []
+        checks = list(self.records.values())
+        conflicts = self.writer.scores.apply(receipts, changes, now, records=checks) if events else []
         if not conflicts:
             self._applied()
         invalid = next((each.message for each in conflicts if each.reason is CancelReason.INVALID), None)
@@ -237,6 +245,9 @@ class _Transaction:
         known: list[tuple[Event, Receipt | None]] = []
         for conflict in conflicts:
             if conflict.reason is CancelReason.BUSY:
+                must_wait = True
+            elif conflict.position >= len(receipts) + len(changes):
+                self.started = False  # A period of the board may be settled since its record was read.
                 must_wait = True
             elif conflict.position < len(receipts):
                 known.append((events[conflict.position], conflict.receipt))
@@ -276,7 +287,8 @@ class _Transaction:
             as_read = {item for event_id in self.again for item in self.events[event_id].items}
             try:
                 events, boards = self.events.values(), self.writer.catalog.boards
-                return plan_changes(boards, events, self.images, now, as_read, patches=self.patches)
+                settled = {board: History(record.settled) for board, record in self.records.items()}
+                return plan_changes(boards, events, self.images, now, as_read, settled, patches=self.patches)
             except UnfitEventError as unfit:
                 if unfit.item not in self.certain:
                     self.images[unfit.item] = self.writer.scores.image(unfit.item)
@@ -397,4 +409,6 @@ def transactions(events: Iterable[Event], most: int = MAX_ACTIONS) -> list[list[
 
 
 def _size(events: Sequence[Event], items: set[MemberKey], more: Sequence[Event]) -> int:
-    return len(events) + len(more) + len(items.union(*(event.items for event in more)))
+    # With history, each board's record is checked.
+    boards = {board for event in (*events, *more) if event.history for board, _ in event.items}
+    return len(events) + len(more) + len(items.union(*(event.items for event in more))) + len(boards)

@@ -286,25 +286,33 @@ class Scores:
         return EventStatus(int(item["t"]["N"]), item["w"]["S"])
 
     def apply(
-        self, receipts: Sequence[NewReceipt], changes: Sequence[ItemChange], now: int, fence: Fence | None = None
+        self,
+        receipts: Sequence[NewReceipt],
+        changes: Sequence[ItemChange],
+        now: int,
+        fence: Fence | None = None,
+        records: Iterable[BoardRecord] = (),
     ) -> list[Conflict]:
         """Write the receipts of events and the changes of items, all or nothing. Return the conflicts, if any.
 
-        With a fence, one change fewer fits. Raises FencedError if the board's record has another token.
+        With a fence, one change fewer fits. Raises FencedError if the board's record has another token. `records` are
+        boards' records that must still be as they were read; their positions come after those of the changes.
         """
         actions = self._actions(receipts, changes, now)
+        actions += map(self._check_record, records)
         if fence is not None:
             actions.append(self._check(fence))
         conflicts: list[Conflict] = []
         for position, reason, item, message in transact(self._client, actions):
-            if position == len(receipts) + len(changes):
+            if fence is not None and position == len(receipts) + len(changes):
                 if reason is not CancelReason.BUSY:
                     raise FencedError(message)
                 others = set(range(len(receipts), position)).difference(one.position for one in conflicts)
                 return conflicts + [Conflict(busy, reason, message) for busy in sorted(others)]
             is_receipt = position < len(receipts)
             receipt = _receipt_of(item) if item and is_receipt else None
-            image = decode_stored(item) if item and not is_receipt else None
+            is_image = not is_receipt and position < len(receipts) + len(changes)
+            image = decode_stored(item) if item and is_image else None
             conflicts.append(Conflict(position, reason, message, receipt, image))
         return conflicts
 
@@ -370,6 +378,10 @@ class Scores:
     def _check(self, fence: Fence) -> dict[str, Any]:
         request = conditional(self._scores, "f = :f", {":f": {"S": fence.token}})
         return {"ConditionCheck": {**request, "Key": {"pk": {"S": BOARDS}, "sk": {"S": fence.board}}}}
+
+    def _check_record(self, record: BoardRecord) -> dict[str, Any]:
+        request = conditional(self._scores, "v = :v", {":v": {"N": str(record.version)}})
+        return {"ConditionCheck": {**request, "Key": _key(record.board)}}
 
     def _patch(self, change: Rewrite) -> dict[str, Any]:
         before = encode_image(change.before) if change.before is not None else {}
@@ -722,6 +734,8 @@ def encode_record(record: BoardRecord) -> dict[str, Any]:
     content = {name: getattr(record, name) for name in _RECORD}
     content |= {"coverage": _encode_coverage(record.coverage), "codes": sorted(record.codes)}
     content["again"] = False  # Version 0.2 reads it
+    if record.settled is not None:
+        content["settled"] = sorted(record.settled)
     if job is not None:
         content["job"] = {**job._asdict(), "coverage": _encode_coverage(job.coverage)}
     item: dict[str, Any] = {
@@ -745,6 +759,7 @@ def decode_record(item: Item) -> BoardRecord:
     fields |= {"written": tuple(content["written"]), "stale": tuple(content["stale"])}
     if (job := content["job"]) is not None:
         fields["job"] = Job(**{**job, "coverage": _decode_coverage(job["coverage"])})
+    fields["settled"] = frozenset(content["settled"]) if "settled" in content else None
     version, begun = int(item["v"]["N"]), int(item["t"]["N"])
     return BoardRecord(item["sk"]["S"], version, begun, deleted="x" in item, **fields)
 
