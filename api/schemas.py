@@ -522,7 +522,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
                 ("queued", "refused", "known", "new"),
                 "`known` and `new` are those of a dry run: a known event has counted, and would not count again.",
             ),
-            "detail": text("Why the event was refused; null if it was not.", null=True),
+            "detail": text(
+                "Why the event was refused, or that other content counts in the place of a known one; else null.",
+                null=True,
+            ),
         },
     ),
     # Problems, and answers of the gateway.

@@ -521,7 +521,9 @@ class World:
         self.server = Server(self)
         self.sdk = Sdk(self)
         self.instances = Instances(self)
-        self.queue = Queue(self, rng.choice([3, 10, settings.QUEUE.max_receive_count]))
+        most_received = rng.choice([3, 10, settings.QUEUE.max_receive_count])
+        # With fewer, a correction whose event never counts is redriven before it is refused, for ever.
+        self.queue = Queue(self, settings.QUEUE.max_receive_count if self.options.corrections else most_received)
         self.poller = Poller(
             self,
             len(self.store.stream),

@@ -67,6 +67,7 @@ ROUNDS: Final = 20
 """The most rounds of examples that a board may need to meet its traps. Nearly always it needs one."""
 LARGE: Final = 300
 """The receipt of an event with fewer bytes of JSON has room for what it counted, also for a correction."""
+HISTORY: Final = {"history": {"dataType": "String", "stringValue": "true"}}
 AT_ONCE: Final = 2
 """How many boards are compared after one step: changed ones first, the others in turn."""
 TOO_MUCH: Final = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much)
@@ -144,6 +145,8 @@ class Machine(RuleBasedStateMachine):
         behind = data.draw(st.sampled_from(BEHIND), label="milliseconds behind")
         if behind:  # Such a writer refuses events of the next minutes
             events = [sent for sent in events if sent.at <= self.now]
+        if self.rng.random() < 1 / 4:
+            events = [sent if sent.id in self.accepted else replace(sent, history=True) for sent in events]
         if events:
             self.deliver(events, behind)
 
@@ -342,7 +345,8 @@ class Machine(RuleBasedStateMachine):
             keeps_at = instead is not None and (instead.at > self.now or self.rng.random() < 1 / 2)
             body: dict[str, Any] = {"retract": sent.id}
             if instead is not None:
-                instead = replace(instead, at=at if keeps_at else instead.at)
+                is_history = self.rng.random() < 1 / 4
+                instead = replace(instead, at=at if keeps_at else instead.at, history=is_history)
                 body = {**orjson.loads(instead.body(self.boards)), "correct": sent.id}
             if keeps_at:
                 del body["at"]
@@ -350,7 +354,9 @@ class Machine(RuleBasedStateMachine):
 
     def correct_one(self, sent: Sent, instead: Sent | None, body: Mapping[str, Any]) -> None:
         """Correct an event, or take it back. It must be refused if the models say so, and for their reasons."""
-        expected, reasons = self._refusals_of_correction(sent, instead), self.write_corrections([body, body])
+        attributes = HISTORY if instead is not None and instead.history else {}
+        expected = self._refusals_of_correction(sent, instead)
+        reasons = self.write_corrections([body, body], attributes)
         is_large = len(orjson.dumps(body)) + len(sent.body(self.boards)) > LARGE
         is_near = "bounds" in {board for each in (sent, instead or sent) for board, *_ in each.updates}
         possible = [*expected, *(["has room for"] if is_large else []), *(["beyond ±"] if is_near else [])]
@@ -359,15 +365,20 @@ class Machine(RuleBasedStateMachine):
         self.met.add("refused as a correction" if reasons else "corrected" if instead else "taken back")
         if not reasons:
             self._correct(sent, instead)
-            same("the same correction again", [], self.write_corrections([body]))
+            same("the same correction again", [], self.write_corrections([body], attributes))
         self.deliver([one for one in (sent, self.corrected.get(sent.id)) if one is not None])
 
-    def write_corrections(self, bodies: Sequence[Mapping[str, Any]]) -> list[str]:
+    def write_corrections(self, bodies: Sequence[Mapping[str, Any]], message: Mapping[str, Any]) -> list[str]:
         """Send corrections in one batch. Return why they were refused."""
         before = len(self.stack.dead_letters.messages)
         attributes = {"SentTimestamp": str(self.clock())}
         records = [
-            {"messageId": f"{n}", "body": orjson.dumps(body).decode(), "attributes": attributes}
+            {
+                "messageId": f"{n}",
+                "body": orjson.dumps(body).decode(),
+                "attributes": attributes,
+                "messageAttributes": message,
+            }
             for n, body in enumerate(bodies)
         ]
         same("the writer's answer", {"batchItemFailures": []}, self.stack.writer({"Records": records}, Context()))
@@ -385,7 +396,9 @@ class Machine(RuleBasedStateMachine):
             expected += [] if self._allows(instead) else ["expected at"]
             expected += ["was removed"] if any(self.models[b].removals.get(m, stamp) > stamp for b, m in pairs) else []
             expected += ["is not registered"] if any(self.models[b].refuses(m) for b, m, *_ in instead.updates) else []
-        expected += ["has closed"] if any(model.has_closed(sent.id, self.now) for model in self.models.values()) else []
+        if instead is None or not instead.history:
+            closed = any(model.has_closed(sent.id, self.now) for model in self.models.values())
+            expected += ["has closed"] if closed else []
         return expected
 
     def _names_bests(self, sent: Sent) -> bool:
@@ -401,7 +414,8 @@ class Machine(RuleBasedStateMachine):
         for model in self.models.values():
             model.take_back(sent.id, stamp)
         for (board, member), amounts in parts.items():
-            self.models[board].count(sent.id, member, instead.at if instead else stamp, amounts, stamp)
+            at, history = (stamp, False) if instead is None else (instead.at, instead.history)
+            self.models[board].count(sent.id, member, at, amounts, stamp, history=history)
         self.accepted[sent.id] = self.accepted[sent.id][0], stamp
         self.corrected[sent.id] = instead
         self.at_of[sent.id] = instead.at if instead else self.at_of.get(sent.id, sent.at)
@@ -420,7 +434,12 @@ class Machine(RuleBasedStateMachine):
         sent_at = self.now
         attributes = {"SentTimestamp": str(self.clock())}
         records = [
-            {"messageId": f"{n}", "body": sent.body(self.boards).decode(), "attributes": attributes}
+            {
+                "messageId": f"{n}",
+                "body": sent.body(self.boards).decode(),
+                "attributes": attributes,
+                "messageAttributes": HISTORY if sent.history else {},
+            }
             for n, sent in enumerate(events)
         ]
         if behind:
@@ -432,6 +451,7 @@ class Machine(RuleBasedStateMachine):
         self.met.update(traps_of(self.boards, events, refused))
         must, may = self._judge(events, sent_at)
         self.clock.milliseconds += behind
+        self.met |= {"history" for sent in events if sent.history and sent.id not in refused}
         if not must <= refused <= must | may:
             raise AssertionError(
                 f"refused were {sorted(refused)}, not {sorted(must)}: {self.stack.dead_letters.reasons()[before:]}"
@@ -471,7 +491,8 @@ class Machine(RuleBasedStateMachine):
 
     def _refuses(self, sent: Sent) -> bool:
         return not self._allows(sent) or any(
-            self.models[board].refuses(member) or self.models[board].overflows(member, sent.at, amounts, self.now)
+            self.models[board].refuses(member)
+            or self.models[board].overflows(member, sent.at, amounts, self.now, history=sent.history)
             for (board, member), amounts in self.parts(sent).items()
         )
 
@@ -506,7 +527,7 @@ class Machine(RuleBasedStateMachine):
             calendar, written = model.calendar, model.written.get(member, self.now)
             if written > self.now and calendar.takes(sent.at, written) != calendar.takes(sent.at, self.now):
                 self.met.add("a writer whose clock is behind would count in a closed period")
-            model.count(sent.id, member, sent.at, amounts, stamp, notes[board, member])
+            model.count(sent.id, member, sent.at, amounts, stamp, notes[board, member], history=sent.history)
             if sent.sets:
                 model.keep_sets(sent.id, member, sent.at, amounts)
 

@@ -19,6 +19,7 @@ from standings.domain.boards import BOARD_NAME, Boards
 from standings.domain.errors import InvalidBodyError, NotFoundError, NotYourMemberError, bad_argument
 from standings.domain.events import (
     MAX_ID_LENGTH,
+    OTHER_COUNTS,
     Event,
     RefusedEvent,
     is_event_id,
@@ -90,7 +91,8 @@ class Posting:
     ) -> list[dict[str, Any]]:
         """Check a body's events as `post` does, and queue none: `{"id": "0197f2c4", "status": "new", "detail": None}`.
 
-        The status is `new`, `refused`, or `known`: the event has counted, and would not count again if posted now.
+        The status is `new`, `refused`, or `known`: the event has counted, and would not count again if posted now. If
+        other content counts in its place, `detail` says so.
         """
         results, events = self._checked(body, own, "known", is_admin=is_admin)
         now, backoff = self.clock.now(), self.clock.backoff_for(RETRIED_FOR_S)
@@ -108,6 +110,8 @@ class Posting:
                 results[number].update(status="refused", detail=other_content(event.id))
             elif receipt is None or _counts_again(event, receipt, images, now):
                 results[number]["status"] = "new"
+            elif receipt.current not in (None, event.digest) and event.corrects is None:
+                results[number]["detail"] = OTHER_COUNTS
         return results
 
     def _checked(

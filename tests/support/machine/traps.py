@@ -23,6 +23,7 @@ TRAPS: Final = {
     "a writer whose clock is behind would count in a closed period": "noted",
     "a writer's clock is behind": "lasts",
     "a total that is set twice in a batch": "sums",
+    "history": "sums",
     "corrected": "sums",
     "taken back": "sums",
     "refused as a correction": "sums",

@@ -499,6 +499,10 @@ def other_content(event_id: str) -> str:
     return f"id: {event_id!r} was used before, for an event with other content"
 
 
+OTHER_COUNTS: Final = "other content counts in its place since a correction"
+"""What is said of an event that is known and has the content that a correction has replaced."""
+
+
 def _required(table: dict[str, Any], key: str, field: str) -> Any:
     if key not in table:
         raise RefusedEvent("missing", f"{field}: is missing")
