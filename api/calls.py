@@ -157,6 +157,9 @@ OPERATIONS: Final = {
 
         On boards whose members are `registered`, an event of anyone else is refused.
 
+        An event with `correct` replaces what another one counted, one with `retract` takes it back. Both have an id of
+        their own, and need `standings/admin`: without it the answer is 403 (`not-your-member`), and nothing is queued.
+
         If the stack has a `JwtMemberClaim`, a token without `standings/admin` posts for the member that it names alone:
         if any event names another, the answer is 403 (`not-your-member`), and nothing is queued. So it is with `wait`
         for a token without `standings/read`, unless reads are open.""",
@@ -168,6 +171,8 @@ OPERATIONS: Final = {
                 `known`: that event has counted, and would not count again.""",
             "wait": """Seconds. With it the answer is 200 once the event counts and every rank of its members follows,
                 and 202 as ever if that takes longer. For one event of at most 10 pairs of board and member.""",
+            "history": """If `true`, the events also count in periods that have closed, as far as these can still be
+                read and are not settled. Needs `standings/admin`.""",
         },
         body="Events",
         sent=(
@@ -196,6 +201,10 @@ OPERATIONS: Final = {
         (
             ({"id": _ID_1, "status": "counted", "at": "2026-11-21T10:15:01.000Z"}, "counted: It counts"),
             ({"id": _ID_2, "status": "refused", "reason": _NOT_REGISTERED, "at": _AT}, "refused: It was refused"),
+            (
+                {"id": _ID_1, "status": "counted", "at": _AT, "corrected": {"at": _AT, "by": _ID_2}},
+                "corrected: Other amounts count in its place",
+            ),
         ),
         {"id": "The event's id: 1 to 128 characters."},
     ),

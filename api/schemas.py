@@ -145,7 +145,7 @@ _PROFILE: Final[Mapping[str, Schema]] = {
     "data": either("ProfileData", NULL),
 }
 _TOGETHER: Final = ("rank", "percentile", "total")
-_EVENT: Final = {"id": "EventId", "at?": "EventTime"}
+_EVENT: Final = {"id": "EventId", "at?": "EventTime", "correct?": "OtherEventId"}
 _UPDATE: Final = {"board": "EventBoards", "member": "Member", "metrics": "Amounts", "set?": "Set", "note?": "Note"}
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
@@ -428,14 +428,32 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "FoundMember": record("A member that a search found, and its profile.", named("member profile")),
     # Events.
     "Events": either(
-        "PlainEvent", "UpdatesEvent", listed("Event", (1, MAX_EVENTS)), says="One event, or a list of 1 to 100."
+        "PlainEvent",
+        "UpdatesEvent",
+        "Retraction",
+        listed("Event", (1, MAX_EVENTS)),
+        says="One event, or a list of 1 to 100.",
     ),
-    "Event": either("PlainEvent", "UpdatesEvent", says="An event, in one of two forms. Unknown fields are rejected."),
+    "Event": either(
+        "PlainEvent",
+        "UpdatesEvent",
+        "Retraction",
+        says="An event of one member, one of several updates, or one that takes another back. With `correct` the first "
+        "two replace what another one counted. Unknown fields are rejected.",
+    ),
     "PlainEvent": record("An event of one member, on one or more boards.", {**_EVENT, **_UPDATE}),
     "UpdatesEvent": record(
         "Several updates, such as a player's and a clan's. All of them count, or none. They may name up to 50 "
         "different pairs of board and member. Repeated pairs are combined by the metric's aggregate.",
         {**_EVENT, "updates": listed("Update", (1, MAX_UPDATES))},
+    ),
+    "Retraction": record(
+        "Takes back what another event counted. Needs `standings/admin`.", {"id": "EventId", "retract": "OtherEventId"}
+    ),
+    "OtherEventId": text(
+        "The id of an event that counted less than 30 days ago. With `correct`, the amounts replace what that event "
+        "counted; without `at` it stays at its time. Only events of metrics that add up. Needs `standings/admin`.",
+        (1, MAX_ID_LENGTH),
     ),
     "Update": record("An update of an event.", _UPDATE),
     "ShownNote": either(
@@ -493,7 +511,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
             "superseded?": flag(
                 "True if a total that it sets was older than one that had counted: it changed nothing."
             ),
+            "corrected?": "CorrectedBy",
+            "retracted?": "CorrectedBy",
+            "corrects?": text("Of a correction or retraction: the event that it changed."),
         },
+    ),
+    "CorrectedBy": record(
+        "When the event was last corrected or taken back, and by the event with which id.",
+        {"at": text(format="date-time"), "by": "EventId"},
     ),
     "EventResult": record(
         "The result of an event.",
@@ -504,7 +529,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
                 "`known` and `new` are those of a dry run: a known event has counted, and would not count again."
                 " `counted` comes with `wait`.",
             ),
-            "detail": text("Why the event was refused; null if it was not.", null=True),
+            "detail": text(
+                "Why the event was refused, or that other content counts in the place of a known one; else null.",
+                null=True,
+            ),
         },
     ),
     # Problems, and answers of the gateway.

@@ -77,21 +77,20 @@ def _profiles() -> ProfileAdmin:
 @_api.route("postEvents")
 def post() -> http.Response:
     """Queue events, or only check them. The answer has the outcome of each; with `wait` also the ranks that follow."""
-    own, wait = own_member(_api.event, _MEMBER_CLAIM), _api.arguments.whole("wait")
+    own, admin = own_member(_api.event, _MEMBER_CLAIM), is_admin(_api.event)
+    body, wait, history = _api.body(), _api.arguments.whole("wait"), _api.arguments.flag("history")
     if _api.arguments.flag("dry_run"):
         if wait:
             raise bad_argument("wait", "cannot go with dry_run: nothing is posted")
-        return http.json({"results": _posting().dry_run(_api.body(), _scores(), own)}, 202)
-    if wait:
-        if not _OPEN_READS:
-            check_reads(_api.event)
-        results, members = _following().post(_api.body(), own, wait, with_reason=is_admin(_api.event))
-        return (
-            http.json({"results": results}, 202)
-            if members is None
-            else http.json({"results": results, "members": members})
-        )
-    return http.json({"results": _posting().post(_api.body(), own)}, 202)
+        return http.json({"results": _posting().dry_run(body, _scores(), own, is_admin=admin)}, 202)
+    if not wait:
+        return http.json({"results": _posting().post(body, own, is_admin=admin, history=history)}, 202)
+    if not _OPEN_READS:
+        check_reads(_api.event)
+    results, members = _following().post(body, own, wait, is_admin=admin, history=history)
+    if members is None:
+        return http.json({"results": results}, 202)
+    return http.json({"results": results, "members": members})
 
 
 @_api.route("getEvent")

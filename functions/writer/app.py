@@ -7,7 +7,7 @@ from aws_lambda_powertools import single_metric
 from aws_lambda_powertools.metrics import MetricUnit
 
 from standings.aws.dynamodb.scores import Scores
-from standings.aws.sqs import DeadLetters, Sender, at_filled_in, refused_since, sent_at
+from standings.aws.sqs import DeadLetters, Sender, at_filled_in, is_history, refused_since, sent_at
 from standings.runtime.environment import required
 from standings.runtime.logs import logger, metrics, stack_of
 from standings.wiring import building_blocks
@@ -28,12 +28,21 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
     records = {record["messageId"]: record for record in event["Records"]}
     written = _writer.write(
         [
-            QueueMessage(message_id, record["body"], at_filled_in(record), refused_since(record), sent_at(record))
+            QueueMessage(
+                message_id,
+                record["body"],
+                at_filled_in(record),
+                refused_since(record),
+                sent_at(record),
+                is_history(record),
+            )
             for message_id, record in records.items()
         ],
         deadline,
     )
     failed = dict(written.failed)
+    for message_id, reason in written.waiting.items():
+        logger.info("correction to be delivered again", extra={"message_id": message_id, "reason": reason})
     if refused := [(records[message.id], str(refusal)) for message, refusal in written.refused]:
         failed.update(_dead_letters.send(refused, lambda: _clock.monotonic() >= deadline))
     for message, refusal in written.refused:
@@ -49,7 +58,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
         with single_metric(name="EventsRefused", unit=MetricUnit.Count, value=count) as metric:
             metric.add_dimension(name="rule", value=rule)
     _emit(written, len(failed))
-    return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}
+    return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in (*failed, *written.waiting)]}
 
 
 def _emit(written: WriteResult, failed: int) -> None:

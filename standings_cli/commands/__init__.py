@@ -15,6 +15,8 @@ class Summary(NamedTuple):
 
 COMMANDS: Final = {
     "post": Summary("post", "post one event, or the events of a file"),
+    "correct": Summary("correct", "replace what an event counted, by its id"),
+    "retract": Summary("correct", "take back what an event counted, by its id"),
     "top": Summary("rankings", "show the first entries of a ranking, or those from a rank on"),
     "rank": Summary("rankings", "show a member's rank, score and percentile, or the rank that a score would have"),
     "around": Summary("rankings", "show a member with its neighbours on both sides"),

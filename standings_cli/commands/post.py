@@ -7,6 +7,7 @@ import sys
 import time
 import uuid
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -64,6 +65,14 @@ appended, run the same command again. If earlier rows have changed, it posts all
 again, if you wait a minute. Another --source gives the rows other ids: then all of them count.
 A last line of CSV without a line end may be half-written: it waits until it has one.
 
+Rows that are older than the board's `late` count in `all` alone; `post` says how many before it sends
+them. With --history they count in each period that contains them and can still be read, but in no settled
+one. Who counted in `all` alone is counted there by --correct --history.
+
+--correct goes by the ids of rows: a new id counts, a row that has changed replaces what its id counted, a
+row that is known stays, and what is gone from the file stays counted (`standings retract ID`). It asks the
+API. How to correct what, and what that moves: docs/how-to/correct-a-score.md.
+
 A row that is not an event is printed (FILE:LINE: reason) and skipped; the exit status then is 1. The
 writer sends events that it refuses to the dead-letter queue: `standings dlq list`.
 """
@@ -110,6 +119,12 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--boards", type=values.file, metavar="FILE", help="check every event by the rules of this boards.toml"
     )
+    parser.add_argument(
+        "--history", action="store_true", help="count also in periods that have closed, as far as they can be read"
+    )
+    parser.add_argument(
+        "--correct", action="store_true", help="a file's rows replace what their ids counted with other content"
+    )
     parser.add_argument("--dry-run", action="store_true", help="print the events; send and record nothing")
     parser.set_defaults(do=_post)
 
@@ -121,23 +136,23 @@ def _post(connection: Connection, options: argparse.Namespace) -> int:
         name = options.csv if options.csv is not None else options.jsonl
         reader = _row_reader(options, name)
         posting = FilePosting(name, reader, options.state, options.again, options.anyway, options.json)
-        return posting.print() if options.dry_run else posting.post(connection)
+        return posting.print(connection) if options.dry_run else posting.post(connection)
     except (InputError, RefusedEvent) as error:
         print(f"standings: {shown(str(error))}", file=sys.stderr)
         return WRONG
 
 
 def _one(connection: Connection, options: argparse.Namespace) -> int:
-    _reject(options, "one event", "board", "column", "ignore", "source", "state", "again", "anyway")
+    _reject(options, "one event", "board", "column", "ignore", "source", "state", "again", "anyway", "correct")
     if len(options.event) < 3:  # noqa: PLR2004 - board, member and an amount
         raise InputError("expected BOARD MEMBER METRIC=AMOUNT, --csv FILE or --jsonl FILE")
-    board, member, *amounts = options.event
+    board, member, *numbers = options.event
     event_id = options.id if options.id is not None else uuid.uuid4().hex
     at = {} if options.at is None else {"at": options.at}
     fields = {"id": event_id, "board": board, "member": member, **at}
     note = None if options.note is None else _note(options.note)
-    event = event_text(fields, _amounts(amounts), sets=options.set, note=note)
-    outgoing = message(event, time.time_ns() // 1_000_000, _boards(options.boards))
+    event = event_text(fields, amounts(numbers), sets=options.set, note=note)
+    outgoing = message(event, time.time_ns() // 1_000_000, boards_of(options.boards), history=options.history)
     if options.dry_run:
         print(outgoing.body)
         return OK
@@ -214,13 +229,15 @@ def _row_reader(options: argparse.Namespace, name: str) -> RowReader:
     source = options.source or (None if name == STDIN else Path(name).name.removesuffix(".gz"))
     if name == STDIN:
         _reject(options, "standard input", "state", "again", "anyway")
-    boards = _boards(options.boards)
+    boards = boards_of(options.boards)
     if options.csv is None:
         _reject(options, "--jsonl", "event", "column", "ignore")
-        return RowReader("jsonl", source, options.board, boards=boards, at=options.at, sets=options.set)
+        reader = RowReader("jsonl", source, options.board, boards=boards, at=options.at, sets=options.set)
+        return replace(reader, history=options.history, corrects=options.correct)
     columns = {column: field for field, column in options.column}
-    ignored, amounts = frozenset(options.ignore), _amounts(options.event)
-    return RowReader("csv", source, options.board, columns, ignored, amounts, boards, options.at, options.set)
+    ignored, added = frozenset(options.ignore), amounts(options.event)
+    reader = RowReader("csv", source, options.board, columns, ignored, added, boards, options.at, options.set)
+    return replace(reader, history=options.history, corrects=options.correct)
 
 
 def _reject(options: argparse.Namespace, posted: str, *names: str) -> None:
@@ -241,13 +258,14 @@ def _note(text: str) -> str:
     return text
 
 
-def _amounts(texts: Sequence[str]) -> dict[str, str]:
-    amounts = dict(map(_amount, texts))
-    if len(amounts) < len(texts):
+def amounts(texts: Sequence[str]) -> dict[str, str]:
+    """The amounts by metric in such as `["points=3"]`. Raises InputError and RefusedEvent."""
+    found = dict(map(_amount, texts))
+    if len(found) < len(texts):
         raise InputError(f"expected each metric once, got {' '.join(texts)}")
-    for name, amount in amounts.items():
+    for name, amount in found.items():
         check_amount(name, amount)
-    return amounts
+    return found
 
 
 def _amount(text: str) -> tuple[str, str]:
@@ -257,7 +275,8 @@ def _amount(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _boards(file: str | None) -> Boards | None:
+def boards_of(file: str | None) -> Boards | None:
+    """The boards that a file defines; None for no file. Raises InputError."""
     if file is None:
         return None
     try:

@@ -13,7 +13,7 @@ from typing import Final, NoReturn
 from standings.domain.boards import BOARD_NAME, BOARD_NAME_RULE, MAX_MEMBER_BYTES, is_board_name
 from standings.domain.boards_toml import MAX_DECIMALS, METRIC_NAME, METRIC_RULE
 from standings.domain.errors import InvalidBodyError
-from standings.domain.events import shown
+from standings.domain.events import MAX_ID_LENGTH, is_event_id, shown
 from standings.domain.profiles import changes_of
 from standings.domain.scoring import UnitsError, check_units
 from standings.domain.windows import Timetable, parse_window
@@ -65,6 +65,13 @@ def member(given: str) -> str:
     """A member's id: `u123`, `clan#7`, `用户`."""
     if not _is_unicode(given) or not 1 <= len(given.encode()) <= MAX_MEMBER_BYTES:
         _wrong(f"1 to {MAX_MEMBER_BYTES} bytes of UTF-8", given)
+    return given
+
+
+def event_id(given: str) -> str:
+    """An event's id: `run-0197f2c4`."""
+    if not is_event_id(text(given)):
+        _wrong(f"1 to {MAX_ID_LENGTH} characters (it has {len(given)})", given)
     return given
 
 

@@ -29,7 +29,9 @@ from standings.domain.events import shown as short
 from standings.domain.windows import instant
 from standings.ingest import posted
 from standings_cli.files import STDIN, HalfLineError, Lines, Mark, Record, Source
+from standings_cli.post.correcting import corrected
 from standings_cli.post.known import AHEAD, MOST, Known
+from standings_cli.post.late_rows import LateRows, definitions
 from standings_cli.post.outbox import NotTakenError, Outbox, Outgoing
 from standings_cli.post.times import Times
 from standings_cli.stack.connection import Connection
@@ -82,10 +84,13 @@ def event_text(
     return EventText(f"{{{','.join(parts)}}}", {**fields, "metrics": amounts})
 
 
-def message(event: EventText, at: int, boards: Boards | None, given: int | None = None) -> OutgoingMessage:
+def message(
+    event: EventText, at: int, boards: Boards | None, given: int | None = None, *, history: bool = False
+) -> OutgoingMessage:
     """The message of an event, which happens `at` (in milliseconds) if it names no other time.
 
     `given` is the time that `at` was made from. Receipts hold that one, whatever place a row has in its file.
+    With `history` it also counts in periods that have closed.
     RefusedEvent if the event breaks a rule that holds on every board, or with `boards` a rule of its board.
     """
     text = instant(given)
@@ -96,7 +101,7 @@ def message(event: EventText, at: int, boards: Boards | None, given: int | None 
         check_event(post.body, at)
     else:
         parse_event(post.body, boards, at, at_filled_in=post.at_filled_in)
-    return message_of(*post)
+    return message_of(*post._replace(history=history))
 
 
 def check_amount(name: str, amount: str) -> None:
@@ -197,6 +202,7 @@ class RowReader:
     - `columns`, `ignored`, `metrics`: for CSV, the fields or metrics of columns with other names, the columns to skip,
       and amounts for every row.
     - `boards`: the boards by whose rules each event is checked; None leaves that to the writer.
+    - `history`: events count in periods that have closed too. `corrects`: each row has an id, and corrects its event.
     """
 
     form: str
@@ -208,6 +214,8 @@ class RowReader:
     boards: Boards | None = None
     at: str | None = None
     sets: bool = False
+    history: bool = False
+    corrects: bool = False
 
     def times(self, now: Callable[[], int]) -> Times:
         """The times of a run that begins now. RefusedEvent if `at` is none."""
@@ -253,6 +261,7 @@ class RowReader:
         columns, ignored = dict(self.columns), sorted(self.ignored)
         # Without these two the settings are as they always were: records of earlier versions hold a digest of them.
         more = [*([] if self.at is None else [self.at]), *(["set"] if self.sets else [])]
+        more += [*(["history"] if self.history else []), *(["correct"] if self.corrects else [])]
         return json.dumps([self.form, self.source, self.board, columns, ignored, dict(self.metrics), *more])
 
     def _message(self, event: EventText, seen: dict[int, int], times: Times, number: int) -> OutgoingMessage:
@@ -262,12 +271,14 @@ class RowReader:
             if "updates" in event.fields:
                 raise RefusedEvent("set", 'updates: expected "set": true in each of them, which --set does not add')
             event = event.having("set", value=True)
+        if "id" not in event.fields and self.corrects:
+            raise RefusedEvent("id", "id: is missing: --correct goes by the ids of rows")
         if "id" not in event.fields:
             event = event.having("id", self._id(event, seen, times))
         if "at" in event.fields:
-            return message(event, times.now(), self.boards)
+            return message(event, times.now(), self.boards, history=self.history)
         # Ids leave it out: the same rows posted with another instant are refused, and do not count twice.
-        return message(event, times.of_row(number), self.boards, times.at)
+        return message(event, times.of_row(number), self.boards, times.at, history=self.history)
 
     def _id(self, event: EventText, seen: dict[int, int], times: Times) -> str:
         if self.source is None:
@@ -354,11 +365,12 @@ class FilePosting:
         self._source = Source(self.name)
         self._times = self.reader.times(self.now)
 
-    def print(self) -> int:
+    def print(self, connection: Connection) -> int:
         """Print the events instead of posting them. Returns the exit status: `DIFFERS` if a row was wrong.
 
         The ids of totals and the times are those of a run that begins now.
         """
+        self._warn_of_late(connection)
         for message, _ in self._valid(self._rows(), say):
             print(message.body)
             self._posted += 1
@@ -373,6 +385,7 @@ class FilePosting:
         """
         if self._source.is_repeatable:
             next(self._rows(), None)  # A file or header that is wrong is told before a stack is asked
+            self._warn_of_late(connection)
         state = None if self.name == STDIN else Path(self.state or f"{self.name}.posted")
         record = Record(state, "posted rows", connection.queue_url)
         with record.locked():
@@ -391,7 +404,12 @@ class FilePosting:
             known = Known(lambda: connection.api, connection.knows_api)
             # Of standard input each batch is sent at once: the next row may be hours away.
             most, ahead = (MAX_ENTRIES, 0) if self.name == STDIN else (MOST, AHEAD)
-            messages = known.marked(self._when_due(self._valid(rows, meter.say)), itemgetter(0), most, ahead)
+            due = self._when_due(self._valid(rows, meter.say))
+            messages = (
+                corrected(known, due, checkpoint.run or checkpoint.begun)
+                if self.reader.corrects
+                else known.marked(due, itemgetter(0), most, ahead)
+            )
             if (first := next(messages, None)) is not None:
                 # Some may have been sent, whatever happens from here on.
                 checkpoint = self._saved(record, checkpoint)
@@ -426,6 +444,16 @@ class FilePosting:
                 meter.say(f"known rows are counted as posted, since the API does not name them: {known.problem}")
         self._summarise(checkpoint)
         return status if status is not None else DIFFERS if checkpoint.mark.wrong or self._is_half else OK
+
+    def _warn_of_late(self, connection: Connection) -> None:
+        """Say how many rows would not count in their periods, without `history`, if somebody knows the boards."""
+        if self.reader.history or not self._source.is_repeatable:
+            return
+        find = definitions(connection, self.reader.boards)
+        messages = (row.message for row in self._rows() if row.message is not None)
+        if (text := LateRows(find, self.now()).warning(messages)) is not None:
+            say(f"{self.name}: {text}")
+        self._times.begin(self._times.run)
 
     def _begin(self, record: Record, meter: Meter) -> tuple[Checkpoint, Iterator[Row]]:
         """The checkpoint to continue from, and the rows after it. InputError if rows might count twice."""

@@ -3,7 +3,7 @@
 `make faults SEED=7 SEEDS=100` runs the hundred schedules from seed 7 on and prints those that came out wrong. Both end
 with status 1 if a schedule came out wrong. With NOTES=1 they are schedules in which scores keep notes,
 with TIES=1 schedules in which rankings have tie-breaks, with PEOPLE=1 schedules in which members are merged and
-rankings begin at a score.
+rankings begin at a score, with CORRECTIONS=1 schedules in which events are corrected.
 """
 
 import argparse
@@ -24,12 +24,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--notes", action="store_true", help="scores of the league keep notes: other schedules")
     parser.add_argument("--ties", action="store_true", help="rankings of the league have tie-breaks: other schedules")
     parser.add_argument("--people", action="store_true", help="members are merged: other schedules")
+    parser.add_argument("--corrections", action="store_true", help="events are corrected: other schedules")
     options = parser.parse_args(arguments)
     wrong = 0
     traps: Counter[str] = Counter()
     began = time.process_time()
     for seed in range(options.seed, options.seed + options.count):
-        kinds = {"notes": options.notes, "ties": options.ties, "people": options.people}
+        kinds = {name: getattr(options, name) for name in ("notes", "ties", "people", "corrections")}
         world = run(seed, Options(trace=options.count == 1, **kinds))
         traps.update(world.traps.keys())
         wrong += bool(world.differences)

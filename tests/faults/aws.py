@@ -582,4 +582,5 @@ class Services:
         answer = dead.send_message_batch(**call.request)
         for message, reason in zip(dead.messages, dead.reasons(), strict=True):
             self.refused.setdefault(message["MessageBody"], []).append(reason)
+            self._world.judge.refusing(self._world.bodies[message["MessageBody"]], reason)
         return answer

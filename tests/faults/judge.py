@@ -7,7 +7,7 @@ accepted again only if its members were all removed since, and it was sent after
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -49,6 +49,10 @@ class Sent:
     notes: Mapping[tuple[str, str], Any] = field(default_factory=dict)
     sets: Collection[tuple[str, str]] = ()
     """The pairs of board and member whose amounts are their new totals."""
+    corrects: str | None = None
+    """The event that it corrects. Without updates it takes back what that event counted."""
+    keeps_at: bool = False
+    """Whether a correction has the `at` of its event, and none of its own."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,14 @@ class Judge:
         self.differences: list[str] = []
         self.noted = 0  # How many notes were compared with those that the model expects
         self.set = 0  # How many totals were set
+        self.current: dict[str, Sent | None] = {}
+        """By event, the content that counts now; None if it was taken back."""
+        self._stamps: dict[str, int] = {}
+        """By event, the stamp of its receipt."""
+        self._at: dict[str, datetime] = {}
+        """By event, the `at` of the content that counted last."""
+        self.corrected: Counter[str] = Counter()
+        """How often events were corrected and taken back, and how often events that a correction changed again."""
 
     def committed(self, call: Call, writes: Sequence[Write], events: Mapping[str, Sent]) -> None:
         """Count the events whose receipts are in a commit of a writer."""
@@ -102,12 +114,16 @@ class Judge:
             for table, _, receipt in writes
             if table == "Receipts" and receipt is not None and "d" in receipt
         }
+        if any("o" in receipt for receipt in receipts.values()):
+            self._correct(call, changed, receipts, events)
+            return
         counted = sorted((events[event_id] for event_id in receipts), key=lambda event: (event.at, event.id))
         now = self._instant(call, changed, {key for event in counted for key in event.updates})
         for event in counted:
             if event.id in self.accepted:
                 self._accept_again(event)
             self.accepted[event.id] = self._store.now
+            self.current[event.id], self._stamps[event.id], self._at[event.id] = event, now, event.at
             if receipts[event.id]["t"] != now:
                 self.differ(f"the receipt of {event.id}: expected {now}, got {receipts[event.id]['t']}")
             superseded = [self._count(event, key, _instant(now)) for key in event.updates]
@@ -128,6 +144,56 @@ class Judge:
             self._record_traps(board, model, now)
         return len(changes) < len(amounts)
 
+    def _correct(
+        self,
+        call: Call,
+        changed: Mapping[tuple[str, str], tuple[Any, Any]],
+        receipts: Mapping[str, Any],
+        events: Mapping[str, Sent],
+    ) -> None:
+        """Correct an event, or take it back, as the one transaction of a writer did."""
+        (own,) = (event_id for event_id, receipt in receipts.items() if "o" in receipt)
+        sent, of = events[own], receipts[own]["o"]
+        current = self.current.get(of)
+        before = {} if current is None else current.updates
+        held = {pair for pair in before if any(one.id == of for one in self._of(pair))}
+        olds = [changed[pair][0] if pair in changed else self._item(*pair) for pair in {*before, *sent.updates}]
+        stamp = max([call.reading, self._stamps.get(of, 0), *(old["t"] for old in olds if old is not None)])
+        self._check_correction(sent, held, before, receipts, stamp)
+        for pair, (_, new) in changed.items():
+            if new is None or new["t"] != stamp or pair not in {*held, *sent.updates}:
+                self.differ(f"{pair}: corrected, expected the timestamp {stamp}, got {new and new['t']}")
+        for model in self.models.values():
+            model.take_back(of, _instant(stamp))
+        self._at[of] = at = self._at[of] if sent.keeps_at else sent.at
+        for (board, member), amounts in sent.updates.items():
+            self.models[board].count(of, member, at, amounts, _instant(stamp))
+        self.corrected["corrected" if sent.updates else "taken back"] += 1
+        self.corrected["again"] += current is not None and current.corrects is not None
+        self.accepted[own] = self.accepted[of] = self._store.now
+        self._stamps[of], self.current[of] = stamp, replace(sent, at=at) if sent.updates else None
+
+    def _check_correction(
+        self, sent: Sent, held: Collection[Any], before: Collection[Any], receipts: Mapping[str, Any], stamp: int
+    ) -> None:
+        """Check that a correction may count, and its receipts."""
+        of = sent.corrects
+        if of not in self.accepted or sent.id in self.accepted:
+            self.differ(f"{sent.id} has corrected {of}, of {self.accepted.get(str(of))}, twice or too early")
+        if sent.updates and len(held) < len(before):
+            self.differ(f"{sent.id} has corrected {of} although a member was removed since")
+        # Of a window that only some definitions have, the event may not have counted in it.
+        common = {name: self._shape.common(name) for name in self.models}
+        closed = (model.has_closed(str(of), _instant(stamp), common[name]) for name, model in self.models.items())
+        if any(closed):
+            self.differ(f"{sent.id} has changed a closed period")
+        if {receipt["t"] for receipt in receipts.values()} != {stamp} or receipts.keys() != {of, sent.id}:
+            self.differ(f"the receipts of {sent.id}: expected the stamp {stamp}, got {receipts}")
+
+    def _of(self, pair: tuple[str, str]) -> list[Any]:
+        """What counts for a member."""
+        return [one for one in self.models[pair[0]].counted if one.member == pair[1] and one.taken is None]
+
     def posted(self, event_id: str) -> None:
         """Keep when an event was sent last."""
         self._posted[event_id] = self._store.now
@@ -139,10 +205,18 @@ class Judge:
         merged = [self._merged.get(key, 0) for key in event.updates]
         if not all(counted < at < sent for at in removed) or any(counted < at for at in merged):
             self.differ(f"event {event.id} counted twice: at {counted}, with removals at {removed}, sent at {sent}")
+        current = self.current[event.id]
+        if current is None or (current.at, current.updates) != (event.at, event.updates):
+            self.differ(f"event {event.id} counted again although other content counts in its place")
         self._trap("counted again after a removal")
 
     def lost(self, event: Sent, clocks_differ: int) -> bool:
-        """Whether an event was sent after all its members were removed, and did not count again."""
+        """Whether an event was sent after all its members were removed, and did not count again.
+
+        One that was corrected stays known if other content counts.
+        """
+        if event.corrects is not None or self.current[event.id] is not event:
+            return False
         minute, counted = 60_000_000, self.accepted[event.id]
         removed = [self._removed.get(key, 0) for key in event.updates]
         sent = self._posted[event.id] - minute - 2 * clocks_differ
@@ -172,15 +246,35 @@ class Judge:
     def refused(self, sent: Sent, reasons: Sequence[str]) -> None:
         """Check that a good event was refused only for reasons that can apply to it."""
         for reason in reasons if sent.good else ():
-            board = next(iter(sent.updates))[0]
+            board = next(iter(sent.updates), ("", ""))[0]
             possible = [
                 "was used before, for an event with other content" in reason,
                 "is being deleted" in reason,
                 "is not registered" in reason and any(self.models[name].registered for name, _ in sent.updates),
                 "no family in boards.toml matches" in reason and board not in {f.name for f in self._shape.families},
+                sent.corrects is not None and self._may_refuse(reason),
             ]
             if not any(possible):
                 self.differ(f"event {sent.id} was refused without cause: {reason}")
+
+    def _may_refuse(self, reason: str) -> bool:
+        """Whether a correction may have been refused for this reason."""
+        return any(
+            [
+                "aggregate sum in a correction" in reason or "another aggregate than sum" in reason,
+                "was removed from board" in reason and bool(self._removed),
+                "has closed" in reason,
+                "means something else" in reason and bool(self._shape.later),
+                "it has not counted" in reason,
+                "30 days ago" in reason,
+            ]
+        )
+
+    def refusing(self, sent: Sent, reason: str) -> None:
+        """Check that a correction is not refused as too early long after its event has counted."""
+        minute = 60_000_000
+        if "it has not counted" in reason and self._store.now - self.accepted.get(str(sent.corrects), 10**18) > minute:
+            self.differ(f"{sent.id} was refused: {reason}")
 
     def _instant(
         self, call: Call, changed: Mapping[tuple[str, str], tuple[Any, Any]], keys: Collection[tuple[str, str]]

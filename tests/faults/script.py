@@ -4,7 +4,7 @@ Events come in bursts of some seconds, with gaps of seconds to hours between the
 writer removes old accumulators.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -254,6 +254,39 @@ class Notes:
         return {key: {"n": self._rng.randint(0, 10**6)} for key in keeping if self._rng.random() < 0.8}
 
 
+# ---- corrections
+
+
+class Corrections:
+    """Draws how events are corrected and taken back: several times, in any order, also before they have counted."""
+
+    def __init__(self, world: "World") -> None:
+        self._world = world
+        self.rng = Random(f"{world.seed} corrections")
+
+    def send(self, sent: Sent, others: Sequence[Sent], span: int) -> None:
+        """Send some corrections of an event, each with its own content, that of the event, or that of another one."""
+        for number in range(self.rng.choice([0, 0, 1, 1, 2, 3])):
+            other = self.rng.choice([None, sent, *others, others[0]])
+            correction = self._drawn(f"{sent.id}c{number}", sent, other)
+            waits = [(0, span), (0, span), (0, span), (MINUTE, HOUR), (HOUR, 2 * DAY), (2 * DAY, 29 * DAY)]
+            for _ in range(self.rng.choice([1, 1, 1, 2])):
+                after = self.rng.randint(*self.rng.choice(waits))
+                self._world.clock.after(after, self._world.people.post, correction)
+
+    def _drawn(self, own: str, of: Sent, instead: Sent | None) -> Sent:
+        if instead is None:
+            return Sent(
+                own, orjson.dumps({"id": own, "retract": of.id}).decode(), of.at, {}, corrects=of.id, keeps_at=True
+            )
+        keeps_at = self.rng.random() < 1 / 2
+        body = {**orjson.loads(instead.body), "id": own, "correct": of.id}
+        if keeps_at:
+            del body["at"]
+        text = orjson.dumps(body).decode()
+        return Sent(own, text, instead.at, instead.updates, corrects=of.id, keeps_at=keeps_at)
+
+
 # ---- the script
 
 BEGINNINGS: Final = (
@@ -284,6 +317,7 @@ class Script:
         self._amount = SEESAW if world.seesaw else AMOUNTS
         self.clans = [f"clan#{number}" for number in range(self._rng.randint(1, 2))]
         self._notes = Notes(world.shape, world.seed)
+        self._corrections = Corrections(world)
         self._number = 0
         self._merges = Random(f"{world.seed} merges")
 
@@ -325,7 +359,8 @@ class Script:
         world.clock.at(at + rng.randint(8, 30) * MINUTE, world.comparison.compare, 20)
         at += rng.randint(4 * DAY, 6 * DAY)
         world.clock.at(at - rng.randint(1, 300) * MINUTE, world.people.expire)
-        if rng.random() < 0.2:
+        # Nothing says that such a member was removed: what it had counted would be taken from what it has since.
+        if rng.random() < 0.2 and not world.options.corrections:
             board, member = rng.choice([(LEAGUE, self.members[0]), (CLANS, self.clans[0])])
             world.clock.at(at - rng.randint(2 * DAY, 3 * DAY), world.people.delete_by_hand, board, member)
         return at
@@ -395,6 +430,9 @@ class Script:
         world, rng = self._world, self._rng
         sent = self._event()
         world.people.post(sent)
+        if world.options.corrections and sent.good:
+            others = [other for other in (self._event(), self._event()) if other.good] or [sent]
+            self._corrections.send(sent, others, span)
         chance = rng.random()
         if chance < 0.06:
             world.fault("sent twice")
@@ -436,7 +474,10 @@ class Script:
 
     def _amounts(self) -> dict[str, int]:
         rng = self._rng
-        amounts = {name: rng.choice(self._amount) for name in self._league.metrics if rng.random() < 0.7}
+        # Most events can be corrected: they name sums alone.
+        sums = self._world.options.corrections and rng.random() < 0.8
+        names = [name for name in self._league.metrics if name in (SUMS | {"lost"}) or not sums]
+        amounts = {name: rng.choice(self._amount) for name in names if rng.random() < 0.7}
         amounts = whole(self._league, amounts)
         return amounts or {"points": rng.choice(self._amount)}
 

@@ -167,3 +167,19 @@ def test_every_ranking_with_tie_breaks_is_right_whatever_goes_wrong(block: int) 
     for seed in range(block * BLOCK, (block + 1) * BLOCK):
         world = run(seed, TIES)
         assert world.differences == [], f"run it again: make faults SEED={seed} TIES=1"
+
+
+# ---- corrections
+
+
+@pytest.mark.parametrize("block", seeds(1, 20))
+def test_every_correction_counts_once_and_exactly_whatever_goes_wrong(block: int) -> None:
+    """Every other schedule also has tie-breaks."""
+    corrected: Counter[str] = Counter()
+    for seed in range(block * BLOCK, (block + 1) * BLOCK):
+        world = run(seed, Options(ties=seed % 2 > 0, corrections=True))
+        ties = " TIES=1" if seed % 2 else ""
+        assert world.differences == [], f"run it again: make faults SEED={seed} CORRECTIONS=1{ties}"
+        corrected.update(world.judge.corrected)
+    assert {name: count for name, count in corrected.items() if count < 10 * BLOCK} == {}
+    assert corrected.keys() == {"corrected", "taken back", "again"}

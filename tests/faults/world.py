@@ -57,6 +57,8 @@ class Options:
     """Whether rankings of the league have tie-breaks. The seed then makes another schedule."""
     people: bool = False
     """Whether members are merged, and rankings of the league begin at a score. The seed then makes another schedule."""
+    corrections: bool = False
+    """Whether events are corrected and taken back. The seed then makes another schedule."""
 
 
 def run(seed: int, options: Options | None = None) -> "World":
@@ -480,7 +482,8 @@ def most_calls(kind: str, event: Any) -> int:
     audit at each list and node.
     """
     if kind == "writer":
-        return 12 + len(event["Records"]) * 3 // 2
+        corrections = sum('"retract"' in record["body"] or '"correct"' in record["body"] for record in event["Records"])
+        return 12 + len(event["Records"]) * 3 // 2 + 12 * corrections
     return {"projector": 1_000, "care": 60, "merge": 60, "announcer": 60, "maintenance": 5_000}[kind]
 
 
@@ -541,7 +544,9 @@ class World:
         self.server = Server(self)
         self.sdk = Sdk(self)
         self.instances = Instances(self)
-        self.queue = Queue(self, rng.choice([3, 10, settings.QUEUE.max_receive_count]))
+        most_received = rng.choice([3, 10, settings.QUEUE.max_receive_count])
+        # With fewer, a correction whose event never counts is redriven before it is refused, for ever.
+        self.queue = Queue(self, settings.QUEUE.max_receive_count if self.options.corrections else most_received)
         self.poller = Poller(
             self,
             len(self.store.stream),

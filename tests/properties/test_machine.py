@@ -66,6 +66,9 @@ RANKINGS: Final = 4
 """How many rankings of a board are compared after one step; others each time."""
 ROUNDS: Final = 20
 """The most rounds of examples that a board may need to meet its traps. Nearly always it needs one."""
+LARGE: Final = 300
+"""The receipt of an event with fewer bytes of JSON has room for what it counted, also for a correction."""
+HISTORY: Final = {"history": {"dataType": "String", "stringValue": "true"}}
 AT_ONCE: Final = 2
 """How many boards are compared after one step: changed ones first, the others in turn."""
 TOO_MUCH: Final = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much)
@@ -90,6 +93,10 @@ class Machine(RuleBasedStateMachine):
         self.models: dict[str, BoardModel] = {}
         self.accepted: dict[str, tuple[Sent, datetime]] = {}
         self.refused: dict[str, Sent] = {}
+        self.corrected: dict[str, Sent | None] = {}
+        """By event, the content that counts now, of those that were corrected; None: it was taken back."""
+        self.at_of: dict[str, datetime] = {}
+        """The `at` of the content that counted last, of those that were corrected."""
         self.waiting: list[str] = []
         self.made = 0
         self.rng = random.Random(0)
@@ -139,6 +146,8 @@ class Machine(RuleBasedStateMachine):
         behind = data.draw(st.sampled_from(BEHIND), label="milliseconds behind")
         if behind:  # Such a writer refuses events of the next minutes
             events = [sent for sent in events if sent.at <= self.now]
+        if self.rng.random() < 1 / 4:
+            events = [sent if sent.id in self.accepted else replace(sent, history=True) for sent in events]
         if events:
             self.deliver(events, behind)
 
@@ -353,6 +362,96 @@ class Machine(RuleBasedStateMachine):
         changed = self.rng.sample(boards, len(boards))
         self.waiting = [*changed, *(board for board in self.waiting if board not in changed)]
 
+    # ---- corrections
+
+    @rule(data=st.data())
+    def correct(self, data: st.DataObject) -> None:
+        """Correct events or take them back, with their `at` or another. Send all of it twice, and the events again."""
+        events = [sent for sent, first in self.accepted.values() if self.now - first < REMEMBERED]
+        for sent in data.draw(st.lists(st.sampled_from(events), max_size=3), label="which") if events else []:
+            new = [self.made_up(data), self.made_up(data)]
+            instead = data.draw(st.sampled_from([None, sent, *(replace(one, id=sent.id) for one in new)]), label="new")
+            at = self.at_of.get(sent.id, sent.at)
+            keeps_at = instead is not None and (instead.at > self.now or self.rng.random() < 1 / 2)
+            body: dict[str, Any] = {"retract": sent.id}
+            if instead is not None:
+                is_history = self.rng.random() < 1 / 4
+                instead = replace(instead, at=at if keeps_at else instead.at, history=is_history)
+                body = {**orjson.loads(instead.body(self.boards)), "correct": sent.id}
+            if keeps_at:
+                del body["at"]
+            self.correct_one(sent, instead, {**body, "id": self.new_id("c")})
+
+    def correct_one(self, sent: Sent, instead: Sent | None, body: Mapping[str, Any]) -> None:
+        """Correct an event, or take it back. It must be refused if the models say so, and for their reasons."""
+        attributes = HISTORY if instead is not None and instead.history else {}
+        expected = self._refusals_of_correction(sent, instead)
+        reasons = self.write_corrections([body, body], attributes)
+        is_large = len(orjson.dumps(body)) + len(sent.body(self.boards)) > LARGE
+        is_near = "bounds" in {board for each in (sent, instead or sent) for board, *_ in each.updates}
+        possible = [*expected, *(["has room for"] if is_large else []), *(["beyond ±"] if is_near else [])]
+        if (expected and not reasons) or not all(any(text in reason for text in possible) for reason in reasons):
+            raise AssertionError(f"expected {expected} of {body} at {self.now}, got {reasons}")
+        self.met.add("refused as a correction" if reasons else "corrected" if instead else "taken back")
+        if not reasons:
+            self._correct(sent, instead)
+            same("the same correction again", [], self.write_corrections([body], attributes))
+        self.deliver([one for one in (sent, self.corrected.get(sent.id)) if one is not None])
+
+    def write_corrections(self, bodies: Sequence[Mapping[str, Any]], message: Mapping[str, Any]) -> list[str]:
+        """Send corrections in one batch. Return why they were refused."""
+        before = len(self.stack.dead_letters.messages)
+        attributes = {"SentTimestamp": str(self.clock())}
+        records = [
+            {
+                "messageId": f"{n}",
+                "body": orjson.dumps(body).decode(),
+                "attributes": attributes,
+                "messageAttributes": message,
+            }
+            for n, body in enumerate(bodies)
+        ]
+        same("the writer's answer", {"batchItemFailures": []}, self.stack.writer({"Records": records}, Context()))
+        self._settle(*self.boards)
+        return self.stack.dead_letters.reasons()[before:]
+
+    def _refusals_of_correction(self, sent: Sent, instead: Sent | None) -> list[str]:
+        """Parts of the reasons for which a correction may be refused; none if it must count."""
+        expected = ["it set a total"] if sent.sets else []
+        expected += ["another aggregate than sum"] if self._names_bests(sent) else []
+        if instead is not None:
+            current, stamp = self.corrected.get(sent.id, sent), self.accepted[sent.id][1]
+            pairs = {(board, member) for board, member, *_ in (() if current is None else current.updates)}
+            expected += ["aggregate sum in a correction"] if instead.sets or self._names_bests(instead) else []
+            expected += [] if self._allows(instead) else ["expected at"]
+            expected += ["was removed"] if any(self.models[b].removals.get(m, stamp) > stamp for b, m in pairs) else []
+            expected += ["is not registered"] if any(self.models[b].refuses(m) for b, m, *_ in instead.updates) else []
+        if instead is None or not instead.history:
+            closed = any(model.has_closed(sent.id, self.now) for model in self.models.values())
+            expected += ["has closed"] if closed else []
+        return expected
+
+    def _names_bests(self, sent: Sent) -> bool:
+        named = [(board, name) for board, _, amounts, _ in sent.updates for name, _ in amounts]
+        return any(self.boards[board].metrics[name].aggregate != "sum" for board, name in named)
+
+    def _correct(self, sent: Sent, instead: Sent | None) -> None:
+        """Correct an event in the models."""
+        parts = {} if instead is None else self.parts(instead)
+        theirs = {(name, one.member) for name, of in self.models.items() for one in of.counted if one.id == sent.id}
+        written = [self.models[board].written.get(member) for board, member in {*theirs, *parts}]
+        stamp = max([self.now, self.accepted[sent.id][1], *(each for each in written if each is not None)])
+        for model in self.models.values():
+            model.take_back(sent.id, stamp)
+        for (board, member), amounts in parts.items():
+            at, history = (stamp, False) if instead is None else (instead.at, instead.history)
+            self.models[board].count(sent.id, member, at, amounts, stamp, history=history)
+        self.accepted[sent.id] = self.accepted[sent.id][0], stamp
+        self.corrected[sent.id] = instead
+        self.at_of[sent.id] = instead.at if instead else self.at_of.get(sent.id, sent.at)
+
+    # ---- delivery
+
     def made_up(self, data: st.DataObject) -> Sent:
         first = data.draw(st.sampled_from(FIRST_LETTERS), label="id")
         ago = data.draw(st.sampled_from(MINUTES_AGO), label="minutes ago")
@@ -365,7 +464,12 @@ class Machine(RuleBasedStateMachine):
         sent_at = self.now
         attributes = {"SentTimestamp": str(self.clock())}
         records = [
-            {"messageId": f"{n}", "body": sent.body(self.boards).decode(), "attributes": attributes}
+            {
+                "messageId": f"{n}",
+                "body": sent.body(self.boards).decode(),
+                "attributes": attributes,
+                "messageAttributes": HISTORY if sent.history else {},
+            }
             for n, sent in enumerate(events)
         ]
         if behind:
@@ -377,6 +481,7 @@ class Machine(RuleBasedStateMachine):
         self.met.update(traps_of(self.boards, events, refused))
         must, may = self._judge(events, sent_at)
         self.clock.milliseconds += behind
+        self.met |= {"history" for sent in events if sent.history and sent.id not in refused}
         if not must <= refused <= must | may:
             raise AssertionError(
                 f"refused were {sorted(refused)}, not {sorted(must)}: {self.stack.dead_letters.reasons()[before:]}"
@@ -407,13 +512,17 @@ class Machine(RuleBasedStateMachine):
         """Whether an event counted, and does not count again: not all its members were removed since."""
         if sent.id not in self.accepted:
             return False
+        current = self.corrected.get(sent.id, sent)
+        if current is None or (current.at, self.parts(current)) != (sent.at, self.parts(sent)):
+            return True  # It was taken back, or other content counts in its place.
         counted = self.accepted[sent.id][1]
         members = {(board, member) for board, member, *_ in sent.updates}
         return not all(self.models[board].was_removed_since(member, counted, sent_at) for board, member in members)
 
     def _refuses(self, sent: Sent) -> bool:
         return not self._allows(sent) or any(
-            self.models[board].refuses(member) or self.models[board].overflows(member, sent.at, amounts, self.now)
+            self.models[board].refuses(member)
+            or self.models[board].overflows(member, sent.at, amounts, self.now, history=sent.history)
             for (board, member), amounts in self.parts(sent).items()
         )
 
@@ -448,7 +557,7 @@ class Machine(RuleBasedStateMachine):
             calendar, written = model.calendar, model.written.get(member, self.now)
             if written > self.now and calendar.takes(sent.at, written) != calendar.takes(sent.at, self.now):
                 self.met.add("a writer whose clock is behind would count in a closed period")
-            model.count(sent.id, member, sent.at, amounts, stamp, notes[board, member])
+            model.count(sent.id, member, sent.at, amounts, stamp, notes[board, member], history=sent.history)
             if sent.sets:
                 model.keep_sets(sent.id, member, sent.at, amounts)
 

@@ -28,7 +28,7 @@ from benchmarks.measure.speed import driver
 from standings.aws.dynamodb import scores
 from standings.aws.dynamodb.scores import encode_image
 from standings.domain.boards_toml import parse_boards
-from standings.domain.members import EventPart, Image, additions
+from standings.domain.members import EventPart, Image, counted_in
 from standings.rankings import storing
 from standings.rankings.calendar import pruning
 from standings.rankings.calendar.storing import CalendarStorage
@@ -175,7 +175,7 @@ def batches(function: str, boards: str, members: int, size: int, count: int) -> 
     create_tables(engine)
 
     def item(name: str, version: int, score: int) -> dict[str, Any]:
-        values = additions(family, [EventPart("", now, {"points": score})], now)
+        values = counted_in(family, EventPart("", now, {"points": score}), now)
         return encode_image(Image(population.BOARD, name, now + version, now, score, hidden=False, values=values))
 
     records: list[dict[str, Any]] = []

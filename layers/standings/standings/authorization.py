@@ -68,6 +68,14 @@ def check_posts(values: Sequence[Any], own: str) -> None:
             raise NotYourMemberError(detail)
 
 
+def check_no_corrections(values: Sequence[Any]) -> None:
+    """Raise NotYourMemberError if one of the parsed events of a body corrects another one, or takes it back."""
+    for number, value in enumerate(values):
+        if isinstance(value, dict) and value.keys() & {"correct", "retract"}:
+            detail = f"event {number}: a correction needs the scope {ADMIN}, so no event was posted"
+            raise NotYourMemberError(detail)
+
+
 def _claims(event: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """The claims of the caller's token; None if the caller has none."""
     token: Mapping[str, Any] | None = (event["requestContext"].get("authorizer") or {}).get("jwt")

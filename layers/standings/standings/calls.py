@@ -90,7 +90,9 @@ _PERCENTILE: Final = {"p": Argument(missing="say which percentile, such as 90")}
 _BUCKETS: Final = {"buckets": Argument("whole", 1, 1_000, 50)}
 
 CALLS: Final[Mapping[str, Call]] = {
-    "postEvents": Call("POST", "/events", WRITE, {"dry_run": _FLAG, "wait": Argument("whole", 1, 10)}),
+    "postEvents": Call(
+        "POST", "/events", WRITE, {"dry_run": _FLAG, "history": _FLAG, "wait": Argument("whole", 1, 10)}
+    ),
     "getEvent": Call("GET", "/events", WRITE, {"id": Argument(missing="say which event")}),
     "getProfile": Call("GET", _PROFILE, READ, _FOUND),
     "putProfile": Call("PUT", _PROFILE, ADMIN, _ID),

@@ -5,8 +5,9 @@ from dataclasses import replace
 from typing import Final
 
 from standings.aws.dynamodb.scores import BoardRecords
-from standings.domain.boards import Boards
+from standings.domain.boards import Boards, Family, Ranking, family_of
 from standings.domain.coverage import BOARD_TTL_S, BoardRecord, coverage_of, written_codes
+from standings.domain.members import final_codes, is_kept, settled_code
 from standings.runtime.clock import Clock, TtlCache
 from standings.stores import StoreUnavailableError
 
@@ -61,10 +62,10 @@ class BoardCatalog:
             raise ValueError(f"no family in boards.toml matches {name!r}")
         mine, codes = coverage_of(family, now), written_codes(family)
         if stored is None:
-            return BoardRecord(name, 1, now, mine, codes) if register else None
+            return BoardRecord(name, 1, now, mine, codes, settled=_none_settled(family)) if register else None
         record = stored
         if register and stored.deleted:
-            record = replace(stored, deleted=False, coverage=mine, begun=now)
+            record = replace(stored, deleted=False, coverage=mine, begun=now, settled=_none_settled(family))
         elif register:
             record = replace(stored, coverage=stored.coverage.after_event_by(family))
         job = record.job and record.job._replace(coverage=record.job.coverage.intersect(mine))
@@ -83,6 +84,26 @@ class BoardCatalog:
             raise ValueError(f"board {name!r} has had no event")
         return record
 
+    def settle(self, ranking: Ranking) -> BoardRecord:
+        """Mark a ranking as settled, before anybody reads what is to be sealed: history counts in it no longer.
+
+        Of a board that version 0.3 may have settled, all final periods count as settled. Raises ValueError if the board
+        has had no event.
+        """
+        family, code = family_of(self.boards, ranking.board), settled_code(ranking)
+        for _ in range(_TRIES):
+            record = self.known(ranking.board)
+            now = self._clock.now()
+            before = record.settled if record.settled is not None else final_codes(family, ranking.board, now)
+            if record.settled is not None and code in record.settled:
+                return record
+            kept = frozenset(one for one in before if is_kept(family, one, now))
+            after = replace(record, version=record.version + 1, settled=kept | {code})
+            if self.records.put(after, record):
+                self._cache.forget(ranking.board)
+                return after
+        raise StoreUnavailableError(f"other processes keep writing the record of {ranking.board!r}")
+
     def next_board(self, after: str | None) -> str | None:
         """The next board after a name (None: the first one) that a family matches; None after the last one."""
         while names := self.records.names(after, 1):
@@ -100,3 +121,8 @@ class BoardCatalog:
         for name in names:
             self._cache.forget(name)
         return self.written(names, register=True)
+
+
+def _none_settled(family: Family) -> frozenset[str] | None:
+    """What is settled of a board that begins: nothing. A board that settles nothing says nothing of it."""
+    return frozenset() if family.endings.settle else None

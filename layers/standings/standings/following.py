@@ -40,37 +40,40 @@ class Following:
     answers: Answers
     clock: Clock
 
-    def post(self, body: bytes, own: str | None, wait: int, *, with_reason: bool) -> Followed:
+    def post(self, body: bytes, own: str | None, wait: int, *, is_admin: bool, history: bool = False) -> Followed:
         """Post the event of a body, and wait up to `wait` seconds until it counts and each rank includes it.
 
-        An event that is refused, now or by the writer, has the status `refused`; `with_reason` says why the writer
-        refused it. Raises RequestError for any other body, such as one of two events or of more than `MAX_PAIRS`.
+        An event that is refused, now or by the writer, has the status `refused`; an administrator sees why the writer
+        refused it. Raises RequestError for any other body, such as one of two events or of more than `MAX_PAIRS`, and
+        for a correction. `own` and `history` are as for `Posting.post`.
         """
-        pairs = self._pairs(body, own)
-        (result,) = self.posting.dry_run(body, self.scores, own)
+        pairs = self._pairs(body, own, is_admin=is_admin)
+        (result,) = self.posting.dry_run(body, self.scores, own, is_admin=is_admin)
         if result["status"] == "refused":
             return Followed([result])
         # An earlier status is not the one to wait for: it was refused then, or counted before a member was removed.
         before = None if result["status"] == "known" else self.clock.retry(self.scores.status, result["id"])
-        results = self.posting.post(body, own)
+        results = self.posting.post(body, own, is_admin=is_admin, history=history)
         if results[0]["status"] != "queued":
             return Followed(results)
         deadline = self.clock.monotonic() + wait
         for _ in range(LOOKS):
             self.clock.sleep(wait / LOOKS)
-            if (found := self._look(results[0], pairs, before, with_reason=with_reason)) is not None:
+            if (found := self._look(results[0], pairs, before, with_reason=is_admin)) is not None:
                 return found
             if self.clock.monotonic() >= deadline:
                 break
         return Followed(results)
 
-    def _pairs(self, body: bytes, own: str | None) -> list[MemberKey]:
+    def _pairs(self, body: bytes, own: str | None, *, is_admin: bool) -> list[MemberKey]:
         """The boards and members of the only event of a body; none if it is refused."""
-        results, events = self.posting.checked(body, own, "queued")
+        results, events = self.posting.checked(body, own, "queued", is_admin=is_admin)
         if len(results) > 1:
             raise InvalidBodyError(
                 f"wait: expected one event, got {len(results)}: post each by itself, or without wait"
             )
+        if any(event.corrects is not None for _, event in events.values()):
+            raise InvalidBodyError("wait: expected an event, got a correction: post it without wait")
         pairs = [pair for _, event in events.values() for pair in event.items]
         if len(pairs) > MAX_PAIRS:
             expected = f"expected an event of at most {MAX_PAIRS} pairs of board and member, got {len(pairs)}"

@@ -5,7 +5,7 @@ Says afterwards what became of an event.
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 
-from standings.authorization import check_posts
+from standings.authorization import check_no_corrections, check_posts
+from standings.calls import ADMIN
 from standings.domain.boards import BOARD_NAME, Boards
-from standings.domain.errors import InvalidBodyError, NotFoundError, bad_argument
+from standings.domain.errors import InvalidBodyError, NotFoundError, NotYourMemberError, bad_argument
 from standings.domain.events import (
     MAX_ID_LENGTH,
+    OTHER_COUNTS,
     Event,
     RefusedEvent,
     is_event_id,
@@ -31,7 +33,9 @@ from standings.domain.windows import instant
 from standings.runtime.clock import RETRIED_FOR_S, Clock
 
 if TYPE_CHECKING:
-    from standings.aws.dynamodb.scores import Scores
+    from standings.aws.dynamodb.scores import Receipt, Scores
+    from standings.domain.members import Image
+    from standings.stores import MemberKey
 
 
 class Posted(NamedTuple):
@@ -43,6 +47,7 @@ class Posted(NamedTuple):
     body: str
     at_filled_in: bool | str
     board: str | None
+    history: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,28 +63,38 @@ class Posting:
     clock: Clock
     report: Callable[[Exception], None]
 
-    def post(self, body: bytes, own: str | None = None) -> list[dict[str, Any]]:
+    def post(
+        self, body: bytes, own: str | None = None, *, is_admin: bool = True, history: bool = False
+    ) -> list[dict[str, Any]]:
         """Post a body's events and return a result for each, in order. Raises RequestError for any other body.
 
         A result is `{"id": "0197f2c4", "status": "queued", "detail": None}`, or has the status `refused` and a reason.
 
-        `own` is the only member that the caller may post for: if any event names another, none is posted.
+        `own` is the only member that the caller may post for: if any event names another, none is posted. Nor is any if
+        one is a correction, unless the caller `is_admin`.
+        With `history`, which also needs an administrator, they count in periods that have closed too.
         Of events without `at`, the first counts now, and each next one a millisecond later: a list keeps its order.
         """
-        results, events = self.checked(body, own, "queued")
+        if history and not is_admin:
+            raise NotYourMemberError(f"history: needs the scope {ADMIN}, so no event was posted")
+        results, events = self.checked(body, own, "queued", is_admin=is_admin)
         numbers = list(events)
-        for position, reason in self.send([message for message, _ in events.values()]).items():
+        messages = [message._replace(history=history) for message, _ in events.values()]
+        for position, reason in self.send(messages).items():
             # If only the answer was lost, the event is on the queue: with the same id it still counts once.
             detail = f"the queue did not take it, post it again with the same id: {reason}"
             results[numbers[position]].update(status="refused", detail=detail)
         return results
 
-    def dry_run(self, body: bytes, scores: "Scores", own: str | None = None) -> list[dict[str, Any]]:
+    def dry_run(
+        self, body: bytes, scores: "Scores", own: str | None = None, *, is_admin: bool = True
+    ) -> list[dict[str, Any]]:
         """Check a body's events as `post` does, and queue none: `{"id": "0197f2c4", "status": "new", "detail": None}`.
 
-        The status is `new`, `refused`, or `known`: the event has counted, and would not count again if posted now.
+        The status is `new`, `refused`, or `known`: the event has counted, and would not count again if posted now. If
+        other content counts in its place, `detail` says so.
         """
-        results, events = self.checked(body, own, "known")
+        results, events = self.checked(body, own, "known", is_admin=is_admin)
         now, backoff = self.clock.now(), self.clock.backoff_for(RETRIED_FOR_S)
         receipts = backoff.retry(scores.receipts, sorted({event.id for _, event in events.values()}))
         again = (
@@ -91,20 +106,24 @@ class Posting:
         images = backoff.retry(lambda: scores.images(sorted(items), consistent=True, damaged=[])) if items else {}
         for number, (_, event) in events.items():
             receipt = receipts.get(event.id)
-            if receipt is not None and receipt.digest != event.digest:
+            if receipt is not None and event.digest not in (receipt.digest, receipt.current):
                 results[number].update(status="refused", detail=other_content(event.id))
-            elif receipt is None or counts_again(map(images.get, event.items), receipt.stamp, now):
+            elif receipt is None or _counts_again(event, receipt, images, now):
                 results[number]["status"] = "new"
+            elif receipt.current not in (None, event.digest) and event.corrects is None:
+                results[number]["detail"] = OTHER_COUNTS
         return results
 
     def checked(
-        self, body: bytes, own: str | None, status: str
+        self, body: bytes, own: str | None, status: str, *, is_admin: bool
     ) -> tuple[list[dict[str, Any]], dict[int, tuple[Posted, Event]]]:
         """A result for each event of a body, with this status unless it is refused; by number those that are not.
 
         Raises RequestError for a body that holds no events, or that of another member than `own`.
         """
         documents = parse_documents(body)
+        if not is_admin:
+            check_no_corrections([value for _, value in documents])
         if own is not None:
             check_posts([value for _, value in documents], own)
         now = self.clock.now()
@@ -127,12 +146,19 @@ class Posting:
         return results, events
 
 
+def _counts_again(event: Event, receipt: "Receipt", images: Mapping["MemberKey", "Image"], now: int) -> bool:
+    """Whether an event that has a receipt would count again if it were posted now (ms)."""
+    is_current = event.corrects is None and receipt.current == event.digest
+    return is_current and counts_again(map(images.get, event.items), receipt.stamp, now)
+
+
 def posted(text: str, value: Any, now: int, most_bytes: int) -> Posted:
     """Prepare a text with its parsed value for the queue: `at` defaults to `now` (ms).
 
     The message names the event's first board, if the value has one. Raises RefusedEvent if it is too large.
     """
-    filled_in = isinstance(value, dict) and bool(value) and "at" not in value
+    # A correction without `at` keeps that of its event.
+    filled_in = isinstance(value, dict) and bool(value) and not value.keys() & {"at", "correct", "retract"}
     if filled_in:
         text = f'{{"at":"{instant(now)}",{text[1:]}'
     # JSON has these two characters, SQS does not.
@@ -207,8 +233,10 @@ def event_status(scores: "Scores", clock: Clock, event_id: str, *, with_reason: 
     """What became of an event: `{"id": "0197f2c4", "status": "counted", "at": "2026-11-21T10:15:01.000Z"}`.
 
     The status is `counted`, or `refused`: then `with_reason` adds the `reason`, which may name a member. A counted one
-    is `superseded` if a total that it sets was older than one that had counted. Raises NotFoundError if neither is
-    known, StoreUnavailableError.
+    is `superseded` if a total that it sets was older than one that had counted. If it was corrected, `corrected` says
+    when and `by` which id; if it was taken back, so does `retracted`. A correction `corrects` another event.
+
+    Raises NotFoundError if neither is known, StoreUnavailableError.
     """
     if not is_event_id(event_id):
         raise bad_argument("id", f"expected 1 to {MAX_ID_LENGTH} characters, got {len(event_id)}")
@@ -219,7 +247,11 @@ def event_status(scores: "Scores", clock: Clock, event_id: str, *, with_reason: 
             "counted more than 30 days ago or refused more than 14 days ago"
         )
         raise NotFoundError("no-such-event", "No such event", detail)
-    answer = {"id": event_id, "status": "counted" if status.reason is None else "refused"}
+    answer: dict[str, Any] = {"id": event_id, "status": "counted" if status.reason is None else "refused"}
     if status.reason is not None and with_reason:
         answer["reason"] = status.reason
-    return {**answer, "at": instant(status.at), **({"superseded": True} if status.is_superseded else {})}
+    answer |= {"at": instant(status.at), **({"superseded": True} if status.is_superseded else {})}
+    if (latest := status.correction) is not None:
+        kind = "retracted" if latest.current is None else "corrected"
+        answer[kind] = {"at": instant(latest.at), "by": latest.by}
+    return {**answer, **({} if status.corrects is None else {"corrects": status.corrects})}

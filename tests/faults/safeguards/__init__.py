@@ -9,8 +9,20 @@ disables each safeguard, or each one named, and runs schedules until some come o
 safeguards. Those have schedules written by hand, which take each step on a rig.
 """
 
-from . import boards, outages, project, rolling, ties, write
+from . import boards, corrections, outages, project, rolling, ties, write
 from .replacing import SAFEGUARDS, Change, Safeguard
 from .rig import on_a_rig
 
-__all__ = ["SAFEGUARDS", "Change", "Safeguard", "boards", "on_a_rig", "outages", "project", "rolling", "ties", "write"]
+__all__ = [
+    "SAFEGUARDS",
+    "Change",
+    "Safeguard",
+    "boards",
+    "corrections",
+    "on_a_rig",
+    "outages",
+    "project",
+    "rolling",
+    "ties",
+    "write",
+]

@@ -29,6 +29,7 @@ NO_ADDRESS: Final = (*NO_NAME, "x", "ftp://x", "http://", "http://[", "http://a:
 NO_FILE: Final = ("", "a\0b", "none/such/file")
 VALUES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "action": ("list", ()),
+    "amounts": ("points=3", ("x", "=1")),
     "api_url": ("http://a", (*NO_ADDRESS, "https://me:secret@e.org")),
     "at": ("2026-11-20T10:00:00Z", (*NO_DAY, "2026-11-20T10:00:00", "2999-01-01T00:00:00Z")),
     "before": ("layers/standings/boards.toml", NO_FILE),
@@ -51,6 +52,7 @@ VALUES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "metric": ("points", (*NO_NAME, "Points", "1")),
     "name": ("Ada", (*NO_TEXT, " ", "x" * 65, "a\nb", "\u202e")),
     "note": ("{}", (*NO_TEXT, "x", "[]", "1", '{"a": NaN}', f'{{"a": "{"x" * 256}"}}', "[" * 9999)),
+    "of": ("x", (*NO_TEXT, "x" * 129)),
     "output": ("x", ("", "\0")),
     "period": ("winter-2026", NO_DAY),
     "periods": ("7", (*NO_WHOLE, "0", "-1", "101")),
@@ -87,6 +89,8 @@ def words_of(action: argparse.Action) -> list[str]:
         return [action.option_strings[0]]
     if action.dest == "event":
         return ["b", "m", "points=-3"]
+    if action.dest == "amounts":
+        return ["points=-3"]
     return [*action.option_strings[:1], *[VALUES[action.dest][0]] * (2 if action.nargs in ("*", "+") else 1)]
 
 

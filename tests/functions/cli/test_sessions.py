@@ -35,7 +35,7 @@ metrics.points = {{ aggregate = "sum", windows = ["all"] }}
 [boards."chess"]
 metrics.rating = {{ aggregate = "last", ties = "first", windows = ["all", "day"] }}
 """
-NAMES = ("members.txt", "post.txt", "rows.txt", "tasks.txt", "mistakes.txt")
+NAMES = ("members.txt", "post.txt", "corrections.txt", "rows.txt", "tasks.txt", "mistakes.txt")
 
 
 @pytest.fixture

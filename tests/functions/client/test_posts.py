@@ -291,3 +291,21 @@ def test_a_post_that_waits_has_the_ranks_that_follow(clients: Clients, stack: St
             client.post("b", "u1", points=4, wait=11)
         with client.batch() as batch, pytest.raises(BadArgument, match="wait: a batch cannot wait"):
             batch.post("b", "u1", points=4, wait=1)
+
+
+def test_an_event_is_corrected_and_taken_back(stack: Stack, connected: Connect) -> None:
+    """By a client, and by a batch, in the order of the calls."""
+    client = connected()
+    first = client.post("b", "ada", points=12)
+    other = client.post("b", "bo", points=5)
+    own = client.correct(first, "b", "ada", points=8)
+    assert counted(stack) == {"ada": 8, "bo": 5}
+    status = client.event(first)
+    assert status is not None
+    assert status["corrected"] == {"at": "2026-11-21T10:15:00.000Z", "by": own}
+    with client.batch() as batch:
+        batch.correct(first, updates=[{"board": "b", "member": "cy", "metrics": {"points": 1}}], id="c2", at=AT)
+        batch.retract(other, id="r1")
+    assert counted(stack) == {"ada": 0, "bo": 0, "cy": 1}
+    with pytest.raises(BadArgument, match="event_id: expected"):
+        client.correct("", "b", "ada", points=1)

@@ -204,9 +204,10 @@ def outcome(client: Standings, name: str, parameter: str, value: Any) -> Any:
     """The answer, or the error's type and text."""
     optional = {one for one, (_, may_lack) in parameters(PUBLIC[name]).items() if may_lack}
     given = {one: REQUIRED[one] for one in parameters(PUBLIC[name]).keys() - optional}
-    if name.endswith(".post"):
+    if name.endswith((".post", ".correct")):
         given |= {} if parameter == "updates" else {"board": "b", "member": "a"}
-        given = {} if parameter == "updates" else given
+        given = {"event_id": "a"} if parameter == "updates" and name.endswith("correct") else given
+        given = {} if parameter == "updates" and name.endswith("post") else given
         given.pop("points" if parameter == "metrics" else "", None)
     given |= {"country": "DE"} if name == "Standings.put_profile" else {}
     try:

@@ -83,6 +83,15 @@ def test_an_administrator_posts_for_anyone_and_a_token_without_the_claim_for_nob
     assert (status, answer["detail"].startswith("the token has no claim sub")) == (403, True)
 
 
+def test_only_an_administrator_corrects_events(stack: Stack) -> None:
+    for body in (event(correct="e0"), [event(), {"id": "r", "retract": "e0"}]):
+        status, answer = post(stack, body, sub="u1")
+        assert (status, stack.activity.messages) == (403, [])
+        assert "a correction needs the scope standings/admin, so no event was posted" in answer["detail"]
+        assert post(stack, body, ADMIN)[0] == 202
+        stack.activity.messages.clear()
+
+
 def test_ones_own_profile_can_be_written_and_no_other(stack: Stack) -> None:
     def put(member: str, scope: str = WRITE) -> int:
         return call(stack, "PUT", "/members", {"name": "Ada"}, f"id={member}", scope=scope, sub="u1")[0]

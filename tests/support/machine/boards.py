@@ -204,6 +204,8 @@ class Sent:
     """Whether updates that are equal but for their boards are written as one, with a list of boards."""
     sets: bool = False
     """Whether the amounts are new totals."""
+    history: bool = False
+    """Whether it counts in periods that have closed too."""
 
     @property
     def members(self) -> set[str]:

@@ -25,6 +25,10 @@ TRAPS: Final = {
     "a total that is set twice in a batch": "sums",
     "a member that is merged": "lifts",
     "a merge beyond the bounds": "bounds",
+    "history": "sums",
+    "corrected": "sums",
+    "taken back": "sums",
+    "refused as a correction": "sums",
 }
 """Each trap, and the board whose examples must meet it. Those of other boards may meet it too."""
 

@@ -80,13 +80,20 @@ class Calendar:
     def late_for(self, kind: str) -> timedelta:
         return min(self.late, timedelta(days=1)) if kind == "hour" else self.late
 
-    def takes(self, at: datetime, now: datetime) -> dict[str, Bucket]:
-        """Return the buckets in which an event applied at `now` counts: those that ended less than `late` ago."""
+    def takes(self, at: datetime, now: datetime, *, history: bool = False) -> dict[str, Bucket]:
+        """Return the buckets in which an event applied at `now` counts: those that ended less than `late` ago.
+
+        An event of history counts in all that can be read.
+        """
         buckets: dict[str, Bucket] = {kind: self.bucket(kind, at) for kind in CALENDAR}
         season = self.season(at)
         if season is not None and at < self.start(season.ends):
             buckets[SEASON] = season.starts
-        return {kind: bucket for kind, bucket in buckets.items() if now - self.end(kind, bucket) < self.late_for(kind)}
+        return {
+            kind: bucket
+            for kind, bucket in buckets.items()
+            if now - self.end(kind, bucket) < self.late_for(kind) or (history and self.is_readable(kind, at, now))
+        }
 
     def held(self, window: str, on: datetime) -> list[Bucket]:
         """Return the buckets of the period of a window that contains an instant, latest first. `all` has none.
@@ -363,6 +370,9 @@ class Counted(NamedTuple):
     """The buckets of the longest rolling window that was defined, by kind; None: long enough."""
     is_dated: bool = True
     """Whether the definition kept its instant."""
+    history: bool = False
+    taken: Mapping[str, int] | None = None
+    """What it had counted, if it was taken back. Its amounts are 0 then; its instant stays."""
 
     @property
     def since(self) -> float:
@@ -377,6 +387,8 @@ class Counted(NamedTuple):
             return self.buckets.get(kind) in held
         # Its own bucket has closed. A period of a rolling window may be open still; one that was not readable is free.
         own = self.calendar.bucket(kind, _EPOCH + timedelta(milliseconds=self.at))
+        if self.history:
+            return own in held
         if self.longest is not None:
             # If no window could take it then, nobody kept it (docs/decisions/0023).
             first_open: Any = self.calendar.bucket(kind, self.applied - self.calendar.late_for(kind))
@@ -427,14 +439,16 @@ class BoardModel:
         """Whether the board would refuse any event for this member."""
         return self.registered and member not in self.members
 
-    def overflows(self, member: str, at: datetime, amounts: Mapping[str, int], now: datetime) -> bool:
+    def overflows(
+        self, member: str, at: datetime, amounts: Mapping[str, int], now: datetime, *, history: bool = False
+    ) -> bool:
         """Whether an event would take a sum of this member beyond the bounds, in any period in which it counts."""
         for name, units in amounts.items():
             earlier = [event.amounts.get(name, 0) for event in self.counted if event.member == member]
             if self.metrics[name].aggregate != "sum" or sum(map(abs, earlier)) + abs(units) <= MAX_UNITS:
                 continue
             trial = replace(self, counted=[*self.counted], written={**self.written})
-            trial.count(TRIAL, member, at, {name: units}, now)
+            trial.count(TRIAL, member, at, {name: units}, now, history=history)
             windows = dict.fromkeys(("all", *self.metrics[name].windows))
             periods = [(window, on) for window in windows for on in self.calendar.containing(window, at)]
             for window, on in periods:
@@ -483,15 +497,62 @@ class BoardModel:
         return counted < removal < sent - timedelta(minutes=1)
 
     def count(
-        self, event_id: str, member: str, at: datetime, amounts: Mapping[str, int], now: datetime, note: Any = None
+        self,
+        event_id: str,
+        member: str,
+        at: datetime,
+        amounts: Mapping[str, int],
+        now: datetime,
+        note: Any = None,
+        *,
+        history: bool = False,
     ) -> None:
         """Count one member's part of an event at the instant `now`, by the clock of its writer."""
         self.members.setdefault(member, False)
         now = self._write(member, now)
         at_ms = _milliseconds(at)
-        buckets = self.calendar.takes(_EPOCH + timedelta(milliseconds=at_ms), now)
+        buckets = self.calendar.takes(_EPOCH + timedelta(milliseconds=at_ms), now, history=history)
         when = at_ms, dict(amounts), buckets, now, replace(self.calendar)
-        self.counted.append(Counted(event_id, member, *when, note, self.longest, self.keeps_instants))
+        self.counted.append(Counted(event_id, member, *when, note, self.longest, self.keeps_instants, history))
+
+    def take_back(self, event_id: str, now: datetime) -> set[str]:
+        """Take back what an event counts at the instant `now`. Return the members for whom it counted."""
+        theirs = [one for one in self.counted if one.id == event_id and one.taken is None]
+        for one in theirs:
+            self._write(one.member, now)
+        self.counted = [
+            one._replace(amounts=dict.fromkeys(one.amounts, 0), taken=one.amounts) if one in theirs else one
+            for one in self.counted
+        ]
+        return {one.member for one in theirs}
+
+    def has_closed(self, event_id: str, now: datetime, ranked: Collection[tuple[str, str]] | None = None) -> bool:
+        """Whether an event counts in a period that has closed: of a rolling window, one that can still be read.
+
+        Set `ranked` to look only at some pairs of metric and window.
+        """
+        return any(
+            self._is_closed(one, window, on, now)
+            for one in self.counted
+            if one.id == event_id and one.taken is None
+            for name in one.amounts
+            for window in self._decided_by(name, ranked)
+            for on in self.calendar.containing(window, _EPOCH + timedelta(milliseconds=one.at))
+        )
+
+    def _decided_by(self, metric: str, ranked: Collection[tuple[str, str]] | None) -> set[str]:
+        """The windows in which a metric is ranked, or breaks ties."""
+        named = {name: of for name, of in self.metrics.items() if name == metric or metric in of.tie_breaks}
+        pairs = {(name, window) for name, rules in named.items() for window in rules.windows if window != "all"}
+        return {window for name, window in pairs if ranked is None or (name, window) in ranked}
+
+    def _is_closed(self, one: Counted, window: str, on: datetime, now: datetime) -> bool:
+        held = self.calendar.held(window, on)
+        if not held or not one.counts(window, on, held):
+            return False
+        kind = unit(window)
+        is_over = now - self.calendar.end(kind, held[0]) >= self.calendar.late_for(kind)
+        return is_over and (window in ENDING or self.calendar.is_readable(window, on, now))
 
     def _write(self, member: str, now: datetime) -> datetime:
         """Write a member's item at the instant `now`. Return the instant that it says."""
@@ -634,7 +695,7 @@ class BoardModel:
         values = [(event.since, event.id.encode(), event.amounts[metric]) for event in events]
         if aggregate == "sum":
             # An amount of 0 changes no sum. It gives the time of a sum that nothing changed.
-            changes = [event for event in events if event.amounts[metric] or not event.is_dated]
+            changes = [event for event in events if (event.taken or event.amounts)[metric] or not event.is_dated]
             since = reduce(lambda latest, event: max(latest, event.at) if event.is_dated else -inf, changes, -inf)
             begun = -inf if starts_at_0 else min(at for at, _, _ in values)
             return Placed(member, sum(amount for _, _, amount in values), since if changes else begun)

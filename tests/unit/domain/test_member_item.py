@@ -6,7 +6,7 @@ import pytest
 
 from standings.domain.boards import MAX_UNITS, Family
 from standings.domain.boards_toml import parse_boards
-from standings.domain.members import EventPart, Image, additions, affected_rankings, beyond_bounds, expired
+from standings.domain.members import EventPart, Image, affected_rankings, beyond_bounds, counted_in, expired
 from standings.domain.windows import DAY, HOUR, MAX_SLAB, Unit
 from standings.runtime.environment import BOARDS_FILE
 from tests.support.builders.points import family
@@ -36,7 +36,7 @@ def demo() -> Family:
 @pytest.fixture(scope="module")
 def active(demo: Family) -> Image:
     """The item of a member with one event of 5 points."""
-    return image(demo, additions(demo, [EventPart("e", START, {"points": 5})], START), START)
+    return image(demo, counted_in(demo, EventPart("e", START, {"points": 5}), START), START)
 
 
 def test_a_removed_accumulator_is_not_a_score_that_fell(demo: Family, active: Image) -> None:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 # Message attributes
 AT_FILLED_IN: Final = "at_filled_in"  # Of an event whose `at` is not in its digest: "true", or the `at` that is
 FIRST_RECEIVED: Final = "first_received"  # Of a refused event: when the writer first received it
+HISTORY: Final = "history"  # Of an event that also counts in periods that have closed: "true"
 REASON: Final = "reason"  # Of a refused event: why
 KEPT_IN: Final = "kept_in"  # Of a refused event for whose body the queue has no room: the key of the object with it
 KEPT_KEY: Final = re.compile(r"refused/[^/]+\.json")
@@ -440,13 +441,24 @@ def _parts(whole: Sequence[_T]) -> Iterator[Sequence[_T]]:
     return (whole[start : start + MAX_ENTRIES] for start in range(0, len(whole), MAX_ENTRIES))
 
 
-def message_of(body: str, filled_in: bool | str, board: str | None) -> OutgoingMessage:  # noqa: FBT001 - as `Posted`
+def message_of(
+    body: str,
+    filled_in: bool | str,  # noqa: FBT001 - as `Posted`
+    board: str | None,
+    history: bool = False,  # noqa: FBT001, FBT002 - as `Posted`
+) -> OutgoingMessage:
     """The message of an `ingest.Posted` event. `filled_in` is its `at_filled_in`.
 
     Its group is the board: every name of a board is also a valid name of a group.
     """
     attributes = {AT_FILLED_IN: _text(filled_in if isinstance(filled_in, str) else "true")} if filled_in else {}
+    attributes |= {HISTORY: _text("true")} if history else {}
     return OutgoingMessage(body, attributes, board)
+
+
+def is_history(record: Mapping[str, Any]) -> bool:
+    """Whether the event also counts in periods that have closed."""
+    return _attribute(record, HISTORY) == "true"
 
 
 def at_filled_in(record: Mapping[str, Any]) -> bool | str:
@@ -507,9 +519,9 @@ def _without_refusal(attributes: Attributes) -> Attributes:
 
 
 def _with_refusal(attributes: Attributes, refusal: Attributes) -> Attributes:
-    """The attributes of a message and of its refusal, at most 10. Others are dropped, but never `at_filled_in`."""
-    first = {name: value for name, value in attributes.items() if name == AT_FILLED_IN}
-    others = [(name, value) for name, value in attributes.items() if name != AT_FILLED_IN]
+    """The attributes of a message and of its refusal, at most 10. Others are dropped, but never those of an event."""
+    first = {name: value for name, value in attributes.items() if name in (AT_FILLED_IN, HISTORY)}
+    others = [(name, value) for name, value in attributes.items() if name not in first]
     return {**first, **dict(others[: MAX_ATTRIBUTES - len(first) - len(refusal)]), **refusal}
 
 

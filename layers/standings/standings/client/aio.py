@@ -87,6 +87,8 @@ class Batch(Calls):
     """
 
     post = _awaited(ClientBatch.post)
+    correct = _awaited(ClientBatch.correct)
+    retract = _awaited(ClientBatch.retract)
     post_event = _awaited(ClientBatch.post_event)
     flush = _awaited(ClientBatch.flush)
 
@@ -102,6 +104,8 @@ class Standings(Calls):
     """A client of a stack; `connect` makes one. The end of `async with`, or `close`, ends its threads."""
 
     post = _awaited(client.Standings.post)
+    correct = _awaited(client.Standings.correct)
+    retract = _awaited(client.Standings.retract)
     post_event = _awaited(client.Standings.post_event)
     event = _awaited(client.Standings.event)
     about = _awaited(client.Standings.about)

@@ -93,6 +93,13 @@ class FollowedEvent(TypedDict):
     members: list[MemberScores]
 
 
+class CorrectedBy(TypedDict):
+    """When the event was last corrected or taken back, and by the event with which id."""
+
+    at: str
+    by: str
+
+
 class EventStatus(TypedDict):
     """What became of an event."""
 
@@ -101,6 +108,9 @@ class EventStatus(TypedDict):
     reason: NotRequired[str]
     at: str
     superseded: NotRequired[bool]
+    corrected: NotRequired[CorrectedBy]
+    retracted: NotRequired[CorrectedBy]
+    corrects: NotRequired[str]
 
 
 class FoundMember(TypedDict):

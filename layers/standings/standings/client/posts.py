@@ -95,8 +95,11 @@ def json_of(event: Event) -> bytes:
 
 
 def members_of(event: Event) -> frozenset[str]:
-    """The members that an event changes, such as `{"u123", "clan#7"}`. It must have passed `check_event`."""
-    return frozenset(part["member"] for part in event.get("updates", (event,)))
+    """The members that an event changes, such as `{"u123", "clan#7"}`. It must have passed `check_event`.
+
+    One that takes back another event names none.
+    """
+    return frozenset(part["member"] for part in event.get("updates", (event,)) if "member" in part)
 
 
 class Poster(ABC):
@@ -165,6 +168,40 @@ class Poster(ABC):
         given = {"id": id, "at": at, "board": board, "member": member, "metrics": numbers, "note": note, "set": sets}
         event = {k: v for k, v in {**given, "updates": updates}.items() if v is not None}
         return self.post_event(event) if wait is None else self._post_and_wait(event, wait)
+
+    def correct(
+        self,
+        /,
+        event_id: str,
+        board: str | Sequence[str] | None = None,
+        member: str | None = None,
+        *,
+        id: str | None = None,  # noqa: A002 - the field's name
+        at: datetime | str | None = None,
+        updates: Sequence[Mapping[str, Any]] | None = None,
+        metrics: Mapping[str, Number] | None = None,
+        **amounts: Number,
+    ) -> str:
+        """Replace what an event counted, and return the correction's id: `correct("a200", "club", "ada", km=12.5)`.
+
+        Without `at` it stays at the time of the event. A correction sent twice with one id counts once. Raises as
+        `post` does. Whether it counted, `event` says of its id: docs/how-to/correct-a-score.md.
+        """
+        numbers = _together(metrics, amounts)
+        given = {
+            "id": id,
+            "correct": values.event_id("event_id", event_id),
+            "at": at,
+            "board": board,
+            "member": member,
+            "metrics": numbers,
+        }
+        return self.post_event({k: v for k, v in {**given, "updates": updates}.items() if v is not None})
+
+    def retract(self, event_id: str, *, id: str | None = None) -> str:  # noqa: A002 - the field's name
+        """Take back what an event counted, and return the retraction's id. Raises as `post` does."""
+        retraction = {"retract": values.event_id("event_id", event_id)}
+        return self.post_event(retraction if id is None else {"id": id, **retraction})
 
     @abstractmethod
     def post_event(self, event: Event) -> str:
@@ -313,6 +350,8 @@ _OF_UPDATE: Final[Mapping[str, Callable[[str, Any], Any]]] = {
 _OF_EVENT: Final[Mapping[str, Callable[[str, Any], Any]]] = {
     **_OF_UPDATE,
     "id": values.text,
+    "correct": values.text,
+    "retract": values.text,
     "at": values.instant,
     "updates": _updates,
 }

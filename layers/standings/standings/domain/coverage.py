@@ -239,7 +239,8 @@ class BoardRecord:
     `version` grows by one with every write. `begun` is when the board began, in milliseconds. `codes` has the codes of
     all rankings that any definition has written, such as `q8Qd`. Readers use `generation`, which has `coverage`;
     projectors write all in `written`. `latest` is the newest generation, created at `renewed` (milliseconds). `stale`
-    ones await removal. A `deleted` board is not listed.
+    ones await removal. A `deleted` board is not listed. `settled` has the codes of rankings that are settled, or being
+    settled: history counts in none of them. It is None for a board that version 0.3 settled, or that settles nothing.
     """
 
     board: str
@@ -254,6 +255,7 @@ class BoardRecord:
     deleted: bool = False
     renewed: int = 0
     job: "Job | None" = None
+    settled: frozenset[str] | None = None
 
     @property
     def projected_since(self) -> int:

@@ -30,7 +30,7 @@ from standings.domain.scoring import (
 )
 from standings.domain.windows import EPOCH, MINUTE, SECOND, instant
 
-_OfAField = Literal["id", "at", "board", "member", "metrics", "amount", "note", "set", "updates"]
+_OfAField = Literal["id", "at", "board", "member", "metrics", "amount", "note", "set", "updates", "correct", "retract"]
 _OfABody = Literal["json", "size", "missing", "unknown", "age", "ahead", "bounds", "limit"]
 _OfAWriter = Literal["damaged", "deleting", "internal", "store", "unregistered"]
 Rule = Literal[_OfAField, _OfABody, _OfAWriter]
@@ -65,8 +65,11 @@ def check_event(body: str, now: int) -> None:
     `now` is in milliseconds.
     """
     document = _document(body)
-    _id_and_at(document, now)
-    for share in _shares(document):
+    if _corrected_id(document) is None:
+        _id_and_at(document, now)
+    else:
+        _id_of_correction(document, now)
+    for share in _shares(document) if "retract" not in document else ():
         for name, number in share.numbers.items():
             if not METRIC_NAME.fullmatch(name):
                 raise RefusedEvent("metrics", f"{share.prefix}metrics: expected {METRIC_RULE}, got {shown(name)}")
@@ -82,17 +85,30 @@ class Event:
     """One event. All of its updates count, or none. `at` is in milliseconds since 1970.
 
     `digest` depends neither on the order of fields nor on the notation of amounts, nor on an `at` that was filled in.
+    `digest_at` is the `at` in it; None if that was filled in.
+
+    A *correction* has the id of another event in `corrects`: its updates replace what that event counted. If it has no
+    updates, it takes back what the event counted. Without an `at` of its own it keeps the event's: both are NO_AT.
+
+    An event of `history` also counts in periods that have closed. The message says that, not the event.
     """
 
     id: str
     at: int
     updates: tuple["Update", ...]
     digest: bytes
+    digest_at: int | None = None
+    corrects: str | None = None
+    history: bool = False
 
     @property
     def items(self) -> list[tuple[str, str]]:
         """Board and member of each item that the event changes: `[("berlin-2026", "u123")]`."""
         return [(update.board, update.member) for update in self.updates]
+
+
+NO_AT: Final = -1
+"""Stands for the `at` of a correction that has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,16 +138,28 @@ class RefusedEvent(ValueError):
 
 
 def _event(document: dict[str, Any], boards: Boards, now: int, *, at_filled_in: bool | str) -> Event:
-    event_id, at = _id_and_at(document, now)
+    corrects = _corrected_id(document)
+    event_id, at = _id_and_at(document, now) if corrects is None else _id_of_correction(document, now)
+    if "retract" in document:
+        return Event(event_id, at, (), _digest_of_correction(corrects, None, b""), at, corrects)
+    updates = _updates(document, boards)
+    digest_at = read_at(at_filled_in, now) if isinstance(at_filled_in, str) else None if at_filled_in else at
+    digest = content_digest(digest_at, updates, boards)
+    if corrects is not None:
+        _check_correction(boards, updates)
+        digest = _digest_of_correction(corrects, digest_at, digest)
+    return Event(event_id, at, updates, digest, digest_at, corrects)
+
+
+def _updates(document: dict[str, Any], boards: Boards) -> tuple[Update, ...]:
+    """What an event's document adds to each pair of board and member."""
     pairs: dict[tuple[str, str], dict[str, Aggregate]] = {}
     set_pairs: set[tuple[str, str]] = set()
-    precisions: dict[tuple[str, str], int] = {}
     for share in _shares(document):
         is_kept = False
         for board, amounts in _amounts(share, boards):
             given = pairs.setdefault((board, share.member), {})
             for metric, units in amounts:
-                precisions[board, metric.name] = metric.precision
                 is_kept = is_kept or metric.notes
                 if metric.kept_with is None:
                     note = share.note if metric.notes else NO_NOTE
@@ -143,7 +171,7 @@ def _event(document: dict[str, Any], boards: Boards, now: int, *, at_filled_in: 
             expected = "a metric that keeps notes (notes = true in boards.toml)"
             refuse("note", f"{share.prefix}note", expected, orjson.loads(share.note))
         set_pairs.update((board, share.member) for board in share.boards if share.sets)
-    updates = tuple(
+    return tuple(
         Update(
             *pair,
             _with_companions(boards, pair[0], given),
@@ -152,8 +180,23 @@ def _event(document: dict[str, Any], boards: Boards, now: int, *, at_filled_in: 
         )
         for pair, given in pairs.items()
     )
-    content_at = read_at(at_filled_in, now) if isinstance(at_filled_in, str) else None if at_filled_in else at
-    return Event(event_id, at, updates, _digest(content_at, updates, precisions))
+
+
+def _check_correction(boards: Boards, updates: Iterable[Update]) -> None:
+    """Raise RefusedEvent unless what replaces an event are amounts of sums."""
+    for update in updates:
+        metrics = family_of(boards, update.board).metrics
+        for name in () if update.sets else update.amounts:
+            if metrics[name].aggregate != "sum":
+                detail = f"metrics.{name}: {_CORRECT_SUMS}, got one with aggregate {metrics[name].aggregate}"
+                raise RefusedEvent("correct", f"{detail}: {_POST_BESTS}")
+        if update.sets:
+            detail = f"set: {_CORRECT_SUMS}, got a total: set the right total with a new id and a later `at`"
+            raise RefusedEvent("correct", detail)
+
+
+_CORRECT_SUMS: Final = "expected an amount of a metric with aggregate sum in a correction"
+_POST_BESTS: Final = "remove the member, then post its right results again"
 
 
 # A number that a float may round, or cannot hold at all: such a body is parsed again, with exact numbers.
@@ -184,12 +227,40 @@ def no_constant(name: str) -> NoReturn:
 _UPDATE_FIELDS: Final = frozenset({"board", "member", "metrics", "note", "set"})
 
 
+def _corrected_id(document: dict[str, Any]) -> str | None:
+    """The id of the event that a document corrects or takes back; None if it is an event of its own."""
+    field: Literal["correct", "retract"] = "retract" if "retract" in document else "correct"
+    if field not in document:
+        return None
+    event_id = _text(document, field, field)
+    if not is_event_id(event_id):
+        refuse(field, field, f"the id of an event, 1 to {MAX_ID_LENGTH} characters (it has {len(event_id)})", event_id)
+    if event_id == document.get("id"):
+        raise RefusedEvent(
+            "id", f"id: expected an id of its own in a correction, got that of the event {shown(event_id)}"
+        )
+    return event_id
+
+
+def _id_of_correction(document: dict[str, Any], now: int) -> tuple[str, int]:
+    """The id and the `at` of a correction; NO_AT if it has none."""
+    if "retract" in document:
+        _check_fields(document, {"id", "retract"}, "")
+        return _event_id(document), NO_AT
+    _check_fields(document, {"id", "at", "correct"} | ({"updates"} if "updates" in document else _UPDATE_FIELDS), "")
+    return _event_id(document), read_at(_text(document, "at", "at"), now) if "at" in document else NO_AT
+
+
 def _id_and_at(document: dict[str, Any], now: int) -> tuple[str, int]:
     _check_fields(document, {"id", "at"} | ({"updates"} if "updates" in document else _UPDATE_FIELDS), "")
+    return _event_id(document), read_at(_text(document, "at", "at"), now)
+
+
+def _event_id(document: dict[str, Any]) -> str:
     event_id = _text(document, "id", "id")
     if not is_event_id(event_id):
         refuse("id", "id", f"1 to {MAX_ID_LENGTH} characters (it has {len(event_id)})", event_id)
-    return event_id, read_at(_text(document, "at", "at"), now)
+    return event_id
 
 
 def is_event_id(value: Any) -> TypeGuard[str]:
@@ -391,9 +462,12 @@ def limits_of(metric: Metric) -> str:
     return " and ".join(f"{words} {decimal_text(units, metric.precision)}" for words, units in given)
 
 
-def _digest(at: int | None, updates: tuple[Update, ...], precisions: dict[tuple[str, str], int]) -> bytes:
+def content_digest(at: int | None, updates: Iterable[Update], boards: Boards) -> bytes:
+    """The digest of an event with this content; `at` is in milliseconds, None if it was filled in."""
+    updates = tuple(updates)
+    precisions = {update.board: family_of(boards, update.board).metrics for update in updates}
     amounts = sorted(
-        [update.board, update.member, name, *_shortest(units, precisions[update.board, name])]
+        [update.board, update.member, name, *_shortest(units, precisions[update.board][name].precision)]
         for update in updates
         for name, units in update.amounts.items()
     )
@@ -408,6 +482,10 @@ def _digest(at: int | None, updates: tuple[Update, ...], precisions: dict[tuple[
     return blake2b(orjson.dumps(content), digest_size=12).digest()
 
 
+def _digest_of_correction(corrects: str | None, at: int | None, content: bytes) -> bytes:
+    return blake2b(orjson.dumps(["correct", corrects, at, content.hex()]), digest_size=12).digest()
+
+
 def _shortest(units: int, precision: int) -> tuple[int, int]:
     """A decimal in its shortest form, so that an event keeps its digest when a metric's precision changes."""
     while precision and units % 10 == 0:
@@ -419,6 +497,10 @@ def _shortest(units: int, precision: int) -> tuple[int, int]:
 def other_content(event_id: str) -> str:
     """Why an event is refused whose id another one has: `id: 'e1' was used before, for an event with other content`."""
     return f"id: {event_id!r} was used before, for an event with other content"
+
+
+OTHER_COUNTS: Final = "other content counts in its place since a correction"
+"""What is said of an event that is known and has the content that a correction has replaced."""
 
 
 def _required(table: dict[str, Any], key: str, field: str) -> Any:

@@ -23,7 +23,17 @@ from standings.domain.scoring import (
     merge_all,
     place_of,
 )
-from standings.domain.windows import DAY, HOUR, MINUTE, NAMES, Window
+from standings.domain.windows import (
+    DAY,
+    HOUR,
+    MAX_READ,
+    MINUTE,
+    NAMES,
+    NO_SEASON,
+    Unit,
+    Window,
+    final_at,
+)
 
 
 def moves(boards: Boards, changes: Iterable["Change"], generations: Sequence[int] = (0,)) -> list["Move"]:
@@ -370,7 +380,7 @@ def counts_again(images: Iterable["Image | None"], counted_at: int, sent: int | 
 class EventPart(NamedTuple):
     """What one event adds to one item: units and notes by metric. `at` is in milliseconds.
 
-    With `sets`, the units are the new totals.
+    With `sets`, the units are the new totals. An event of `history` also counts in periods that have closed.
     """
 
     event_id: str
@@ -378,6 +388,16 @@ class EventPart(NamedTuple):
     amounts: Mapping[str, int]
     notes: Mapping[str, str] = MappingProxyType({})
     sets: bool = False
+    history: "History | None" = None
+
+
+class History(NamedTuple):
+    """The codes of a board's rankings that are settled, such as `q8Qd20778`; None: all that could be by now.
+
+    An event of history counts in each period that can still be read, closed or not, but in no settled one.
+    """
+
+    settled: frozenset[str] | None
 
 
 def set_key(part: EventPart) -> str:
@@ -403,13 +423,18 @@ def apply_event(family: Family, image: Image, event: EventPart, now: int) -> tup
     return image, changed
 
 
-def additions(family: Family, counted: Iterable[EventPart], now: int) -> dict[str, int]:
-    """What events add to an item's attributes at `now` (ms), for metrics that all add up: `{"h9e": 300}`, also 0."""
+def additions(counted: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """What events add to an item's attributes together, of what each adds (`counted_in`): `{"h9e": 300}`."""
     adds: dict[str, int] = {}
-    for event in counted:
-        for metric, name in _accumulators(family, event, now):
-            adds[name] = adds.get(name, 0) + event.amounts[metric.name]
+    for each in counted:
+        for name, units in each.items():
+            adds[name] = adds.get(name, 0) + units
     return adds
+
+
+def counted_in(family: Family, event: EventPart, now: int) -> dict[str, int]:
+    """The accumulators in which an event counts at `now` (ms), with what it adds to each: `{"h9e": 300}`, also 0."""
+    return {name: event.amounts[metric.name] for metric, name in _accumulators(family, event, now)}
 
 
 def _accumulators(family: Family, event: EventPart, now: int) -> Iterator[tuple[Metric, str]]:
@@ -421,9 +446,83 @@ def _accumulators(family: Family, event: EventPart, now: int) -> Iterator[tuple[
         yield metric, metric.total()
         for unit in metric.bucket_codes:
             index = family.timetable.bucket_for(unit, event.at, now)
-            name = metric.late_bucket(unit, event.at, now) if index is None else metric.bucket(unit, index)
+            name = None if index is None else metric.bucket(unit, index)
+            if index is None and event.history is not None:
+                name = _past_bucket(family, metric, unit, event, now)
+            elif index is None:
+                name = metric.late_bucket(unit, event.at, now)
             if name is not None:
                 yield metric, name
+
+
+def _past_bucket(family: Family, metric: Metric, unit: Unit, event: EventPart, now: int) -> str | None:
+    """The accumulator of a bucket that has closed, for an event of history; None if no period of it can be read.
+
+    If a calendar period is settled, the event counts in all rolling periods that contain the bucket, and not in that.
+    """
+    timetable = metric.timetable
+    if now - event.at > MAX_READ:
+        return None  # `at` may be in a year for which Python has no calendar.
+    index = timetable.index(unit, event.at)
+    if unit == "s" and (index == NO_SEASON or event.at >= timetable.end(unit, index)):
+        return None  # It is in a gap between seasons.
+    windows = [window for window in metric.kept_windows if window.unit == unit]
+    rolls = any(now < timetable.rolling_until(unit, window.periods(index)[-1]) for window in windows if window.rolling)
+    is_read = any(now < (timetable.readable_until(one, index) or 0) for one in windows if not one.rolling)
+    if is_read and not _is_settled(family, metric, unit, index, event.history, now):
+        return metric.bucket(unit, index)
+    return late_name(metric.bucket(unit, index)) if rolls else None
+
+
+def is_settled(family: Family, name: str, history: History | None, now: int) -> bool:
+    """Whether an accumulator counts in a ranking that is settled."""
+    accumulator = family.accumulator(name)
+    if accumulator is None or accumulator.unit is None or accumulator.is_late:
+        return False
+    return _is_settled(family, accumulator.metric, accumulator.unit, accumulator.bucket, history, now)
+
+
+def _is_settled(family: Family, metric: Metric, unit: Unit, index: int, history: History | None, now: int) -> bool:
+    """Whether a bucket of a metric counts in a ranking that is settled: its own, or one whose ties it breaks."""
+    settled = None if history is None else history.settled
+    for each in family.ordered_by(metric):
+        for window in each.windows:
+            if window.unit != unit or window.rolling:
+                continue
+            if settled is not None and f"{each.ranking_code(window)}{index}" in settled:
+                return True
+            final = final_at(each.timetable, window, index)
+            if settled is None and window.name in family.endings.settle and final is not None and now >= final:
+                return True
+    return False
+
+
+def settled_code(ranking: Ranking) -> str:
+    """The code by which a board's record says that a ranking is settled: `q8Qd20778`."""
+    return f"{ranking.metric.ranking_code(ranking.window)}{ranking.period}"
+
+
+def final_codes(family: Family, board: str, now: int) -> frozenset[str]:
+    """The codes of all rankings that could be settled at `now` (ms)."""
+    found = set()
+    for ranking in calendar_rankings(family, board, now):
+        final = final_at(ranking.metric.timetable, ranking.window, ranking.period)
+        if ranking.window.name in family.endings.settle and final is not None and now >= final:
+            found.add(settled_code(ranking))
+    return frozenset(found)
+
+
+def is_kept(family: Family, code: str, now: int) -> bool:
+    """Whether a settled ranking can still be read at `now` (ms), or this definition does not know it."""
+    for metric in family.metrics.values():
+        for window in metric.windows:
+            prefix = metric.ranking_code(window)
+            if window.unit is not None and code.startswith(prefix) and (digits := code[len(prefix) :]).isdecimal():
+                if window.unit == "s" and int(digits) not in metric.timetable.seasons:
+                    return True
+                until = metric.timetable.kept_until(window, int(digits))
+                return until is None or now < until + REMOVAL_MARGIN
+    return True
 
 
 REMOVAL_MARGIN: Final = DAY

@@ -462,6 +462,10 @@ window and of the slab in which that ends, or is kept until the next calendar pe
 `keep`."""
 
 
+MAX_READ: Final = 2 * max(_MAX_READ_LENGTH.values())
+"""No period of any definition can be read that contains an instant so long ago, in milliseconds."""
+
+
 def is_past_reading(unit: Unit, index: int, now: int) -> bool:
     """Whether no possible definition reads a bucket any more, or counts an event in it."""
     long_ago = now - _MAX_READ_LENGTH[unit]

@@ -205,6 +205,9 @@ class Settlements:
         try:
             is_sealed = at is None and not again and files.document(SUMMARY) is not None
             record = self._record(ranking, files_are_there=is_sealed)
+            if not is_sealed:
+                # Before anything is read: each event of history has counted by now, or leaves this period out.
+                record = self.clock.retry(self.catalog.settle, ranking)
             family = family_of(self.catalog.boards, ranking.board)
             settlement = Settlement(
                 findings, family, record, ranking, files, attempt.name, bus, stack, attempt.seals_empty

@@ -5,30 +5,17 @@ their changes (`plan_changes`), and writes these with the receipts of the events
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Final, NamedTuple
 
-from standings.aws.dynamodb.scores import Addition, DamagedItem, ItemChange, NewReceipt, Receipt, Rewrite, Scores
+from standings.aws.dynamodb.scores import DamagedItem, NewReceipt, Receipt, Scores
 from standings.catalog import BoardCatalog
-from standings.domain.boards import MAX_UNITS, Boards, Family, family_of
-from standings.domain.events import Event, RefusedEvent, Rule, limits_of, other_content, parse_event
-from standings.domain.members import (
-    EventPart,
-    Image,
-    additions,
-    apply_event,
-    beyond_bounds,
-    counts_again,
-    expired,
-    late_merged,
-    may_count_again,
-    new_image,
-    rewritten,
-    set_key,
-)
-from standings.domain.scoring import decimal_text
+from standings.domain.boards import family_of
+from standings.domain.coverage import BoardRecord
+from standings.domain.events import Event, RefusedEvent, other_content, parse_event
+from standings.domain.members import History, Image, counts_again, may_count_again
 from standings.domain.windows import DAY
 from standings.runtime.clock import OUT_OF_TIME, Backoff, Clock
 from standings.stores import (
@@ -40,25 +27,18 @@ from standings.stores import (
     StoreRefusedError,
     StoreUnavailableError,
 )
+from standings.write.changes import Plan, UnfitEventError, plan_changes
+from standings.write.corrections import Corrections, NotCountedYetError
 
-MAX_EXPRESSION: Final = 4_096
-"""The most bytes of an expression in DynamoDB. An addition removes as many accumulators as fit. If not even its amounts
-fit, the item is rewritten. https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html"""
-_FIXED: Final = 100  # Bytes that every expression has, at most
-_VALUE: Final = len(", :10000 ")  # Bytes that a name needs in addition to its own, at most
-_SET: Final = len(",#00=:00")  # Bytes of an attribute that a patch sets
-_REMOVED: Final = len(",#00")  # Bytes of one that it removes
-_MOST_ATTRIBUTES: Final = 4  # Of an accumulator: its number, its tie key, its note, its set key or its companions
 MOST_WHOLE_BYTES: Final = MAX_TRANSACTION_BYTES
 """The most bytes of a transaction whose items are written whole. A larger one has patches, which take more time."""
-Images = Mapping[MemberKey, Image | None]
 
 
 class QueueMessage(NamedTuple):
     """A message from the queue. `at_filled_in` says that the producer sent no `at` (as for `parse_event`).
 
     In milliseconds since 1970: `sent` is when it came to the queue. `refused_since` is when it first came to the
-    writer, if it was refused then and is replayed now.
+    writer, if it was refused then and is replayed now. An event of `history` also counts in periods that have closed.
     """
 
     id: str
@@ -66,6 +46,7 @@ class QueueMessage(NamedTuple):
     at_filled_in: bool | str = False
     refused_since: int | None = None
     sent: int | None = None
+    history: bool = False
 
     @property
     def first_sent(self) -> int | None:
@@ -76,6 +57,8 @@ class QueueMessage(NamedTuple):
 @dataclass(slots=True)
 class WriteResult:
     """The result of a batch. `failed` holds the ids of messages to deliver again, each with the reason.
+
+    So does `waiting`: corrections that came before their events.
 
     `refused` are messages that no retry can help: the caller sends them to the dead-letter queue. The store has their
     reasons by the events' ids. A refusal by the rule "internal" has the internal error as its `__cause__`. `waited` is
@@ -88,6 +71,7 @@ class WriteResult:
     waited: int | None = None
     refused: list[tuple[QueueMessage, RefusedEvent]] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
+    waiting: dict[str, str] = field(default_factory=dict)
 
 
 class Writer:
@@ -102,6 +86,7 @@ class Writer:
         self.catalog = catalog
         self.scores = scores
         self.clock = clock
+        self._corrections = Corrections(catalog, scores, clock)
 
     def write(self, messages: Sequence[QueueMessage], deadline: float) -> WriteResult:
         """Apply a batch until the deadline, in seconds of the monotonic clock. Report the rest as failed."""
@@ -113,6 +98,7 @@ class Writer:
                 now = self.clock.now()
                 event = parse_event(message.body, self.catalog.boards, now, at_filled_in=message.at_filled_in)
                 _check_age(message, event, now)
+                event = replace(event, history=True) if message.history else event
                 first = events.setdefault(event.id, event)
                 if first is event:
                     message_of[event.id] = message
@@ -127,12 +113,31 @@ class Writer:
                 internal = RefusedEvent("internal", f"body: cannot be read: {error!r}")
                 internal.__cause__ = error
                 result.refused.append((message, internal))
-        for group in transactions(events.values()):
+        for group in transactions(event for event in events.values() if event.corrects is None):
             by_id = {event.id: event for event in group}
             _Transaction(self, by_id, message_of, result).run(self.clock.backoff(deadline))
+        # Those after the events of the same batch, in the order in which they were sent.
+        corrections = [event for event in events.values() if event.corrects is not None]
+        for event in sorted(corrections, key=lambda one: message_of[one.id].sent or 0):
+            self._correct(event, message_of[event.id], result, self.clock.backoff(deadline))
         if result.refused:
             self._remember_refusals(result, self.clock.backoff(deadline))
         return result
+
+    def _correct(self, event: Event, message: QueueMessage, result: WriteResult, backoff: Backoff) -> None:
+        try:
+            if self._corrections.apply(event, message.first_sent, backoff):
+                result.applied += 1
+            else:
+                result.duplicates += 1
+        except NotCountedYetError as error:
+            result.waiting[message.id] = str(error)
+        except StoreUnavailableError as error:
+            result.failed[message.id] = str(error)
+        except DamagedItem as damage:
+            result.refused.append((message, RefusedEvent("damaged", f"member: {damage}", event.id)))
+        except RefusedEvent as refusal:
+            result.refused.append((message, refusal))
 
     def _remember_refusals(self, result: WriteResult, backoff: Backoff) -> None:
         """Store why each event is refused, for `GET /events`: one write each.
@@ -169,6 +174,8 @@ class _Transaction:
     # Events that count again, because their members were removed, and the receipts that they replace.
     again: dict[str, Receipt] = field(default_factory=dict)
     started: bool = False
+    # The records of the boards of history, which must be as they were read.
+    records: Mapping[str, BoardRecord] = field(default_factory=dict)
     # Whether the items are too large together to be written whole.
     patches: bool = False
 
@@ -203,6 +210,8 @@ class _Transaction:
         records = self.writer.catalog.register(one.board for event in self.events.values() for one in event.updates)
         if leaving := {board for board, record in records.items() if record.is_being_deleted}:
             self._refuse_leaving(leaving)
+        of_history = (event for event in self.events.values() if event.history)
+        self.records = {one.board: records[one.board] for event in of_history for one in event.updates}
         updates = [update for event in self.events.values() for update in event.updates]
         families = {update.board: family_of(self.writer.catalog.boards, update.board) for update in updates}
         to_read = sorted(
@@ -224,7 +233,8 @@ class _Transaction:
         now = self.writer.clock.now()
         plan, receipts = self._planned(now, backoff)
         events, changes = list(self.events.values()), list(plan.changes.values())
-        conflicts = self.writer.scores.apply(receipts, changes, now) if events else []
+        checks = list(self.records.values())
+        conflicts = self.writer.scores.apply(receipts, changes, now, records=checks) if events else []
         if not conflicts:
             self._applied()
         invalid = next((each.message for each in conflicts if each.reason is CancelReason.INVALID), None)
@@ -235,6 +245,9 @@ class _Transaction:
         known: list[tuple[Event, Receipt | None]] = []
         for conflict in conflicts:
             if conflict.reason is CancelReason.BUSY:
+                must_wait = True
+            elif conflict.position >= len(receipts) + len(changes):
+                self.started = False  # A period of the board may be settled since its record was read.
                 must_wait = True
             elif conflict.position < len(receipts):
                 known.append((events[conflict.position], conflict.receipt))
@@ -252,10 +265,7 @@ class _Transaction:
     def _planned(self, now: int, backoff: Backoff) -> "tuple[Plan, list[NewReceipt]]":
         """Plan changes and receipts that one transaction can hold. Raises StoreRefusedError if there are none."""
         plan = self._plan(now, backoff)
-        receipts = [
-            NewReceipt(event.id, event.digest, plan.stamp, event.id in plan.superseded, self.again.get(event.id))
-            for event in self.events.values()
-        ]
+        receipts = [_new_receipt(event, plan, self.again.get(event.id)) for event in self.events.values()]
         size = self.writer.scores.bytes_of(receipts, plan.changes.values())
         if not self.patches and size > MOST_WHOLE_BYTES:
             self.patches = True
@@ -277,7 +287,8 @@ class _Transaction:
             as_read = {item for event_id in self.again for item in self.events[event_id].items}
             try:
                 events, boards = self.events.values(), self.writer.catalog.boards
-                return plan_changes(boards, events, self.images, now, as_read, patches=self.patches)
+                settled = {board: History(record.settled) for board, record in self.records.items()}
+                return plan_changes(boards, events, self.images, now, as_read, settled, patches=self.patches)
             except UnfitEventError as unfit:
                 if unfit.item not in self.certain:
                     self.images[unfit.item] = self.writer.scores.image(unfit.item)
@@ -300,7 +311,7 @@ class _Transaction:
                 if receipt is None:
                     self.again.pop(event.id, None)  # its old receipt has expired meanwhile
                 else:
-                    _check_content(event, receipt.digest)
+                    _check_content(event, receipt.digest, receipt.current)
                     same.append((event, receipt))
             except RefusedEvent as refusal:
                 self._refuse(event, refusal)
@@ -321,6 +332,8 @@ class _Transaction:
         return self.message_of[event.id].first_sent
 
     def _counts_again(self, event: Event, receipt: Receipt) -> bool:
+        if receipt.current != event.digest:  # It was taken back, or other content counts in its place.
+            return False
         images = [self.images.get(item) for item in event.items]
         return counts_again(images, receipt.stamp, self._first_sent(event))
 
@@ -360,8 +373,16 @@ def _check_age(message: QueueMessage, event: Event, now: int) -> None:
         raise RefusedEvent("age", reason, event.id)
 
 
-def _check_content(event: Event, digest: bytes | None) -> None:
-    if digest != event.digest:
+def _new_receipt(event: Event, plan: Plan, replaces: Receipt | None) -> NewReceipt:
+    """The receipt of an event. One that counts again after a correction keeps both contents known."""
+    digest, correction = (event.digest, None) if replaces is None else (replaces.digest, replaces.correction)
+    content = plan.contents[event.id]
+    return NewReceipt(event.id, digest, plan.stamp, event.id in plan.superseded, replaces, content, correction)
+
+
+def _check_content(event: Event, *known: bytes | None) -> None:
+    """Raise RefusedEvent if an event has other content than the one that counted first, or counts now."""
+    if event.digest not in known:
         raise RefusedEvent("id", other_content(event.id), event.id)
 
 
@@ -388,177 +409,6 @@ def transactions(events: Iterable[Event], most: int = MAX_ACTIONS) -> list[list[
 
 
 def _size(events: Sequence[Event], items: set[MemberKey], more: Sequence[Event]) -> int:
-    return len(events) + len(more) + len(items.union(*(event.items for event in more)))
-
-
-class UnfitEventError(RefusedEvent):
-    """The image that was read shows that the item cannot take an event."""
-
-    def __init__(self, event_id: str, item: MemberKey, rule: Rule, message: str) -> None:
-        super().__init__(rule, message, event_id)
-        self.item = item
-
-
-class Plan(NamedTuple):
-    """How events change items: one stamp for all items and receipts, in milliseconds, and the change of each item.
-
-    `superseded` are the ids of events that set a total which is older than the one there.
-    """
-
-    stamp: int
-    changes: Mapping[MemberKey, ItemChange]
-    superseded: Collection[str]
-
-
-def plan_changes(
-    boards: Boards,
-    events: Iterable[Event],
-    images: Images,
-    now: int,
-    as_read: Collection[MemberKey] = (),
-    *,
-    patches: bool = False,
-) -> Plan:
-    """Plan the change of each item of the events. Raise UnfitEventError for the first event that does not fit.
-
-    The items in `as_read` are changed only if they are still as they were read. With `patches`, items are not written
-    whole, unless one has so many changes that they fit into no expression.
-    """
-    by_item: dict[MemberKey, list[EventPart]] = {}
-    for event in events:
-        for update in event.updates:
-            part = EventPart(event.id, event.at, update.amounts, update.notes, update.sets)
-            by_item.setdefault((update.board, update.member), []).append(part)
-    stamp = _stamp((images.get(item) for item in by_item), now)
-    changes: dict[MemberKey, ItemChange] = {}
-    superseded: set[str] = set()
-    for item, parts in by_item.items():
-        family, image = family_of(boards, item[0]), images.get(item)
-        if family.members == "registered" and item in images and (image is None or image.removed):
-            message = f"member: {item[1]!r} is not registered on board {item[0]!r}"
-            raise UnfitEventError(parts[0].event_id, item, "unregistered", message)
-        addition = None if item in as_read else _addition(family, item, parts, image, stamp)
-        if addition is not None:
-            changes[item] = addition
-            continue
-        after, changed, older = _count(family, item, parts, image, stamp)
-        superseded |= older
-        changes[item] = _rewrite(family, image, after, changed, stamp, patches=patches)
-    return Plan(stamp, changes, superseded)
-
-
-def _count(
-    family: Family, item: MemberKey, parts: Sequence[EventPart], image: Image | None, stamp: int
-) -> tuple[Image, set[str], set[str]]:
-    """The image with some events counted, the accumulators that changed, and the ids of superseded events."""
-    after = image if image is not None else new_image(*item, stamp)
-    changed: set[str] = set()
-    superseded: set[str] = set()
-    for part in sorted(parts, key=set_key) if any(part.sets for part in parts) else parts:
-        one = part
-        if part.sets:
-            after, one = _with_differences(family, item, after, part)
-            superseded |= {part.event_id} if len(one.amounts) < len(part.amounts) else set()
-            changed.update(family.metrics[name].total() for name in one.amounts)
-        after, names = apply_event(family, after, one, stamp)
-        if (beyond := beyond_bounds(family, after, names)) is not None:
-            raise UnfitEventError(one.event_id, item, "bounds", f"metrics: {beyond} would go beyond ±(2^53 - 1) units")
-        changed.update(names)
-    return after, changed, superseded
-
-
-def _rewrite(
-    family: Family, before: Image | None, after: Image, changed: set[str], stamp: int, *, patches: bool
-) -> Rewrite:
-    """The item with some events counted, without old accumulators. If nothing changed, it is only checked.
-
-    A patch merges and removes as many old accumulators as its expression has room for, which are more than the events
-    add. If it has no room for what the events change, the item is written whole.
-    """
-    if not changed:
-        return Rewrite(after, before)
-    room = _room(after if before is None else before, after, changed) if patches else -1
-    if whole := room < 0:
-        after, merged = late_merged(family, after, stamp)
-        gone = expired(family, after, stamp)
-    else:
-        merge_bytes = _MOST_ATTRIBUTES * (_SET + _REMOVED)
-        after, merged = late_merged(family, after, stamp, room // merge_bytes)
-        room -= merge_bytes * len(merged)
-        gone = expired(family, after, stamp)[: room // (_MOST_ATTRIBUTES * _REMOVED)]
-    return Rewrite(rewritten(after, stamp, [*merged, *gone]), before, whole)
-
-
-def _room(before: Image, after: Image, changed: Iterable[str]) -> int:
-    """The bytes that an expression has left after all attributes of the accumulators that changed."""
-    texts = [old.keys() | new.keys() for old, new in zip(before.texts, after.texts, strict=True)]
-    return MAX_EXPRESSION - _FIXED - _SET * sum(1 + sum(name in names for names in texts) for name in changed)
-
-
-def _with_differences(family: Family, item: MemberKey, image: Image, part: EventPart) -> tuple[Image, EventPart]:
-    """Turn the totals that an event sets into amounts to add: the image with the event's set key, and the changed part.
-
-    A total that is older than the one that was set last is left out: it changes nothing.
-    """
-    key, amounts = set_key(part), dict[str, int]()
-    for name, total in part.amounts.items():
-        metric = family.metrics[name]
-        if key < image.set_keys.get(metric.total(), ""):
-            continue
-        image = replace(image, set_keys={**image.set_keys, metric.total(): key})
-        before = image.values.get(metric.total(), 0)
-        amounts[name] = change = total - before
-        if metric.is_beyond_limits(change):
-            steps = (decimal_text(units, metric.precision) for units in (change, before, total))
-            got = "got a change of {} (from {} to {})".format(*steps)
-            message = f"metrics.{name}: expected a change of {limits_of(metric)} on board {item[0]!r}, {got}"
-            raise UnfitEventError(part.event_id, item, "limit", message)
-    return image, part._replace(amounts=amounts, sets=False)
-
-
-def _addition(
-    family: Family, item: MemberKey, counted: Sequence[EventPart], image: Image | None, stamp: int
-) -> Addition | None:
-    """The addition of some events to an item; None if it has to be rewritten."""
-    if not all(family.metrics[name].adds_up and not one.sets for one in counted for name in one.amounts):
-        return None
-    before = image if image is not None else new_image(*item, stamp)
-    abs_total = sum(abs(units) for one in counted for units in one.amounts.values())
-    if before.abs_total + abs_total > MAX_UNITS:
-        return None
-    adds = additions(family, counted, stamp)
-    if any(one is not None and one.names_first for one in map(family.accumulator, adds)):
-        return None  # So that late buckets are merged
-    # An addition writes no tie key. If there is one, another definition of ties wrote it.
-    tie_keys = [name for name in adds if image is None or name in image.tie_keys]
-    room = MAX_EXPRESSION - _FIXED - _names_bytes(adds) - _names_bytes(tie_keys)
-    if room < 0:
-        return None
-    removes = _first_that_fit(before, expired(family, before, stamp), room)
-    texts_removed = [[name for name in removes if name in of] for of in before.texts]
-    texts_removed[0] = [*tie_keys, *texts_removed[0]]
-    return Addition(*item, adds, removes, texts_removed, stamp, abs_total, known=family.members == "registered")
-
-
-def _first_that_fit(image: Image, names: Iterable[str], room: int) -> list[str]:
-    """The first accumulators whose removal needs at most `room` bytes, with the texts beside them."""
-    fit = []
-    for name in names:
-        room -= _names_bytes([name, *(name for of in image.texts if name in of)])
-        if room < 0:
-            break
-        fit.append(name)
-    return fit
-
-
-def _names_bytes(names: Iterable[str]) -> int:
-    """The bytes that names need in an expression, at most."""
-    return sum(len(name) + _VALUE for name in names)
-
-
-def _stamp(images: Iterable[Image | None], now: int) -> int:
-    """The stamp of a transaction. It never goes back on an item: the latest clock that wrote it decides what is late.
-
-    It is one for all items and receipts, so a later removal of any of them has a later stamp than the receipts.
-    """
-    return max([now, *(image.written_at_ms for image in images if image is not None)])
+    # With history, each board's record is checked.
+    boards = {board for event in (*events, *more) if event.history for board, _ in event.items}
+    return len(events) + len(more) + len(items.union(*(event.items for event in more))) + len(boards)

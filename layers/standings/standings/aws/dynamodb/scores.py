@@ -50,7 +50,7 @@ REMOVED_LIFETIME: Final = 60 * DAY  # Of a removed member's item: longer than an
 MAX_NUMBER: Final = 10**38 - 1  # DynamoDB's numbers have 38 digits
 LAST_INSTANT: Final = 253_402_214_400_000  # The last day of Python's calendar
 MAX_REASON_BYTES: Final = 450  # With the longest id, an item of at most a kilobyte: one write unit
-_MOST_OF_RECEIPT: Final = 1_000
+_MOST_OF_RECEIPT: Final = 2_500
 _MOST_OF_ADDITION: Final = 30_000  # Its expression has at most 4 KB
 _MOST_OF_KEY: Final = 2_000
 _MOST_OF_NUMBER: Final = 100  # A name and a number of an item, or in an expression that name and two tokens
@@ -113,23 +113,48 @@ class FencedError(Exception):
     """The task is not, or is no longer, the current one of its board."""
 
 
+class Correction(NamedTuple):
+    """What a receipt keeps of the latest correction of its event.
+
+    `current` is the digest of the content that counts now; None if the event was taken back. The correction `by`
+    counted `at`, and the event itself first at `counted_at` (ms).
+    """
+
+    by: str
+    at: int
+    current: bytes | None
+    counted_at: int
+
+
 class Receipt(NamedTuple):
     """The stored receipt of an event that counted: its digest, and when it counted, in milliseconds.
 
     `stamp` is at least the stamp of each item that it counted in. `seen` is the attribute, with its value, by which a
-    write makes sure that nobody else has replaced the receipt: `("t", 1795256100000)`.
+    write makes sure that nobody else has replaced the receipt: `("t", 1795256100000)`. `content` is the text of what
+    the event counted (`domain.corrections`), None before version 0.4. `corrects` is the event that it corrects, if it
+    is the receipt of a correction. It goes at `expiry` (seconds).
     """
 
     digest: bytes
     stamp: int
     seen: tuple[str, int]
+    content: str | None = None
+    correction: Correction | None = None
+    corrects: str | None = None
+    expiry: int = 0
+
+    @property
+    def current(self) -> bytes | None:
+        """The digest of the content that counts now; None if the event was taken back."""
+        return self.digest if self.correction is None else self.correction.current
 
 
 class NewReceipt(NamedTuple):
     """A receipt to write. Its `stamp` (ms) is the stamp of all items in its transaction.
 
     `is_superseded`: a total that the event sets was older than one that had counted. `replaces` is the receipt of the
-    same event from before its members were removed.
+    same event that it takes the place of: from before its members were removed, or before this `correction`. `content`
+    is the text of what the event counted. `corrects` is the event that it corrects, if it is that of a correction.
     """
 
     event_id: str
@@ -137,6 +162,10 @@ class NewReceipt(NamedTuple):
     stamp: int
     is_superseded: bool = False
     replaces: Receipt | None = None
+    content: str | None = None
+    correction: Correction | None = None
+    corrects: str | None = None
+    expiry: int | None = None
 
 
 class Conflict(NamedTuple):
@@ -155,12 +184,15 @@ class Conflict(NamedTuple):
 class EventStatus(NamedTuple):
     """What became of an event: it was counted or refused at `at`, in milliseconds. `reason` is None if it counted.
 
-    `is_superseded`: a total that it sets was older than one that had counted, and changed nothing.
+    `is_superseded`: a total that it sets was older than one that had counted, and changed nothing. `correction` is the
+    latest one of the event; `corrects` is the event that it corrects itself.
     """
 
     at: int
     reason: str | None
     is_superseded: bool = False
+    correction: Correction | None = None
+    corrects: str | None = None
 
 
 @dataclass(unsafe_hash=True)
@@ -248,29 +280,39 @@ class Scores:
             return None
         if "d" in item:
             counted_at = int(item["t"]["N"]) if "t" in item else expires - RECEIPT_LIFETIME
-            return EventStatus(counted_at, None, "s" in item)
+            correction, corrects = _correction_of(item), item.get("o", {}).get("S")
+            counted_at = counted_at if correction is None else correction.counted_at
+            return EventStatus(counted_at, None, "s" in item, correction, corrects)
         return EventStatus(int(item["t"]["N"]), item["w"]["S"])
 
     def apply(
-        self, receipts: Sequence[NewReceipt], changes: Sequence[ItemChange], now: int, fence: Fence | None = None
+        self,
+        receipts: Sequence[NewReceipt],
+        changes: Sequence[ItemChange],
+        now: int,
+        fence: Fence | None = None,
+        records: Iterable[BoardRecord] = (),
     ) -> list[Conflict]:
         """Write the receipts of events and the changes of items, all or nothing. Return the conflicts, if any.
 
-        With a fence, one change fewer fits. Raises FencedError if the board's record has another token.
+        With a fence, one change fewer fits. Raises FencedError if the board's record has another token. `records` are
+        boards' records that must still be as they were read; their positions come after those of the changes.
         """
         actions = self._actions(receipts, changes, now)
+        actions += map(self._check_record, records)
         if fence is not None:
             actions.append(self._check(fence))
         conflicts: list[Conflict] = []
         for position, reason, item, message in transact(self._client, actions):
-            if position == len(receipts) + len(changes):
+            if fence is not None and position == len(receipts) + len(changes):
                 if reason is not CancelReason.BUSY:
                     raise FencedError(message)
                 others = set(range(len(receipts), position)).difference(one.position for one in conflicts)
                 return conflicts + [Conflict(busy, reason, message) for busy in sorted(others)]
             is_receipt = position < len(receipts)
             receipt = _receipt_of(item) if item and is_receipt else None
-            image = decode_stored(item) if item and not is_receipt else None
+            is_image = not is_receipt and position < len(receipts) + len(changes)
+            image = decode_stored(item) if item and is_image else None
             conflicts.append(Conflict(position, reason, message, receipt, image))
         return conflicts
 
@@ -301,14 +343,17 @@ class Scores:
             "pk": {"S": receipt.event_id},
             "d": {"B": receipt.digest},
             "t": {"N": str(receipt.stamp)},
-            "e": {"N": expiry},
+            "e": {"N": expiry if receipt.expiry is None else str(receipt.expiry)},
         }
         if receipt.is_superseded:
             item["s"] = {"BOOL": True}
-        request = conditional(self._receipts, _NOT_COUNTED)
-        if receipt.replaces is not None:
-            name, value = receipt.replaces.seen
-            request = conditional(self._receipts, f"{name} = :seen", {":seen": {"N": str(value)}})
+        if receipt.content is not None:
+            item["c"] = {"S": receipt.content}
+        if receipt.corrects is not None:
+            item["o"] = {"S": receipt.corrects}
+        if receipt.correction is not None:
+            item |= _correction_item(receipt.correction)
+        request = conditional(self._receipts, *_as_seen(receipt.replaces))
         return {"Put": {**request, "Item": item}}
 
     def _addition(self, change: Addition) -> dict[str, Any]:
@@ -333,6 +378,10 @@ class Scores:
     def _check(self, fence: Fence) -> dict[str, Any]:
         request = conditional(self._scores, "f = :f", {":f": {"S": fence.token}})
         return {"ConditionCheck": {**request, "Key": {"pk": {"S": BOARDS}, "sk": {"S": fence.board}}}}
+
+    def _check_record(self, record: BoardRecord) -> dict[str, Any]:
+        request = conditional(self._scores, "v = :v", {":v": {"N": str(record.version)}})
+        return {"ConditionCheck": {**request, "Key": _key(record.board)}}
 
     def _patch(self, change: Rewrite) -> dict[str, Any]:
         before = encode_image(change.before) if change.before is not None else {}
@@ -373,13 +422,47 @@ def _receipt_of(item: Item) -> Receipt | None:
     """The receipt that an item holds; None if it says why an event was refused."""
     if "d" not in item:
         return None
+    expiry = int(item["e"]["N"])
+    digest, content, corrects = bytes(item["d"]["B"]), item.get("c", {}).get("S"), item.get("o", {}).get("S")
     if "t" in item:
         stamp = int(item["t"]["N"])
-        return Receipt(bytes(item["d"]["B"]), stamp, ("t", stamp))
+        return Receipt(digest, stamp, ("t", stamp), content, _correction_of(item), corrects, expiry)
     # Version 0.3 kept no stamp: the event counted within this second, by the writer's clock.
-    expiry = int(item["e"]["N"])
     latest = (expiry + 1) * SECOND - RECEIPT_LIFETIME + CLOCK_SKEW_S * SECOND
-    return Receipt(bytes(item["d"]["B"]), latest, ("e", expiry))
+    return Receipt(digest, latest, ("e", expiry), expiry=expiry)
+
+
+def _correction_of(item: Item) -> Correction | None:
+    """The latest correction in a receipt; None if there was none."""
+    if "b" not in item:
+        return None
+    current = bytes(item["n"]["B"]) if "n" in item else None
+    return Correction(item["b"]["S"], int(item["u"]["N"]), current, int(item["f"]["N"]))
+
+
+def _correction_item(correction: Correction) -> dict[str, Any]:
+    """The attributes of a receipt that hold the latest correction: the inverse of `_correction_of`."""
+    current = {} if correction.current is None else {"n": {"B": correction.current}}
+    return {
+        "b": {"S": correction.by},
+        "u": {"N": str(correction.at)},
+        "f": {"N": str(correction.counted_at)},
+        **current,
+    }
+
+
+def _as_seen(receipt: Receipt | None) -> tuple[str, dict[str, Any] | None]:
+    """The condition that a receipt is as it was read (None: the event has not counted), and its values.
+
+    Each correction has an id of its own, so no two states of a receipt are the same.
+    """
+    if receipt is None:
+        return _NOT_COUNTED, None
+    name, value = receipt.seen
+    values: dict[str, Any] = {":seen": {"N": str(value)}}
+    if receipt.correction is None:
+        return f"{name} = :seen AND attribute_not_exists(b)", values
+    return f"{name} = :seen AND b = :by", {**values, ":by": {"S": receipt.correction.by}}
 
 
 def _seen(before: Image | None) -> tuple[str, dict[str, Any] | None]:
@@ -655,6 +738,8 @@ def encode_record(record: BoardRecord) -> dict[str, Any]:
     content = {name: getattr(record, name) for name in _RECORD}
     content |= {"coverage": _encode_coverage(record.coverage), "codes": sorted(record.codes)}
     content["again"] = False  # Version 0.2 reads it
+    if record.settled is not None:
+        content["settled"] = sorted(record.settled)
     if job is not None:
         content["job"] = {**job._asdict(), "coverage": _encode_coverage(job.coverage)}
     item: dict[str, Any] = {
@@ -678,6 +763,7 @@ def decode_record(item: Item) -> BoardRecord:
     fields |= {"written": tuple(content["written"]), "stale": tuple(content["stale"])}
     if (job := content["job"]) is not None:
         fields["job"] = Job(**{**job, "coverage": _decode_coverage(job["coverage"])})
+    fields["settled"] = frozenset(content["settled"]) if "settled" in content else None
     version, begun = int(item["v"]["N"]), int(item["t"]["N"])
     return BoardRecord(item["sk"]["S"], version, begun, deleted="x" in item, **fields)
 

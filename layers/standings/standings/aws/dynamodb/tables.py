@@ -56,6 +56,11 @@ Names count in an item's size, so attributes have short ones. Times are in milli
 |                 | w               | S    | why the event was refused                                               |
 |                 | t               | N    | when it was refused; if it counted, the stamp of its members' items     |
 |                 | s               | BOOL | a total that it sets was older than the one there; absent if not        |
+|                 | c               | S    | what it counted and where (`domain.corrections`), or why that is absent |
+|                 | b, u            | S, N | id of the latest correction, and when that counted; absent: none did    |
+|                 | f               | N    | of a corrected event: its first `t`                                     |
+|                 | n               | B    | of a corrected event: digest of what counts now; absent: taken back     |
+|                 | o               | S    | of a correction: the event that it corrects                             |
 | entry           | v               | N    | version of the member's item that it follows                            |
 |                 | t               | N    | `t` of that version                                                     |
 |                 | r, s            | S    | key of the index; absent without a score                                |

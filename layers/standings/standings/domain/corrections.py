@@ -1,0 +1,157 @@
+"""Corrections: what an event counted, as its receipt holds it, and how other content replaces that in members' items.
+
+A receipt says where an event counted, number by number. So a correction takes away exactly what was added, whatever the
+definition, the clock and the limits of late events are by now. It changes no period that has closed.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+import orjson
+
+from standings.domain.boards import Accumulator, Family, Metric, late_name
+from standings.domain.events import NO_AT, Event, RefusedEvent
+from standings.domain.members import EventPart, Image, apply_event
+from standings.domain.windows import Window
+
+MAX_RECEIPT_BYTES: Final = 1_024
+"""The most bytes of a receipt: it costs one write unit, and so does a receipt without content."""
+_OTHERS: Final = 100  # Bytes of a receipt's other attributes, at most, without the ids
+TOO_LARGE: Final = "large"
+SETS_TOTALS: Final = "sets"
+HAS_BESTS: Final = "best"
+WHY_NOT: Final = {
+    TOO_LARGE: "it counted in more places than its receipt has room for: post what is missing, or the difference as a "
+    "negative amount, with a new id",
+    SETS_TOTALS: "it set a total: set the right total with a new id and a later `at`",
+    HAS_BESTS: "it names a metric with another aggregate than sum: remove the member, post its right results again",
+    "": "it counted before version 0.4, whose receipts say where an event counted: post the difference with a new id",
+}
+"""Why an event cannot be corrected, and what to do instead, by what its receipt holds in place of the content."""
+Counted = Mapping[tuple[str, str], Mapping[str, int]]
+"""By board and member, what an event added to each accumulator: `{("berlin-2026", "u123"): {"h9e": 300}}`."""
+
+
+class Content(NamedTuple):
+    """What an event counted: its `at` (ms), the `at` in its digest (None: none), and the amounts by accumulator.
+
+    An event that was taken back counted nothing.
+    """
+
+    at: int
+    digest_at: int | None
+    counted: Counted
+
+
+def encode_content(ids: str, content: Content) -> str:
+    """The text of a content in a receipt that holds these ids too; TOO_LARGE if it does not fit there.
+
+    Accumulators to which the same was added stand together: `[1795256100000,{"b":{"u123":{"h9e,U99d20778":300}}}]`.
+    """
+    boards: dict[str, dict[str, dict[str, int]]] = {}
+    for (board, member), added in content.counted.items():
+        names: dict[int, list[str]] = {}
+        for name, units in added.items():
+            names.setdefault(units, []).append(name)
+        boards.setdefault(board, {})[member] = {",".join(of): units for units, of in names.items()}
+    parts = [content.at, boards] if content.digest_at == content.at else [content.at, boards, content.digest_at]
+    text = orjson.dumps(parts)
+    return text.decode() if len(text) + len(ids.encode()) + _OTHERS <= MAX_RECEIPT_BYTES else TOO_LARGE
+
+
+def decode_content(text: str) -> Content | None:
+    """The content of such a text; None if it says why there is none."""
+    if not text.startswith("["):
+        return None
+    at, boards, *digest_at = orjson.loads(text)
+    counted = {
+        (board, member): {name: units for names, units in added.items() for name in names.split(",")}
+        for board, members in boards.items()
+        for member, added in members.items()
+    }
+    return Content(at, digest_at[0] if digest_at else at, counted)
+
+
+def dated(event: Event, content: Content) -> Event:
+    """A correction with an `at`: its own, or that of the event that it corrects."""
+    if event.at != NO_AT:
+        return event
+    return replace(event, at=content.at, digest_at=content.digest_at)
+
+
+def corrected(
+    family: Family, image: Image, counted: Mapping[str, int], instead: EventPart | None, now: int
+) -> tuple[Image, set[str]]:
+    """Take away what an event counted for a member, and count another part in its place at `now` (ms).
+
+    Returns the new image, and the accumulators that changed. The tie keys stay those of the latest event that counted,
+    even if it is taken back. Accumulators that have gone since are left out: nothing that can be read contains them.
+    """
+    names: set[str] = set()
+    for name, units in counted.items():
+        held = _held(family, image, name)
+        cell = None if held is None else image.cell(held)
+        if held is not None and cell is not None:
+            image = image.with_cell(held, cell._replace(value=cell.value - units))
+            names.add(held)
+    if instead is not None:
+        image, changed = apply_event(family, image, instead, now)
+        names.update(changed)
+    return image, names
+
+
+def _held(family: Family, image: Image, name: str) -> str | None:
+    """The accumulator that has what an event added to one of this name; None if it has gone.
+
+    Late buckets are merged once no closed period needs them apart.
+    """
+    if name in image.values:
+        return name
+    accumulator = family.accumulator(name)
+    if accumulator is None or accumulator.unit is None or not accumulator.is_late:
+        return None
+    merged = late_name(accumulator.metric.bucket(accumulator.unit, accumulator.bucket))
+    return merged if merged in image.values else None
+
+
+def check_definition(family: Family, correction: Event, counted: Iterable[str]) -> None:
+    """Raise RefusedEvent if a corrected event counted in an accumulator that this definition does not know."""
+    for name in counted:
+        if family.accumulator(name) is None:
+            reason = "a number that it counted means something else since boards.toml changed"
+            detail = f"{refusal(str(correction.corrects))} {reason}: post the difference with a new id"
+            raise RefusedEvent("correct", detail, correction.id)
+
+
+def closed_period(family: Family, counted: Iterable[str], now: int) -> str | None:
+    """A period in which an event counted and that has closed at `now` (ms): `points in day 2026-11-20`; None for none.
+
+    A rolling period that can no longer be read is left out.
+    """
+    for name in counted:
+        accumulator = family.accumulator(name)
+        if accumulator is None or accumulator.unit is None:
+            continue
+        for window in accumulator.metric.kept_windows:
+            if window.unit == accumulator.unit and (period := _closed_in(accumulator, window, now)) is not None:
+                metric: Metric = accumulator.metric
+                return f"{metric.name} in {window.name} {metric.timetable.span(window, period).name}"
+    return None
+
+
+def _closed_in(accumulator: Accumulator, window: Window, now: int) -> int | None:
+    """The latest period of a window that an accumulator counts in, if it has closed; None if it is open."""
+    metric, unit, is_late, bucket, first = accumulator
+    timetable = metric.timetable
+    if unit is None or (is_late and not window.rolling):
+        return None
+    if not window.rolling:
+        return bucket if now - timetable.end(unit, bucket) >= timetable.late_for(unit) else None
+    latest = min(window.periods(bucket)[-1], timetable.index(unit, now - timetable.late_for(unit)) - 1)
+    return latest if first <= latest and now < timetable.rolling_until(unit, latest) else None
+
+
+def refusal(event_id: str) -> str:
+    """How each refusal of a correction begins."""
+    return f"correct: the event {event_id!r} cannot be corrected:"

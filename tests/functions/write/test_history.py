@@ -1,0 +1,150 @@
+"""Events of history: they count in each period that can be read, closed or not, and in no settled one."""
+
+from typing import Any, Final
+
+import orjson
+import pytest
+
+from standings.domain.windows import DAY, HOUR, instant
+from tests.support.aws.stack import ManualClock, Stack, http_event, project
+from tests.support.awslambda.pollers import Context
+from tests.support.builders.stages.writers import event
+from tests.support.dynamodb.requests import Requests
+
+BOARDS: Final = """
+[boards."settles"]
+late = "1 day"
+keep = "60 days"
+settle = ["day", "month"]
+metrics.points = { aggregate = "sum", windows = ["all", "day", "month", "last-7-days"], tie_breaks = ["penalty"] }
+metrics.penalty = { aggregate = "sum", order = "ascending" }
+metrics.best = { aggregate = "max", windows = ["all", "day"] }
+[boards."*"]
+late = "1 day"
+keep = "60 days"
+metrics.points = { aggregate = "sum", windows = ["all", "day", "month", "last-7-days"] }
+"""
+CLIENT: Final = Requests
+
+
+def send(stack: Stack, *events: dict[str, Any], history: bool = True) -> None:
+    """Give events to the writer in one batch."""
+    attributes = {"history": {"dataType": "String", "stringValue": "true"}} if history else {}
+    records = [
+        {
+            "messageId": one["id"],
+            "body": orjson.dumps(one).decode(),
+            "messageAttributes": attributes,
+            "attributes": {"SentTimestamp": str(stack.clock())},
+        }
+        for one in events
+    ]
+    assert stack.writer({"Records": records}, Context()) == {"batchItemFailures": []}
+    project(stack)
+
+
+def scores(stack: Stack, path: str, period: str | None = None) -> dict[str, int]:
+    return {entry["member"]: entry["score"] for entry in stack.entries(f"/boards/{path}", period=period)}
+
+
+def reason(stack: Stack) -> str:
+    (text,) = stack.dead_letters.reasons()
+    stack.dead_letters.messages.clear()
+    return str(text)
+
+
+def settle(stack: Stack, window: str, period: str, **more: Any) -> Any:
+    payload = {"settle": {"board": "settles", "window": window, "period": period, "metric": "points", **more}}
+    answer = stack.maintenance(payload, Context())
+    while not answer["done"]:
+        payload["settle"]["cursor"] = answer["cursor"]
+        answer = stack.maintenance(payload, Context())
+    return answer["rankings"][-1]
+
+
+def test_history_counts_in_closed_periods_that_can_be_read(stack: Stack, clock: ManualClock) -> None:
+    """A day of 20 days ago, its month, and rolling periods that contain it; an event of years ago in `all` alone."""
+    old = {"at": instant(clock() - 20 * DAY)}
+    send(stack, event("now", 1, board="b"), history=False)
+    send(stack, event("late", 2, "n", board="b", **old), history=False)
+    send(stack, event("h", 5, board="b", **old), event("older", 7, board="b", at="2019-01-01T00:00:00Z"))
+    assert scores(stack, "b/points/all") == {"m": 13, "n": 2}
+    assert scores(stack, "b/points/day", "2026-11-01") == {"m": 5}
+    assert scores(stack, "b/points/month") == {"m": 6, "n": 2}
+    send(stack, event("week", 3, board="b", at=instant(clock() - 3 * DAY)))
+    assert scores(stack, "b/points/last-7-days") == {"m": 4}
+    # A known row stays known; what counted in `all` alone is corrected with history.
+    send(stack, event("late", 2, "n", board="b", **old))
+    assert scores(stack, "b/points/day", "2026-11-01") == {"m": 5}
+    again = {"id": "c", "correct": "late", "board": "b", "member": "n", "metrics": {"points": 2}}
+    send(stack, again)
+    assert scores(stack, "b/points/day", "2026-11-01") == {"m": 5, "n": 2}
+    send(stack, {"id": "r", "retract": "h"}, history=False)
+    assert "points in day 2026-11-01 has closed: post the difference with a new id, or correct it with" in reason(stack)
+    send(stack, {"id": "r2", "retract": "h"})
+    assert scores(stack, "b/points/day", "2026-11-01") == {"n": 2, "m": 0}
+    assert stack.dead_letters.reasons() == []
+
+
+def test_a_settled_period_takes_none(stack: Stack, clock: ManualClock) -> None:
+    """Its rolling windows and its month do. A tie-break goes with the ranking that it orders."""
+    at = {"at": instant(clock() - 3 * DAY), "board": "settles"}
+    send(stack, event("first", 4, "n", **at))
+    assert scores(stack, "settles/points/day", "2026-11-18") == {"n": 4}
+    assert settle(stack, "day", "2026-11-18")["settled"]
+    send(stack, event("h", 5, **at), event("p", 5, "o", **at, metrics={"points": 1, "penalty": 2, "best": 3}))
+    assert scores(stack, "settles/points/day", "2026-11-18") == {"n": 4}
+    assert scores(stack, "settles/best/day", "2026-11-18") == {"o": 3}
+    assert scores(stack, "settles/points/month") == {"n": 4, "m": 5, "o": 1}
+    assert scores(stack, "settles/points/last-7-days") == {"n": 4, "m": 5, "o": 1}
+    send(stack, {"id": "c", "retract": "first"})
+    assert "a period in which it counted is settled: post the difference with a new id" in reason(stack)
+    send(stack, {"id": "c2", "retract": "h"})
+    assert scores(stack, "settles/points/last-7-days") == {"n": 4, "o": 1, "m": 0}
+    assert settle(stack, "day", "2026-11-18", again=True)["summary"]["members"] == 1
+
+
+def test_a_period_that_is_being_settled_takes_none(stack: Stack, clock: ManualClock) -> None:
+    """The period is marked between the writer's reading of the board's record and its transaction."""
+    at = {"at": instant(clock() - 3 * DAY), "board": "settles"}
+    send(stack, event("first", 4, "n", **at))
+    done: list[Any] = []
+
+    def settles(operation: str, request: Any) -> None:
+        if operation == "TransactWriteItems" and "'first'" not in str(request) and not done:
+            done.append(None)
+            done.append(settle(stack, "day", "2026-11-18"))
+
+    stack.dynamodb.before.append(settles)
+    send(stack, event("h", 5, **at))
+    assert done[1]["summary"]["members"] == 1
+    assert scores(stack, "settles/points/day", "2026-11-18") == {"n": 4}
+    assert scores(stack, "settles/points/last-7-days") == {"n": 4, "m": 5}
+
+
+def test_what_version_0_3_may_have_settled_takes_none(stack: Stack, clock: ManualClock) -> None:
+    """Its records of boards do not say what is settled."""
+    at = {"at": instant(clock() - 3 * DAY), "board": "settles"}
+    send(stack, event("first", 4, "n", board="settles"))
+    key = {"pk": {"S": "#boards"}, "sk": {"S": "settles"}}
+    record = stack.dynamodb.get_item(TableName="Scores", Key=key)["Item"]
+    content = orjson.loads(record["d"]["S"])
+    assert content.pop("settled") == []
+    stack.dynamodb.put_item(TableName="Scores", Item={**record, "d": {"S": orjson.dumps(content).decode()}})
+    send(stack, event("h", 5, **at))
+    assert scores(stack, "settles/points/day", "2026-11-18") == {}
+    clock.milliseconds += 2 * DAY + HOUR
+    assert settle(stack, "day", "2026-11-20")["settled"]
+    send(stack, event("h2", 5, **at), event("h3", 5, **{**at, "at": instant(clock() - DAY - HOUR)}))
+    assert scores(stack, "settles/points/day", "2026-11-18") == {}
+    record = stack.dynamodb.get_item(TableName="Scores", Key=key)["Item"]
+    assert len(orjson.loads(record["d"]["S"])["settled"]) > 20
+
+
+@pytest.mark.parametrize(("scope", "status"), [("standings/write", 403), ("standings/write standings/admin", 202)])
+def test_history_over_http_is_for_administrators(stack: Stack, scope: str, status: int) -> None:
+    request = http_event("/events", "history=true", "POST", event("h", board="b"))
+    request["requestContext"]["authorizer"] = {"jwt": {"claims": {"scope": scope}, "scopes": None}}
+    assert stack.command(request, None)["statusCode"] == status
+    attributes = [message["MessageAttributes"] for message in stack.activity.messages]
+    assert [one["history"]["StringValue"] for one in attributes] == ["true"] * (status == 202)
