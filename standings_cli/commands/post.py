@@ -13,17 +13,19 @@ from typing import Any, Final
 import orjson
 
 from standings.domain.boards import Boards
-from standings.domain.boards_toml import DefinitionError, parse_boards
+from standings.domain.boards_toml import METRIC_NAME, METRIC_RULE, DefinitionError, parse_boards
 from standings.domain.events import RefusedEvent
 from standings.domain.events import shown as short
 from standings_cli.commands import values
 from standings_cli.commands.options import Commands
 from standings_cli.commands.rankings import show_rank
 from standings_cli.files import STDIN
+from standings_cli.post.cells import Notation
 from standings_cli.post.counted import NotYetError, RefusedError, Status, Waiting
 from standings_cli.post.known import Known
 from standings_cli.post.outbox import NotTakenError, Outbox, Outgoing
-from standings_cli.post.post_file import FilePosting, RowReader, check_amount, event_text, message
+from standings_cli.post.post_file import FilePosting, RowReader, event_text, message
+from standings_cli.post.rounding import Rounding
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import InputError
 from standings_cli.terminal import DIFFERS, INTERRUPTED, OK, UNREACHABLE, WRONG, shown
@@ -40,11 +42,17 @@ With --set the numbers are new totals: `points=0 --set`; in a file, those of eve
 so itself. Only metrics with aggregate sum can be set so; with last, each event sets the score.
 
 Files (.gz too; - is standard input):
-  --jsonl  Each line is an event, as in docs/reference/events.md. `id` and `at` may be absent.
+  --jsonl  Each line is an event, as in docs/reference/events.md, or a row as tools write it:
+           {"member": "u1", "at": 1795255200, "points": 3}. `id` and `at` may be absent.
   --csv    The first line names the columns id, board, member and at. Every other column is a metric.
-           --column member=user_id reads the member from the column user_id. METRIC=AMOUNT adds the
-           same amount to every row. Amounts are plain numbers (3, -2, 11.25). `at` is RFC 3339, or
-           seconds since 1970, or milliseconds (12 digits and more). An empty cell is absent.
+           --column member=user_id reads the member from the column user_id, --column points=#7 the
+           points from the seventh. --only member,at,points takes these columns and no others.
+           METRIC=AMOUNT adds the same amount to every row. An empty cell is absent. The header shows
+           the delimiter (, ; | or a tab); --delimiter names another.
+  Numbers are 3, -2, 11.25 or 1e+2, with --decimal , also 11,25. A time such as 1:02:33.4 or 02:33 is its
+  seconds. --round rounds to the decimals that the metric keeps.
+  `at` is an instant as pandas, polars, duckdb, sqlite and JavaScript write it, or seconds or milliseconds
+  since 1970. --zone Europe/Berlin is for instants without an offset.
 
 A row without `at` happened now, or at --at: totals from elsewhere belong only in `all`, where
 --at 2000-01-01T00:00:00Z puts them, and not in today's windows. Such rows keep their order: each counts
@@ -96,6 +104,11 @@ def add(commands: Commands) -> None:
         help="read it from a column",
     )
     parser.add_argument("--ignore", action="append", default=[], metavar="COLUMN", help="skip a column")
+    parser.add_argument("--only", action="append", default=[], metavar="COLUMN", help="take this column, skip others")
+    parser.add_argument("--delimiter", type=values.delimiter, metavar="CHARACTER", help="what stands between columns")
+    parser.add_argument("--decimal", choices=[".", ","], default=".", help="the decimal point of numbers (.)")
+    parser.add_argument("--zone", type=values.zone, metavar="ZONE", help="the time zone of instants without an offset")
+    parser.add_argument("--round", action="store_true", help="round numbers to the decimals that their metric keeps")
     parser.add_argument(
         "--source",
         type=values.text,
@@ -119,7 +132,7 @@ def _post(connection: Connection, options: argparse.Namespace) -> int:
         if options.csv is None and options.jsonl is None:
             return _one(connection, options)
         name = options.csv if options.csv is not None else options.jsonl
-        reader = _row_reader(options, name)
+        reader = _row_reader(connection, options, name)
         posting = FilePosting(name, reader, options.state, options.again, options.anyway, options.json)
         return posting.print() if options.dry_run else posting.post(connection)
     except (InputError, RefusedEvent) as error:
@@ -128,16 +141,21 @@ def _post(connection: Connection, options: argparse.Namespace) -> int:
 
 
 def _one(connection: Connection, options: argparse.Namespace) -> int:
-    _reject(options, "one event", "board", "column", "ignore", "source", "state", "again", "anyway")
+    _reject(
+        options, "one event", "board", "column", "ignore", "only", "delimiter", "source", "state", "again", "anyway"
+    )
     if len(options.event) < 3:  # noqa: PLR2004 - board, member and an amount
         raise InputError("expected BOARD MEMBER METRIC=AMOUNT, --csv FILE or --jsonl FILE")
     board, member, *amounts = options.event
     event_id = options.id if options.id is not None else uuid.uuid4().hex
-    at = {} if options.at is None else {"at": options.at}
+    at = {} if options.at is None else {"at": _notation(options).instant(options.at)}
     fields = {"id": event_id, "board": board, "member": member, **at}
     note = None if options.note is None else _note(options.note)
-    event = event_text(fields, _amounts(amounts), sets=options.set, note=note)
-    outgoing = message(event, time.time_ns() // 1_000_000, _boards(options.boards))
+    boards, numbers = _boards(options.boards), _amounts(amounts, _notation(options))
+    if (rounding := _rounding(connection, options, boards)) is not None:
+        numbers = {name: rounding.amount(amount, [board], name) for name, amount in numbers.items()}
+    event = event_text(fields, numbers, sets=options.set, note=note)
+    outgoing = message(event, time.time_ns() // 1_000_000, boards)
     if options.dry_run:
         print(outgoing.body)
         return OK
@@ -209,18 +227,42 @@ def _wait(
     return status
 
 
-def _row_reader(options: argparse.Namespace, name: str) -> RowReader:
+def _row_reader(connection: Connection, options: argparse.Namespace, name: str) -> RowReader:
     _reject(options, "a file", "id", "note", "wait")
     source = options.source or (None if name == STDIN else Path(name).name.removesuffix(".gz"))
     if name == STDIN:
         _reject(options, "standard input", "state", "again", "anyway")
-    boards = _boards(options.boards)
     if options.csv is None:
-        _reject(options, "--jsonl", "event", "column", "ignore")
-        return RowReader("jsonl", source, options.board, boards=boards, at=options.at, sets=options.set)
-    columns = {column: field for field, column in options.column}
-    ignored, amounts = frozenset(options.ignore), _amounts(options.event)
-    return RowReader("csv", source, options.board, columns, ignored, amounts, boards, options.at, options.set)
+        _reject(options, "--jsonl", "delimiter")
+    boards, notation = _boards(options.boards), _notation(options)
+    return RowReader(
+        "jsonl" if options.csv is None else "csv",
+        source,
+        options.board,
+        {column: field for field, column in options.column},
+        frozenset(options.ignore),
+        _amounts(options.event, notation),
+        boards,
+        None if options.at is None else notation.instant(options.at),
+        options.set,
+        frozenset(options.only),
+        notation,
+        options.delimiter,
+        _rounding(connection, options, boards),
+    )
+
+
+def _notation(options: argparse.Namespace) -> Notation:
+    return Notation(options.zone, options.decimal)
+
+
+def _rounding(connection: Connection, options: argparse.Namespace, boards: Boards | None) -> Rounding | None:
+    """What rounds numbers, if they shall be rounded: by `--boards`, or by what the API says of a board."""
+    if not options.round:
+        return None
+    if boards is None and not connection.knows_api:
+        raise InputError("--round needs to know how many decimals a metric keeps: give --boards FILE, or --api-url")
+    return Rounding(boards, lambda: connection.api)
 
 
 def _reject(options: argparse.Namespace, posted: str, *names: str) -> None:
@@ -241,13 +283,14 @@ def _note(text: str) -> str:
     return text
 
 
-def _amounts(texts: Sequence[str]) -> dict[str, str]:
+def _amounts(texts: Sequence[str], notation: Notation) -> dict[str, str]:
     amounts = dict(map(_amount, texts))
     if len(amounts) < len(texts):
         raise InputError(f"expected each metric once, got {' '.join(texts)}")
-    for name, amount in amounts.items():
-        check_amount(name, amount)
-    return amounts
+    for name in amounts:
+        if not METRIC_NAME.fullmatch(name):
+            raise RefusedEvent("metrics", f"metrics: expected {METRIC_RULE}, got {name!r}")
+    return {name: notation.amount(name, amount) for name, amount in amounts.items()}
 
 
 def _amount(text: str) -> tuple[str, str]:
