@@ -12,10 +12,12 @@ from typing import Any, Final
 
 import orjson
 
+from standings.client.decimals import Decimals
 from standings.domain.boards import Boards
 from standings.domain.boards_toml import METRIC_NAME, METRIC_RULE, DefinitionError, parse_boards
 from standings.domain.events import RefusedEvent
 from standings.domain.events import shown as short
+from standings.runtime.clock import real_clock
 from standings_cli.commands import values
 from standings_cli.commands.options import Commands
 from standings_cli.commands.rankings import show_rank
@@ -262,7 +264,7 @@ def _rounding(connection: Connection, options: argparse.Namespace, boards: Board
         return None
     if boards is None and not connection.knows_api:
         raise InputError("--round needs to know how many decimals a metric keeps: give --boards FILE, or --api-url")
-    return Rounding(boards, lambda: connection.api)
+    return Rounding(Decimals(lambda: boards, lambda board: connection.api.read("boards", board), real_clock()))
 
 
 def _reject(options: argparse.Namespace, posted: str, *names: str) -> None:

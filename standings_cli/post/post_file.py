@@ -5,7 +5,6 @@ Amounts stay text, as the file has them: no amount is ever read as a float.
 
 import csv
 import json
-import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -20,6 +19,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from standings.aws.sqs import AT_FILLED_IN, MAX_BODY_BYTES, MAX_ENTRIES, OutgoingMessage, message_of
+from standings.client.decimals import has_too_many_digits
 from standings.client.posts import members_of
 from standings.domain.boards import Boards
 from standings.domain.events import RefusedEvent, check_event, no_constant, parse_event, read_at, refuse
@@ -363,15 +363,12 @@ def _as_number(number: Any) -> orjson.Fragment:
     return orjson.Fragment(str(number))
 
 
-_MAY_ROUND: Final = re.compile(r"expected (at most [0-9]+ (significant digits|decimals)|a whole number)")
-
-
 def _explained(error: Exception, columns: Iterable[Column]) -> str:
     """What is wrong with a row, with the name of its column, and the option that may help."""
     problem = str(error)
     if isinstance(error, UnicodeDecodeError):
         return f"expected UTF-8, {problem}: save the file in it (in Excel as CSV UTF-8)"
-    if isinstance(error, RefusedEvent) and error.rule == "amount" and _MAY_ROUND.search(problem):
+    if has_too_many_digits(error):
         problem += "; --round rounds to the decimals of the metric"
     for column in columns:
         if problem.startswith((f"metrics.{column.field}:", f"{column.field}:")):

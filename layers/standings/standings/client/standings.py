@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 from uuid import uuid4
 
 from standings.client import values
+from standings.client.decimals import Decimals
 from standings.client.errors import BadArgument, NotFound, PostError, Unsent
 from standings.client.posts import Batch, Event, Number, Poster, Queue
 from standings.client.progress import Progress
@@ -82,7 +83,12 @@ def connect(
     source: Reads = ApiReads(found.api)
     if reads == "tables" or (reads is None and found.has_boards):
         source = TableReads(found.answers, found.scores, clock)
-    return Standings(source, Queue(found.sqs, found.queue_url, found.boards_if_any, clock, new_id))
+
+    def definition(board: str) -> Mapping[str, Any]:
+        return source.answer("getBoard", checked({"board": board}), arguments_of("getBoard", {}))
+
+    decimals = Decimals(found.boards_if_any, definition, clock)
+    return Standings(source, Queue(found.sqs, found.queue_url, found.boards_if_any, clock, new_id, decimals))
 
 
 def time_zone(name: str) -> tzinfo:
@@ -110,9 +116,9 @@ class Standings(Poster):
         self._queue = queue
         self._definitions: TtlCache[str, Mapping[str, Any]] = TtlCache(queue.clock, BOARD_TTL_S)
 
-    def post_event(self, event: Event) -> str:
+    def post_event(self, event: Event, *, round: bool = False) -> str:  # noqa: A002 - as in `post`
         """Post an event in the form of docs/reference/events.md, and return its id. Raises as `post` does."""
-        ready = self._queue.prepare(event, self._queue.clock.now())
+        ready = self._queue.prepare(event, self._queue.clock.now(), rounds=values.flag("round", round))
         for reason in self._queue.send([ready.message]).failed.values():
             raise PostError([Unsent(ready.event, reason)], 1)
         return str(ready.event["id"])

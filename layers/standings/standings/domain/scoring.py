@@ -293,7 +293,7 @@ def rounded(number: Decimal, precision: int) -> Decimal:
     if not isinstance(exponent, int) or -exponent <= precision:
         return number
     context = Context(prec=max(1, len(digits) + exponent + precision + 1), rounding=ROUND_HALF_UP)
-    return number.quantize(Decimal(1).scaleb(-precision), context=context)
+    return number.quantize(Decimal((0, (1,), -precision)), context=context)
 
 
 def decimal_text(units: int, precision: int) -> str:
