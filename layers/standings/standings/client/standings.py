@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date, tzinfo
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 from uuid import uuid4
@@ -83,12 +84,12 @@ def connect(
     source: Reads = ApiReads(found.api)
     if reads == "tables" or (reads is None and found.has_boards):
         source = TableReads(found.answers, found.scores, clock)
-
-    def definition(board: str) -> Mapping[str, Any]:
-        return source.answer("getBoard", checked({"board": board}), arguments_of("getBoard", {}))
-
-    decimals = Decimals(found.boards_if_any, definition, clock)
+    decimals = Decimals(found.boards_if_any, partial(_definition, source), clock)
     return Standings(source, Queue(found.sqs, found.queue_url, found.boards_if_any, clock, new_id, decimals))
+
+
+def _definition(source: Reads, board: str) -> Mapping[str, Any]:
+    return source.answer("getBoard", checked({"board": board}), arguments_of("getBoard", {}))
 
 
 def time_zone(name: str) -> tzinfo:
