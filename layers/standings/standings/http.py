@@ -192,8 +192,9 @@ def _names(call: str, path: str) -> dict[str, str] | None:
 def _path(event: Mapping[str, Any]) -> str:
     """The path of a request, without the stage that API Gateway puts before it: `/boards/berlin`.
 
-    It is also without the path that a domain maps to the API, such as `/ranks`, or a CDN to the function URL. Neither
-    is named in the request. So it is what stands before the path of a call.
+    It is also without the path that a domain maps to the API, such as `/ranks`, or a CDN to the function URL. AWS says
+    that payload format 2.0 leaves it out; where it is there, nothing in the request names it. So it is what stands
+    before the path of a call.
     """
     path: str = event["rawPath"]
     stage, domain = event["requestContext"]["stage"], event["requestContext"].get("domainName") or _OF_API_GATEWAY

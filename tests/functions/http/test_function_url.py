@@ -127,6 +127,10 @@ def test_a_path_of_a_domain_is_no_part_of_a_call(stack: Stack, prefix: str) -> N
                 assert below["statusCode"] == 404, path
             else:
                 assert below == at_root, path
+    # With a stage that has a name, a domain's request has that name instead.
+    staged = mapped(http_event("/boards"), "/prod", domains[0])
+    staged["requestContext"]["stage"] = "prod"
+    assert stack.query(staged, None) == stack.query(http_event("/boards"), None)
     posted = http_event("/events", "", "POST", {"id": "1", "board": BOARD, "member": "u", "metrics": {"points": 1}})
     assert stack.command(mapped(posted, prefix, domains[0]), None)["statusCode"] == 202
     assert stack.query(mapped(url_event("/events", "", "POST", "{}"), prefix, domains[1]), None)["statusCode"] == 404
