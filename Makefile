@@ -26,12 +26,14 @@ CDK_INSTALLED := .local/aws-cdk-lib/.installed
 MERMAID_INSTALLED := .local/mermaid/.installed
 CLIENTS_INSTALLED := $(TOOLS)/clients/.installed
 FASTAPI_INSTALLED := $(TOOLS)/fastapi/.installed
+FILES_INSTALLED := $(TOOLS)/files/.installed
 OLDER_ZONES_INSTALLED := $(TOOLS)/older-zones/.installed
 NODE_INSTALLED := .local/examples/clients/typescript/.installed .local/examples/node-producer/.installed
 
 STACK := $(SAM_INSTALLED) $(MINISTACK_INSTALLED) $(DEMO_INSTALLED)
 TESTS := $(STACK) $(DEV_INSTALLED) $(LAMBDA_INSTALLED) $(DYNAMODB_LOCAL_INSTALLED) $(AXE_INSTALLED) \
-	$(CLIENTS_INSTALLED) $(FASTAPI_INSTALLED) $(NODE_INSTALLED) $(CDK_INSTALLED) $(OLDER_ZONES_INSTALLED)
+	$(CLIENTS_INSTALLED) $(FASTAPI_INSTALLED) $(NODE_INSTALLED) $(CDK_INSTALLED) $(OLDER_ZONES_INSTALLED) \
+	$(FILES_INSTALLED)
 SITE := $(DOCS_INSTALLED) $(MERMAID_INSTALLED)
 CHECKS := $(SAM_INSTALLED) $(DEV_INSTALLED) $(CHECKOV_INSTALLED) $(SCHEMAS_INSTALLED) $(OLDER_ZONES_INSTALLED) $(SITE)
 
@@ -234,6 +236,10 @@ $(CLIENTS_INSTALLED): requirements/clients.txt $(BOOTSTRAPPED)
 # What the example beside the asynchronous client needs.
 $(FASTAPI_INSTALLED): requirements/fastapi.txt $(BOOTSTRAPPED)
 	$(call install,$(TOOLS)/fastapi,$<,FastAPI for the example beside the asynchronous client)
+
+# What writes the files of tables for tests, and what reads those of examples/files.
+$(FILES_INSTALLED): requirements/files.txt $(BOOTSTRAPPED)
+	$(call install,$(TOOLS)/files,$<,what writes and reads files for tests)
 
 # Time zones as an older system has them: a package of data.
 $(OLDER_ZONES_INSTALLED): requirements/older-zones.txt $(BOOTSTRAPPED)

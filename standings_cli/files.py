@@ -91,8 +91,11 @@ class Lines:
     runs that have the same number and digest have read the same lines in the same way.
     """
 
-    def __init__(self, stream: Iterable[bytes], settings: str, *, may_grow: bool = False) -> None:
+    def __init__(
+        self, stream: Iterable[bytes], settings: str, *, may_grow: bool = False, delimiter: str | None = None
+    ) -> None:
         self._stream = iter(stream)
+        self._delimiter = delimiter  # None: the header shows it
         self._may_grow = may_grow
         self._record: list[bytes] | None = None  # The lines of a record of CSV
         self._read_again: deque[bytes] = deque()
@@ -128,7 +131,12 @@ class Lines:
 
         A row with more or fewer cells than the header is a csv.Error; other errors are those of `records`. InputError
         if the header cannot be read.
+
+        Without a delimiter, it is the one of `,`, `;`, `|` and a tab that divides the header into the most columns.
         """
+        if self._delimiter is None and (first := next(self._stream, None)) is not None:
+            self._read_again.append(first)
+            self._delimiter = _delimiter_of(first)
         records = self.records()
         _, names = next(records, (1, list[str]()))
         if isinstance(names, Exception):
@@ -153,7 +161,7 @@ class Lines:
         while True:
             number, digest, self._record = self.number, self.digest.copy(), []
             try:
-                cells: list[str] | Exception = next(csv.reader(self, strict=True))
+                cells: list[str] | Exception = next(csv.reader(self, strict=True, delimiter=self._delimiter or ","))
             except StopIteration:
                 return
             except (csv.Error, UnicodeDecodeError) as error:
@@ -177,6 +185,21 @@ class Lines:
         self.number += 1
         self.digest.update(line.rstrip(b"\r\n") + b"\n")
         return line
+
+
+_DELIMITERS: Final = ",;\t|"
+
+
+def _delimiter_of(header: bytes) -> str:
+    """The delimiter that divides a header into the most columns, the first of those that do."""
+
+    def columns(delimiter: str) -> int:
+        try:
+            return len(next(csv.reader([header.decode(errors="replace")], delimiter=delimiter)))
+        except csv.Error:  # such as a column name that is too long
+            return 0
+
+    return max(_DELIMITERS, key=columns)
 
 
 _T = TypeVar("_T")

@@ -13,18 +13,22 @@ from typing import Any, Final
 
 import orjson
 
+from standings.client.decimals import Decimals
 from standings.domain.boards import Boards
-from standings.domain.boards_toml import DefinitionError, parse_boards
+from standings.domain.boards_toml import METRIC_NAME, METRIC_RULE, DefinitionError, parse_boards
 from standings.domain.events import RefusedEvent
 from standings.domain.events import shown as short
+from standings.runtime.clock import real_clock
 from standings_cli.commands import values
 from standings_cli.commands.options import Commands
 from standings_cli.commands.rankings import show_rank
 from standings_cli.files import STDIN
+from standings_cli.post.cells import Notation
 from standings_cli.post.counted import NotYetError, RefusedError, Status, Waiting
 from standings_cli.post.known import Known
 from standings_cli.post.outbox import NotTakenError, Outbox, Outgoing
-from standings_cli.post.post_file import FilePosting, RowReader, check_amount, event_text, message
+from standings_cli.post.post_file import FilePosting, RowReader, event_text, message
+from standings_cli.post.rounding import Rounding
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import InputError
 from standings_cli.terminal import DIFFERS, INTERRUPTED, OK, UNREACHABLE, WRONG, shown
@@ -41,11 +45,17 @@ With --set the numbers are new totals: `points=0 --set`; in a file, those of eve
 so itself. Only metrics with aggregate sum can be set so; with last, each event sets the score.
 
 Files (.gz too; - is standard input):
-  --jsonl  Each line is an event, as in docs/reference/events.md. `id` and `at` may be absent.
+  --jsonl  Each line is an event, as in docs/reference/events.md, or a row as tools write it:
+           {"member": "u1", "at": 1795255200, "points": 3}. `id` and `at` may be absent.
   --csv    The first line names the columns id, board, member and at. Every other column is a metric.
-           --column member=user_id reads the member from the column user_id. METRIC=AMOUNT adds the
-           same amount to every row. Amounts are plain numbers (3, -2, 11.25). `at` is RFC 3339, or
-           seconds since 1970, or milliseconds (12 digits and more). An empty cell is absent.
+           --column member=user_id reads the member from the column user_id, --column points=#7 the
+           points from the seventh. --only member,at,points takes these columns and no others.
+           METRIC=AMOUNT adds the same amount to every row, --member u1 is for a person's own export. An
+           empty cell is absent. The header shows the delimiter (, ; | or a tab); --delimiter names another.
+  Numbers are 3, -2, 11.25 or 1e+2, with --decimal , also 11,25. A time such as 1:02:33.4 or 02:33 is its
+  seconds. --round rounds to the decimals that the metric keeps.
+  `at` is an instant as pandas, polars, duckdb, sqlite and JavaScript write it, or seconds or milliseconds
+  since 1970. --zone Europe/Berlin is for instants without an offset.
 
 A row without `at` happened now, or at --at: totals from elsewhere belong only in `all`, where
 --at 2000-01-01T00:00:00Z puts them, and not in today's windows. Such rows keep their order: each counts
@@ -95,6 +105,8 @@ def add(commands: Commands) -> None:
     parser.add_argument("--note", metavar="JSON", help='a JSON object about the one event: {"video": "v1"}')
     parser.add_argument("--at", metavar="TIME", help="when the one event happened, or rows without a time (now)")
     parser.add_argument("--board", type=values.board, help="the board of rows that name none")
+    whose = "the member of rows that name none"
+    parser.add_argument("--member", dest="whose", type=values.member, metavar="ID", help=whose)
     parser.add_argument("--wait", action="store_true", help="wait until the one event is counted; print the rank")
     parser.add_argument(
         "--column",
@@ -105,6 +117,11 @@ def add(commands: Commands) -> None:
         help="read it from a column",
     )
     parser.add_argument("--ignore", action="append", default=[], metavar="COLUMN", help="skip a column")
+    parser.add_argument("--only", action="append", default=[], metavar="COLUMN", help="take this column, skip others")
+    parser.add_argument("--delimiter", type=values.delimiter, metavar="CHARACTER", help="what stands between columns")
+    parser.add_argument("--decimal", choices=[".", ","], default=".", help="the decimal point of numbers (.)")
+    parser.add_argument("--zone", type=values.zone, metavar="ZONE", help="the time zone of instants without an offset")
+    parser.add_argument("--round", action="store_true", help="round numbers to the decimals that their metric keeps")
     parser.add_argument(
         "--source",
         type=values.text,
@@ -134,7 +151,7 @@ def _post(connection: Connection, options: argparse.Namespace) -> int:
         if options.csv is None and options.jsonl is None:
             return _one(connection, options)
         name = options.csv if options.csv is not None else options.jsonl
-        reader = _row_reader(options, name)
+        reader = _row_reader(connection, options, name)
         posting = FilePosting(name, reader, options.state, options.again, options.anyway, options.json)
         return posting.print(connection) if options.dry_run else posting.post(connection)
     except (InputError, RefusedEvent) as error:
@@ -143,16 +160,41 @@ def _post(connection: Connection, options: argparse.Namespace) -> int:
 
 
 def _one(connection: Connection, options: argparse.Namespace) -> int:
+<<<<<<< HEAD
     _reject(options, "one event", "board", "column", "ignore", "source", "state", "again", "anyway", "correct")
+=======
+    _reject(
+        options,
+        "one event",
+        "board",
+        "whose",
+        "column",
+        "ignore",
+        "only",
+        "delimiter",
+        "source",
+        "state",
+        "again",
+        "anyway",
+    )
+>>>>>>> a77712be3696b02e49339bcdacc7b5123c45cd9e
     if len(options.event) < 3:  # noqa: PLR2004 - board, member and an amount
         raise InputError("expected BOARD MEMBER METRIC=AMOUNT, --csv FILE or --jsonl FILE")
     board, member, *numbers = options.event
     event_id = options.id if options.id is not None else uuid.uuid4().hex
-    at = {} if options.at is None else {"at": options.at}
+    at = {} if options.at is None else {"at": _notation(options).instant(options.at)}
     fields = {"id": event_id, "board": board, "member": member, **at}
     note = None if options.note is None else _note(options.note)
+<<<<<<< HEAD
     event = event_text(fields, amounts(numbers), sets=options.set, note=note)
     outgoing = message(event, time.time_ns() // 1_000_000, boards_of(options.boards), history=options.history)
+=======
+    boards, numbers = _boards(options.boards), _amounts(amounts, _notation(options))
+    if (rounding := _rounding(connection, options, boards)) is not None:
+        numbers = {name: rounding.amount(amount, [board], name) for name, amount in numbers.items()}
+    event = event_text(fields, numbers, sets=options.set, note=note)
+    outgoing = message(event, time.time_ns() // 1_000_000, boards)
+>>>>>>> a77712be3696b02e49339bcdacc7b5123c45cd9e
     if options.dry_run:
         print(outgoing.body)
         return OK
@@ -224,11 +266,12 @@ def _wait(
     return status
 
 
-def _row_reader(options: argparse.Namespace, name: str) -> RowReader:
+def _row_reader(connection: Connection, options: argparse.Namespace, name: str) -> RowReader:
     _reject(options, "a file", "id", "note", "wait")
     source = options.source or (None if name == STDIN else Path(name).name.removesuffix(".gz"))
     if name == STDIN:
         _reject(options, "standard input", "state", "again", "anyway")
+<<<<<<< HEAD
     boards = boards_of(options.boards)
     if options.csv is None:
         _reject(options, "--jsonl", "event", "column", "ignore")
@@ -238,13 +281,47 @@ def _row_reader(options: argparse.Namespace, name: str) -> RowReader:
     ignored, added = frozenset(options.ignore), amounts(options.event)
     reader = RowReader("csv", source, options.board, columns, ignored, added, boards, options.at, options.set)
     return replace(reader, history=options.history, corrects=options.correct)
+=======
+    if options.csv is None:
+        _reject(options, "--jsonl", "delimiter")
+    boards, notation = _boards(options.boards), _notation(options)
+    return RowReader(
+        "jsonl" if options.csv is None else "csv",
+        source,
+        options.board,
+        {column: field for field, column in options.column},
+        frozenset(options.ignore),
+        _amounts(options.event, notation),
+        boards,
+        None if options.at is None else notation.instant(options.at),
+        options.set,
+        frozenset(options.only),
+        notation,
+        options.delimiter,
+        _rounding(connection, options, boards),
+        options.whose,
+    )
+
+
+def _notation(options: argparse.Namespace) -> Notation:
+    return Notation(options.zone, options.decimal)
+
+
+def _rounding(connection: Connection, options: argparse.Namespace, boards: Boards | None) -> Rounding | None:
+    """What rounds numbers, if they shall be rounded: by `--boards`, or by what the API says of a board."""
+    if not options.round:
+        return None
+    if boards is None and not connection.knows_api:
+        raise InputError("--round needs to know how many decimals a metric keeps: give --boards FILE, or --api-url")
+    return Rounding(Decimals(lambda: boards, lambda board: connection.api.read("boards", board), real_clock()))
+>>>>>>> a77712be3696b02e49339bcdacc7b5123c45cd9e
 
 
 def _reject(options: argparse.Namespace, posted: str, *names: str) -> None:
     """Raise InputError for an option that does not apply to what is posted."""
     for name in names:
         if getattr(options, name) not in (None, False, []):
-            option = "BOARD MEMBER METRIC=AMOUNT" if name == "event" else f"--{name}"
+            option = {"event": "BOARD MEMBER METRIC=AMOUNT", "whose": "--member"}.get(name, f"--{name}")
             raise InputError(f"{option} does not apply to {posted}")
 
 
@@ -258,6 +335,7 @@ def _note(text: str) -> str:
     return text
 
 
+<<<<<<< HEAD
 def amounts(texts: Sequence[str]) -> dict[str, str]:
     """The amounts by metric in such as `["points=3"]`. Raises InputError and RefusedEvent."""
     found = dict(map(_amount, texts))
@@ -266,6 +344,16 @@ def amounts(texts: Sequence[str]) -> dict[str, str]:
     for name, amount in found.items():
         check_amount(name, amount)
     return found
+=======
+def _amounts(texts: Sequence[str], notation: Notation) -> dict[str, str]:
+    amounts = dict(map(_amount, texts))
+    if len(amounts) < len(texts):
+        raise InputError(f"expected each metric once, got {' '.join(texts)}")
+    for name in amounts:
+        if not METRIC_NAME.fullmatch(name):
+            raise RefusedEvent("metrics", f"metrics: expected {METRIC_RULE}, got {name!r}")
+    return {name: notation.amount(name, amount) for name, amount in amounts.items()}
+>>>>>>> a77712be3696b02e49339bcdacc7b5123c45cd9e
 
 
 def _amount(text: str) -> tuple[str, str]:

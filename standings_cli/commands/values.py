@@ -17,6 +17,7 @@ from standings.domain.events import MAX_ID_LENGTH, is_event_id, shown
 from standings.domain.profiles import changes_of
 from standings.domain.scoring import UnitsError, check_units
 from standings.domain.windows import Timetable, parse_window
+from standings_cli.post.cells import zone_of
 
 _UTC: Final = Timetable("UTC", 0)
 _GLOB: Final = re.compile(r"(?=.*(\*|\?|\[[^]]+\]))[A-Za-z0-9._:*?\[\]!-]{1,256}")
@@ -138,3 +139,20 @@ def pair(given: str) -> tuple[str, str]:
     """A name and a column: `member=user_id`."""
     left, equals, right = given.partition("=")
     return (left, right) if equals and left else _wrong("NAME=COLUMN", given)
+
+
+def delimiter(given: str) -> str:
+    """What stands between the columns of CSV: one character, or `tab`."""
+    found = "\t" if given in ("tab", "\\t") else given
+    if len(found) != 1 or found in '"\r\n' or not _is_unicode(found):
+        _wrong("one character such as ; or the word tab", given)
+    return found
+
+
+def zone(given: str) -> str:
+    """A time zone: `Europe/Berlin`, `UTC`, or an offset such as `+01:00`."""
+    try:
+        zone_of(given)
+    except ValueError:
+        _wrong("an IANA time zone such as Europe/Berlin, or an offset such as +01:00", given)
+    return given

@@ -5,12 +5,10 @@ Amounts stay text, as the file has them: no amount is ever read as a float.
 
 import csv
 import json
-import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime, timedelta
 from functools import partial
 from hashlib import blake2b
 from itertools import chain
@@ -21,26 +19,28 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from standings.aws.sqs import AT_FILLED_IN, MAX_BODY_BYTES, MAX_ENTRIES, OutgoingMessage, message_of
+from standings.client.decimals import has_too_many_digits
 from standings.client.posts import members_of
 from standings.domain.boards import Boards
-from standings.domain.boards_toml import METRIC_NAME, METRIC_RULE
-from standings.domain.events import RefusedEvent, check_event, parse_event, read_at, refuse
+from standings.domain.events import RefusedEvent, check_event, no_constant, parse_event, read_at, refuse
 from standings.domain.events import shown as short
 from standings.domain.windows import instant
 from standings.ingest import posted
 from standings_cli.files import STDIN, HalfLineError, Lines, Mark, Record, Source
+<<<<<<< HEAD
 from standings_cli.post.correcting import corrected
+=======
+from standings_cli.post.cells import USUAL, Notation
+from standings_cli.post.columns import FIELDS, ONLY, Column, Columns
+>>>>>>> a77712be3696b02e49339bcdacc7b5123c45cd9e
 from standings_cli.post.known import AHEAD, MOST, Known
 from standings_cli.post.late_rows import LateRows, definitions
 from standings_cli.post.outbox import NotTakenError, Outbox, Outgoing
+from standings_cli.post.rounding import Rounding
 from standings_cli.post.times import Times
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import InputError
 from standings_cli.terminal import DIFFERS, INTERRUPTED, OK, UNREACHABLE, Meter, say, shown
-
-FIELDS: Final = ("id", "board", "member", "at")
-
-_AMOUNT: Final = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?", re.ASCII)
 
 
 class EventText(NamedTuple):
@@ -70,12 +70,10 @@ def event_text(
     """An event as JSON: `event_text({"member": "u1"}, {"points": "3"})` is `{"member":"u1","metrics":{"points":3}}`.
 
     Fields stand in a fixed order, and metrics in the order of their names, so equal events have equal texts. With
-    `sets` the amounts are new totals. `note` is JSON, and is sent as it is. RefusedEvent for a wrong name or amount.
+    `sets` the amounts are new totals. `note` is JSON, and is sent as it is. RefusedEvent if there are no amounts.
     """
     if not amounts:
         raise RefusedEvent("metrics", "metrics: expected at least one amount, got none")
-    for name, amount in amounts.items():
-        check_amount(name, amount)
     parts = [f'"{name}":{_field(name, fields[name])}' for name in FIELDS if name in fields]
     metrics = ",".join(f'"{name}":{amount}' for name, amount in sorted(amounts.items()))
     parts.append(f'"metrics":{{{metrics}}}')
@@ -104,14 +102,6 @@ def message(
     return message_of(*post._replace(history=history))
 
 
-def check_amount(name: str, amount: str) -> None:
-    """Raise RefusedEvent for a name or amount that no metric has: `points` and `11.25` are right, `+3` is not."""
-    if not METRIC_NAME.fullmatch(name):
-        raise RefusedEvent("metrics", f"metrics: expected {METRIC_RULE}, got {name!r}")
-    if not _AMOUNT.fullmatch(amount):
-        refuse("amount", f"metrics.{name}", "a plain number such as 3, -2 or 11.25", amount)
-
-
 def _field(name: str, text: str) -> str:
     try:
         return _json(text)
@@ -121,60 +111,6 @@ def _field(name: str, text: str) -> str:
 
 def _json(value: str | bool) -> str:  # noqa: FBT001 - the value of a field
     return orjson.dumps(value).decode()
-
-
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_EPOCH_TIME: Final = re.compile(r"[0-9]{1,14}", re.ASCII)
-_MAX_DIGITS_OF_SECONDS: Final = 11
-
-
-def _header(columns: list[str], reader: "RowReader") -> list[str | None]:
-    """The field or metric of each column; None for one that is ignored. InputError for wrong columns and options."""
-    got = f"got {', '.join(map(repr, columns))}" if columns else "the first line is empty"
-    options = [*(("--column", name) for name in reader.columns), *(("--ignore", name) for name in reader.ignored)]
-    for option, name in options:
-        if name not in columns:
-            raise InputError(f"{option}: expected a column {short(name)}, {got}")
-    names = [None if column in reader.ignored else reader.columns.get(column, column) for column in columns]
-    known = [*filter(None, names), *reader.metrics, *(["board"] if reader.board else [])]
-    for name in known:
-        if known.count(name) > 1:
-            raise InputError(f"expected {name!r} once among columns and options, got it twice")
-    for name in ("member", "board"):
-        if name not in known:
-            hint = ", or --board for all rows" if name == "board" else ""
-            raise InputError(f"expected a column {name!r}, {got}: name it with --column {name}=COLUMN{hint}")
-    if all(name in FIELDS for name in known):
-        raise InputError("expected a metric's column, got none: METRIC=AMOUNT, such as points=1, adds one to every row")
-    for column, metric in zip(columns, names, strict=True):
-        if metric is not None and metric not in FIELDS and not METRIC_NAME.fullmatch(metric):
-            raise InputError(
-                f"column {column!r}: expected {METRIC_RULE}: "
-                f"rename it with --column METRIC={column}, or skip it with --ignore {column}"
-            )
-    return names
-
-
-def _event(cells: list[str], names: list[str | None], reader: "RowReader") -> EventText:
-    fields: dict[str, str] = {}
-    amounts = dict(reader.metrics)
-    for name, cell in zip(names, cells, strict=True):
-        if name is None or not cell:
-            continue
-        if name in FIELDS:
-            fields[name] = _instant(cell) if name == "at" else cell
-        else:
-            amounts[name] = cell
-    return event_text(fields, amounts, sets=reader.sets)
-
-
-def _instant(cell: str) -> str:
-    """Turn seconds since 1970, or milliseconds (12 digits and more), into RFC 3339; leave other text as it is."""
-    if not _EPOCH_TIME.fullmatch(cell):
-        return cell
-    milliseconds = int(cell) * (1000 if len(cell) <= _MAX_DIGITS_OF_SECONDS else 1)
-    at = _EPOCH + timedelta(milliseconds=milliseconds)
-    return at.isoformat(timespec="milliseconds" if milliseconds % 1000 else "seconds").replace("+00:00", "Z")
 
 
 class Row(NamedTuple):
@@ -198,11 +134,19 @@ class RowReader:
 
     - `form`: `csv`, or `jsonl` for a JSON object on each line.
     - `source`: the name that ids are made from; without one every row must have an id.
-    - `board`, `at`: for rows that have none. `sets`: the numbers of rows that do not say so are new totals.
+    - `board`, `member`, `at`: for rows that have none. `sets`: the numbers of rows that do not say so are new totals.
     - `columns`, `ignored`, `metrics`: for CSV, the fields or metrics of columns with other names, the columns to skip,
       and amounts for every row.
     - `boards`: the boards by whose rules each event is checked; None leaves that to the writer.
+<<<<<<< HEAD
     - `history`: events count in periods that have closed too. `corrects`: each row has an id, and corrects its event.
+=======
+    - `only`: the columns to take, and no others. A column is named by its name, or by its number in the header, `#7`.
+    - `notation`: how instants and numbers are written; `delimiter` stands between cells, and None looks at the header.
+    - `rounding`: rounds numbers to the decimals of their metric; None refuses what has more.
+
+    In JSON lines, an object without `metrics` and `updates` is a row of a table: its names are columns.
+>>>>>>> a77712be3696b02e49339bcdacc7b5123c45cd9e
     """
 
     form: str
@@ -214,8 +158,33 @@ class RowReader:
     boards: Boards | None = None
     at: str | None = None
     sets: bool = False
+<<<<<<< HEAD
     history: bool = False
     corrects: bool = False
+=======
+    only: frozenset[str] = frozenset()
+    notation: Notation = USUAL
+    delimiter: str | None = None
+    rounding: Rounding | None = None
+    member: str | None = None
+
+    @property
+    def table(self) -> Columns:
+        """The columns that are taken."""
+        return Columns(self.columns, self.ignored, self.only)
+
+    @property
+    def given(self) -> dict[str, str]:
+        """What options give to every row: `{"points": "1", "board": "berlin-2026"}`."""
+        fields = {"board": self.board, "member": self.member}
+        return {**self.metrics, **{name: value for name, value in fields.items() if value is not None}}
+
+    def rounded(self, amounts: Mapping[str, str], board: str | None) -> Mapping[str, str]:
+        """The amounts of a row, rounded if they shall be."""
+        if self.rounding is None or board is None:
+            return amounts
+        return {name: self.rounding.amount(amount, [board], name) for name, amount in amounts.items()}
+>>>>>>> a77712be3696b02e49339bcdacc7b5123c45cd9e
 
     def times(self, now: Callable[[], int]) -> Times:
         """The times of a run that begins now. RefusedEvent if `at` is none."""
@@ -233,20 +202,22 @@ class RowReader:
         rows that are added to the file change no other row's id. The id of a total that is set, without a time of its
         own, is also made from `at`, or from when the run began: posted again, the total is set again.
         """
-        lines = Lines(stream, self._settings(), may_grow=may_grow)
+        lines = Lines(stream, self._settings(), may_grow=may_grow, delimiter=self.delimiter)
         seen: dict[int, int] = {}
         wrong = 0
         rows: Iterator[tuple[int, Any]] = lines.texts()
-        parse: Callable[[Any], EventText] = _json_event
+        columns: list[Column] = []
+        parse: Callable[[Any], EventText] = JsonRows(self).event
         if self.form == "csv":
-            columns, rows = lines.table()
-            parse = partial(_event, names=_header(columns, self), reader=self)
+            names, rows = lines.table()
+            columns = self.table.taken(names, self.given)
+            parse = partial(_event, columns=columns, reader=self)
         for count, (line, content) in enumerate(rows, start=1):
             outgoing, problem, members = None, "", frozenset[str]()
             try:
                 if isinstance(content, Exception):
                     raise content
-                event = parse(content)
+                event = self._with_given(parse(content))
                 outgoing = self._message(event, seen, times, count - 1)
                 members = members_of(event.fields)
             except HalfLineError as error:
@@ -254,19 +225,32 @@ class RowReader:
                 return
             except (RefusedEvent, csv.Error, UnicodeDecodeError) as error:
                 wrong += 1
-                problem = str(error)
+                problem = _explained(error, columns)
             yield Row(line, outgoing, problem, lines.mark(count, wrong), members=members)
 
     def _settings(self) -> str:
         columns, ignored = dict(self.columns), sorted(self.ignored)
         # Without these two the settings are as they always were: records of earlier versions hold a digest of them.
+<<<<<<< HEAD
         more = [*([] if self.at is None else [self.at]), *(["set"] if self.sets else [])]
         more += [*(["history"] if self.history else []), *(["correct"] if self.corrects else [])]
+=======
+        more: list[Any] = [*([] if self.at is None else [self.at]), *(["set"] if self.sets else [])]
+        if (self.only, self.notation, self.delimiter, self.rounding) != (frozenset(), USUAL, None, None):
+            notation = (self.notation.zone, self.notation.decimal, self.delimiter)
+            more.append([sorted(self.only), *notation, self.rounding is not None])
+        more += [] if self.member is None else [["member", self.member]]
+>>>>>>> a77712be3696b02e49339bcdacc7b5123c45cd9e
         return json.dumps([self.form, self.source, self.board, columns, ignored, dict(self.metrics), *more])
 
+    def _with_given(self, event: EventText) -> EventText:
+        """The event with the board and the member of all rows, if it names none."""
+        for name, value in (("board", self.board), ("member", self.member)):
+            if value is not None and not {name, "updates"} & event.fields.keys():
+                event = event.having(name, value)
+        return event
+
     def _message(self, event: EventText, seen: dict[int, int], times: Times, number: int) -> OutgoingMessage:
-        if self.board is not None and not {"board", "updates"} & event.fields.keys():
-            event = event.having("board", self.board)
         if self.sets and "set" not in event.fields:
             if "updates" in event.fields:
                 raise RefusedEvent("set", 'updates: expected "set": true in each of them, which --set does not add')
@@ -294,14 +278,134 @@ class RowReader:
         return blake2b(origin + content, digest_size=16).hexdigest()
 
 
-def _json_event(text: str) -> EventText:
+def _event(cells: Sequence[str], columns: Iterable[Column], reader: RowReader) -> EventText:
+    fields: dict[str, str] = {}
+    amounts = dict(reader.metrics)
+    for column in columns:
+        if cell := cells[column.number - 1]:
+            _add(fields, amounts, column.field, cell, reader.notation)
+    rounded = reader.rounded(amounts, fields.get("board", reader.board))
+    return event_text(fields, rounded, sets=reader.sets)
+
+
+def _add(fields: dict[str, str], amounts: dict[str, str], name: str, cell: str, notation: Notation) -> None:
+    if name not in FIELDS:
+        amounts[name] = notation.amount(name, cell)
+    else:
+        fields[name] = notation.instant(cell) if name == "at" else cell
+
+
+_OF_EVENTS: Final = frozenset({"metrics", "updates", "retract"})
+"""An object with one of these is an event, and no row of a table."""
+
+
+class _Number(str):
+    """A number of JSON, with all its digits."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class JsonRows:
+    """Turns JSON lines into events: `JsonRows(reader).event('{"member": "u1", "metrics": {"points": 3}}')`."""
+
+    reader: RowReader
+    _taken: dict[tuple[str, ...], list[Column]] = field(default_factory=dict)
+
+    def event(self, text: str) -> EventText:
+        """The event of a line: an event, or a row of a table, whose names are columns. RefusedEvent if it is neither.
+
+        What is written as an event needs it stays as it is, to the letter.
+        """
+        try:
+            fields = orjson.loads(text)
+        except ValueError as error:
+            raise RefusedEvent("json", f"expected JSON: {error}") from error
+        if not isinstance(fields, dict) or not fields:
+            refuse("json", "body", "a JSON object with an event's fields", fields)
+        if not _OF_EVENTS & fields.keys():
+            return self._of_table(_exact(text))
+        if self.reader.table.is_given or self.reader.metrics:
+            options = "--column, --ignore, --only and METRIC=AMOUNT are for rows whose numbers stand beside `member`"
+            raise RefusedEvent("metrics", f"body: expected a row without `metrics` and `updates`: {options}")
+        if not self._is_event(fields):
+            exact = _exact(text)
+            if self._changes(exact):
+                text = orjson.dumps(exact, _as_number, orjson.OPT_PASSTHROUGH_SUBCLASS).decode()
+                fields = orjson.loads(text)
+        return EventText(text, fields)
+
+    def _is_event(self, fields: Mapping[str, Any]) -> bool:
+        """Whether nothing has to change: it names its instant by RFC 3339, or none, and is not rounded."""
+        at = fields.get("at")
+        if self.reader.rounding is not None or (isinstance(at, int | float) and not isinstance(at, bool)):
+            return False
+        return not isinstance(at, str) or self.reader.notation.instant(at) == at
+
+    def _changes(self, event: dict[str, Any]) -> bool:
+        """Change an event's instant to RFC 3339, and round its numbers. Returns whether something is different then."""
+        before, has_changed = event.get("at"), False
+        if isinstance(before, str):
+            event["at"] = self.reader.notation.instant(before)
+            has_changed = event["at"] != before
+        updates = event.get("updates")
+        for part in (event, *(updates if isinstance(updates, list) else ())):
+            metrics = part.get("metrics") if isinstance(part, dict) else None
+            boards = part.get("board", self.reader.board) if isinstance(part, dict) else None
+            if self.reader.rounding is None or not isinstance(metrics, dict) or not isinstance(boards, str | list):
+                continue
+            named = [board for board in ([boards] if isinstance(boards, str) else boards) if isinstance(board, str)]
+            for name, amount in metrics.items():
+                if isinstance(amount, _Number):
+                    metrics[name] = _Number(self.reader.rounding.amount(amount, named, name))
+                    has_changed = has_changed or metrics[name] != amount
+        return has_changed
+
+    def _of_table(self, row: Mapping[str, Any]) -> EventText:
+        names = (*row,)
+        if names not in self._taken:
+            self._taken[names] = self.reader.table.taken(names, self.reader.given, is_header=False)
+        fields: dict[str, str] = {}
+        amounts = dict(self.reader.metrics)
+        try:
+            for column in self._taken[names]:
+                value, name = row[column.name], column.field
+                if value is None or value == "":
+                    continue
+                if not isinstance(value, str):
+                    where, such = name if name in FIELDS else f"metrics.{name}", f"got {short(value)}: {ONLY}"
+                    raise RefusedEvent("json", f"{where}: expected text or a number, {such}")
+                _add(fields, amounts, name, str(value), self.reader.notation)
+        except RefusedEvent as error:
+            raise RefusedEvent(error.rule, _explained(error, self._taken[names])) from error
+        rounded = self.reader.rounded(amounts, fields.get("board", self.reader.board))
+        return event_text(fields, rounded, sets=self.reader.sets)
+
+
+def _exact(text: str) -> dict[str, Any]:
+    """The object of a line, with all digits of its numbers. RefusedEvent for more levels than Python reads."""
     try:
-        fields = orjson.loads(text)
-    except ValueError as error:
-        raise RefusedEvent("json", f"expected JSON: {error}") from error
-    if not isinstance(fields, dict) or not fields:
-        refuse("json", "body", "a JSON object with an event's fields", fields)
-    return EventText(text, fields)
+        found: dict[str, Any] = json.loads(text, parse_float=_Number, parse_int=_Number, parse_constant=no_constant)
+    except RecursionError as error:
+        raise RefusedEvent("json", "expected JSON of fewer levels") from error
+    return found
+
+
+def _as_number(number: Any) -> orjson.Fragment:
+    return orjson.Fragment(str(number))
+
+
+def _explained(error: Exception, columns: Iterable[Column]) -> str:
+    """What is wrong with a row, with the name of its column, and the option that may help."""
+    problem = str(error)
+    if isinstance(error, UnicodeDecodeError):
+        return f"expected UTF-8, {problem}: save the file in it (in Excel as CSV UTF-8)"
+    if has_too_many_digits(error):
+        problem += "; --round rounds to the decimals of the metric"
+    for column in columns:
+        if problem.startswith((f"metrics.{column.field}:", f"{column.field}:")):
+            return column.explained(problem)
+    return problem
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,6 +95,14 @@ LOCKED: Final = {"DeletionProtection": "true"}
 BLOCKS: Final = ("BlockPublicAcls", "BlockPublicPolicy", "IgnorePublicAcls", "RestrictPublicBuckets")
 SIX: Final = ("Writer", "Projector", "Announcer", "Query", "Command", "Maintenance")
 VARIABLES: Final = "QueryFunction/Environment.Variables"
+SENDERS: Final = "QueuesOverTlsOnly/PolicyDocument.Statement.1"
+OVER_TLS: Final = {
+    "Sid": "OverTlsOnly",
+    "Action": "sqs:*",
+    "Resource": [arn("ActivityQueue"), arn("ActivityDeadLetterQueue")],
+    "Condition": {"Bool": {"aws:SecureTransport": "false"}},
+}
+RULE: Final = "arn:aws:events:us-east-1:123456789012:rule/shop/finished"
 CLAIMED: Final = "CommandFunction/Environment.Variables.JWT_MEMBER_CLAIM"
 
 
@@ -142,6 +150,11 @@ CLAIMED: Final = "CommandFunction/Environment.Variables.JWT_MEMBER_CLAIM"
         (CLAIM, CLAIMED, ["sub"]),
         ({"PictureOrigins": "a.example,b.example"}, f"{VARIABLES}.PICTURE_ORIGINS", ["a.example,b.example"]),
         ({"EmbedOrigins": "https://a.example"}, f"{VARIABLES}.EMBED_ORIGINS", ["https://a.example"]),
+        ({}, "QueuesOverTlsOnly/PolicyDocument.Statement", [[{**OVER_TLS, "Effect": "Deny", "Principal": "*"}]]),
+        ({"SenderArns": f"{TOPIC},{RULE}"}, f"{SENDERS}.Effect", ["Allow"]),
+        ({"SenderArns": f"{TOPIC},{RULE}"}, f"{SENDERS}.Action", ["sqs:SendMessage"]),
+        ({"SenderArns": f"{TOPIC},{RULE}"}, f"{SENDERS}.Resource", [arn("ActivityQueue")]),
+        ({"SenderArns": f"{TOPIC},{RULE}"}, f"{SENDERS}.Condition.ArnEquals.aws:SourceArn", [[TOPIC, RULE]]),
         ({"ReadsMaxAge": "30"}, f"{VARIABLES}.READS_MAX_AGE", ["30"]),
         ({}, "MaintenanceFunction/Environment.Variables.RESULTS_BUCKET", [None]),
         ({}, "MaintenanceFunction/Environment.Variables.STACK_NAME", [None]),
@@ -349,6 +362,11 @@ def test_the_template_of_trials_deletes_tables_and_buckets_with_the_stack(tmp_pa
             ],
         ),
         ("KmsKeyArn", ["", KEY, KEY.replace("1111", "mrk-")], ["alias/mine", KEY.replace(":key", ":alias"), f"{KEY}*"]),
+        (
+            "SenderArns",
+            ["", TOPIC, f"{RULE},{TOPIC}"],
+            ["*", f"{TOPIC}*", f"{TOPIC}, {RULE}", TOPIC.replace("sns", "sqs")],
+        ),
         ("AlarmTopicArn", ["", TOPIC, TOPIC.replace("aws", "aws-cn")], ["ops", TOPIC.replace("sns", "sqs")]),
     ],
 )

@@ -190,10 +190,35 @@ def _names(call: str, path: str) -> dict[str, str] | None:
 
 
 def _path(event: Mapping[str, Any]) -> str:
-    """The path of a request, without the stage that API Gateway puts before it: `/boards/berlin`."""
+    """The path of a request, without the stage that API Gateway puts before it: `/boards/berlin`.
+
+    It is also without the path that a domain maps to the API, such as `/ranks`, or a CDN to the function URL. AWS says
+    that payload format 2.0 leaves it out; where it is there, nothing in the request names it. So it is what stands
+    before the path of a call.
+    """
     path: str = event["rawPath"]
-    stage = event["requestContext"]["stage"]
-    return path.removeprefix(f"/{stage}") if path.startswith(f"/{stage}/") else path
+    stage, domain = event["requestContext"]["stage"], event["requestContext"].get("domainName") or _OF_API_GATEWAY
+    path = path.removeprefix(f"/{stage}") if path.startswith(f"/{stage}/") else path
+    return path if _OF_API_GATEWAY in domain else _below_a_mapping(path)
+
+
+_OF_API_GATEWAY: Final = ".execute-api."
+"""What the host of each API has in it that has no domain of its own: `a1b2c3.execute-api.eu-west-1.amazonaws.com`."""
+_FIRST_NAMES: Final = frozenset(call.path.split("/")[1] for call in calls.CALLS.values()) - {""}
+
+
+def _below_a_mapping(path: str) -> str:
+    """The path of a call: of `/ranks/boards/berlin` it is `/boards/berlin`, of `/ranks/` it is `/`.
+
+    What is the path of a call already stays as it is, and so does what is none.
+    """
+    names = path.split("/")
+    for begin in range(1, len(names)):
+        rest = f"/{'/'.join(names[begin:])}"
+        if all(names[1:begin]) and any(_names(call.path, rest) is not None for call in calls.CALLS.values()):
+            # `/boards/berlin/` is no call, and not the root of a domain either.
+            return rest if rest != "/" or _FIRST_NAMES.isdisjoint(names) else path
+    return path
 
 
 def _no_such_call(path: str, method: str, answered: Collection[str]) -> Response:

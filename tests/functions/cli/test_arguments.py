@@ -37,6 +37,8 @@ VALUES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "boards": ("layers/standings/boards.toml", NO_FILE),
     "column": ("member=user", ("", "x", "=x")),
     "csv": ("rows.csv", NO_FILE),
+    "decimal": (",", (*NO_NAME, ";")),
+    "delimiter": ("tab", ("", "ab", '"', "\n", "\udcff")),
     "endpoint_url": ("http://a", NO_ADDRESS),
     "file": ("rows.csv", NO_FILE),
     "format": ("jsonl", NO_NAME),
@@ -53,6 +55,7 @@ VALUES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "name": ("Ada", (*NO_TEXT, " ", "x" * 65, "a\nb", "\u202e")),
     "note": ("{}", (*NO_TEXT, "x", "[]", "1", '{"a": NaN}', f'{{"a": "{"x" * 256}"}}', "[" * 9999)),
     "of": ("x", (*NO_TEXT, "x" * 129)),
+    "only": ("x", ("\udcff", "none")),
     "output": ("x", ("", "\0")),
     "period": ("winter-2026", NO_DAY),
     "periods": ("7", (*NO_WHOLE, "0", "-1", "101")),
@@ -71,13 +74,15 @@ VALUES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "state": ("x", ("", "\0")),
     "tie_breaks": ("-1.5,3", (*NO_NUMBER, "1,", ",1", "1,x")),
     "token": ("a.b.c", (*NO_TEXT, "a b", "🦦")),
+    "whose": ("m", (*NO_TEXT, "x" * 257)),
     "window": ("last-7-days", (*NO_NAME, "fortnight", "last-91-days", "last-0-days", "Day")),
+    "zone": ("Europe/Berlin", (*NO_NAME, "+1", "../UTC")),
 }
 """A value of each argument that is right, and some that are wrong, by its `dest`."""
 EVENT: Final = {
     ("{}", "m", "points=1"): ("board", VALUES["board"][1]),
     ("b", "{}", "points=1"): ("member", VALUES["member"][1]),
-    ("b", "m", "points={}"): ("metrics.points", (*NO_NUMBER, "1e3", "+3", "12345678901234567", "0.1234567891")),
+    ("b", "m", "points={}"): ("metrics.points", (*NO_NUMBER, "1,5", "12345678901234567", "0.1234567891")),
     ("b", "m", "{}"): ("METRIC=AMOUNT", ("", "x", "=1")),
 }
 """Words of one event, what may be wrong there, and the name that the error has."""

@@ -7,6 +7,7 @@ once, and `post` where the API says which events are known, says it late, or doe
 import gzip
 import io
 import json
+import re
 from dataclasses import replace
 from itertools import chain, count, repeat
 from pathlib import Path
@@ -27,6 +28,7 @@ from standings_cli.terminal import DIFFERS, OK, UNREACHABLE, WRONG
 from tests.support.aws.stack import Stack
 from tests.support.builders import querying
 from tests.support.cli.command_line import Run, Step, replay, sessions
+from tests.support.documents.pages import PROJECT
 
 BOARDS = f"""{querying.BOARDS}
 [boards."club"]
@@ -224,3 +226,18 @@ def test_an_api_that_has_answered_is_asked_of_several_parts_at_a_time(run: Run, 
     connection.api = replace(connection.api, transport=SimpleNamespace(send=send))
     ran = run(written(300))
     assert (ran.status, json.loads(ran.out)["known"]) == (OK, 0)
+
+
+@pytest.mark.usefixtures("_in_a_folder")
+def test_what_the_page_on_files_shows_is_printed(run: Run) -> None:
+    page = PROJECT / "docs" / "reference" / "files.md"
+    blocks = re.findall(r"^```console\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    steps = [part.splitlines() for block in blocks for part in re.split(r"^\$ ", block, flags=re.MULTILINE) if part]
+    for typed, *lines in steps:
+        if typed.startswith("cat "):
+            Path(typed.removeprefix("cat ")).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        else:
+            shown = re.sub(r"^(! |\[\d\]\n)", "", run(typed.removeprefix("standings ")).text, flags=re.MULTILINE)
+            expected = "".join(re.escape(line).replace("…", "[0-9a-f]+") + "\n" for line in lines)
+            assert re.fullmatch(expected, shown), shown
+    assert len(steps) > 12

@@ -19,6 +19,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError
 from standings.client import BadArgument, Batch, PostError, Standings
 from tests.functions.client.conftest import Clients, Connect
 from tests.support.aws.fakes import Queue
+from tests.support.aws.gateway import serving
 from tests.support.aws.stack import Stack, count
 
 # Neither has types for strict checks.
@@ -167,6 +168,50 @@ def test_numbers_and_times_go_as_they_print(stack: Stack, connected: Connect, gi
 def test_where_definitions_are_known_what_they_do_not_allow_is_refused(stack: Stack, connected: Connect) -> None:
     with pytest.raises(BadArgument, match="metrics: board 'b' has no metric 'km'"):
         connected().post("b", "u", km=1)
+    assert sent(stack) == []
+
+
+ROUNDED: Final[list[tuple[Any, float]]] = [
+    *((0.1 + 0.2, 0.3), (2.675, 2.68), (-0.125, -0.13), (Decimal("1E-999999999"), 0), (Decimal("0." + "4" * 99), 0.44)),
+    *(
+        (numpy.float64(0.1) * 3, 0.3),
+        (numpy.float32(0.126), 0.13),
+        (numpy.int64(7), 7),
+        (pandas.Series([0.1] * 3).sum(), 0.3),
+    ),
+]
+
+
+@pytest.mark.parametrize(("number", "score"), ROUNDED)
+def test_numbers_are_rounded_to_the_decimals_of_their_metric(
+    stack: Stack, connected: Connect, monkeypatch: pytest.MonkeyPatch, number: Any, score: float
+) -> None:
+    """Also where only the API knows the definitions. Boards that keep different decimals get the fewest."""
+    monkeypatch.setattr("standings.client.stack.BOARDS_FILE", Path("none"))
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    connected().post("b", "tables", id="1", points=number, round=True)
+    with serving(stack) as gateway:
+        client = connected(boards=None, reads="api", api_url=gateway.address)
+        client.post(["b", "fine"], "api", id="2", points=number, round=True)
+        with client.batch() as batch:
+            update = {"board": "b", "member": "batch", "metrics": {"points": number}}
+            batch.post(id="3", updates=[update], round=True)
+    assert counted(stack) == dict.fromkeys(("api", "batch", "tables"), score)
+    assert stack.dead_letters.reasons() == []
+
+
+def test_what_cannot_be_rounded_or_has_to_be_is_named(
+    stack: Stack, connected: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(BadArgument, match=r"^metrics\.points: expected at most 15 .*; round=True rounds it to the dec"):
+        connected().post("b", "u", points=0.1 + 0.2)
+    with pytest.raises(BadArgument, match=r"^metrics\.points: expected a number such as 3 .*, got nan$"):
+        connected().post("b", "u", points=float("nan"), round=True)
+    with pytest.raises(BadArgument, match=r"^metrics: board 'b' has no metric 'km'"):
+        connected().post("b", "u", km=0.1 + 0.2, round=True)
+    monkeypatch.setattr("standings.client.stack.BOARDS_FILE", Path("none"))
+    with pytest.raises(BadArgument, match=r"^round: api_url: is missing: give it to connect"):
+        connected(boards=None, reads="api").post("b", "u", points=1.5, round=True)
     assert sent(stack) == []
 
 

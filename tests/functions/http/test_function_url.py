@@ -13,6 +13,7 @@ import pytest
 
 from standings.calls import CALLS, READ
 from tests.functions.http.test_refusals import REFUSED
+from tests.support.aws.documented import documented
 from tests.support.aws.stack import Stack, http_event, url_event
 from tests.support.builders.checks import rows
 from tests.support.builders.querying import deployed, post
@@ -102,3 +103,41 @@ def test_what_another_function_answers_is_sent_to_the_api(stack: Stack, name: st
     assert problem["detail"] == f"this address does not take {call.method} {path}: send it to the stack's API (ApiUrl)"
     assert [rows(stack.dynamodb, table) for table in tables] == before
     assert stack.activity.messages == []
+
+
+def mapped(event: dict[str, Any], prefix: str, domain: str) -> dict[str, Any]:
+    """A request below a path of a domain: what the domain maps to the API, or a CDN passes on, stays in the path."""
+    path = f"{prefix}{event['rawPath']}"
+    http = {**event["requestContext"]["http"], "path": path}
+    return {**event, "rawPath": path, "requestContext": {**event["requestContext"], "domainName": domain, "http": http}}
+
+
+@pytest.mark.parametrize("prefix", ["/ranks", "/games/v1.0/ranks"])
+def test_a_path_of_a_domain_is_no_part_of_a_call(stack: Stack, prefix: str) -> None:
+    """A custom domain of the API may map one, and a CDN may pass one on to the function URL."""
+    documented_ones = [documented(name) for name in ("http-iam", "url-iam")]
+    domains = ["api.example.com", documented_ones[1]["requestContext"]["domainName"]]
+    for path, query, body, _ in READS:
+        method = "GET" if body is None else "POST"
+        for event, whole, domain in zip((http_event, url_event), documented_ones, domains, strict=True):
+            plain = event(path, query, method, body)
+            plain = {**whole, **plain, "requestContext": {**whole["requestContext"], **plain["requestContext"]}}
+            at_root, below = stack.query(plain, None), stack.query(mapped(plain, prefix, domain), None)
+            if at_root["statusCode"] == 404:
+                assert below["statusCode"] == 404, path
+            else:
+                assert below == at_root, path
+    # With a stage that has a name, a domain's request has that name instead.
+    staged = mapped(http_event("/boards"), "/prod", domains[0])
+    staged["requestContext"]["stage"] = "prod"
+    assert stack.query(staged, None) == stack.query(http_event("/boards"), None)
+    posted = http_event("/events", "", "POST", {"id": "1", "board": BOARD, "member": "u", "metrics": {"points": 1}})
+    assert stack.command(mapped(posted, prefix, domains[0]), None)["statusCode"] == 202
+    assert stack.query(mapped(url_event("/events", "", "POST", "{}"), prefix, domains[1]), None)["statusCode"] == 404
+
+
+def test_an_address_without_a_domain_has_no_path_of_its_own(stack: Stack) -> None:
+    of_api = documented("http-iam")["requestContext"]["domainName"]
+    assert stack.query(mapped(http_event("/boards"), "/ranks", of_api), None)["statusCode"] == 404
+    for path in ("/ranks", "/robots.txt", "/boards/b/", "/ranks//", "/boards/b/c/d/e/f"):
+        assert stack.query(mapped(http_event(path), "", "api.example.com"), None)["statusCode"] == 404, path

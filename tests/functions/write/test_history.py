@@ -64,7 +64,7 @@ def settle(stack: Stack, window: str, period: str, **more: Any) -> Any:
 
 def test_history_counts_in_closed_periods_that_can_be_read(stack: Stack, clock: ManualClock) -> None:
     """A day of 20 days ago, its month, and rolling periods that contain it; an event of years ago in `all` alone."""
-    old = {"at": instant(clock() - 20 * DAY)}
+    old: dict[str, Any] = {"at": instant(clock() - 20 * DAY)}
     send(stack, event("now", 1, board="b"), history=False)
     send(stack, event("late", 2, "n", board="b", **old), history=False)
     send(stack, event("h", 5, board="b", **old), event("older", 7, board="b", at="2019-01-01T00:00:00Z"))

@@ -56,7 +56,7 @@ def test_a_bad_row_does_not_keep_its_neighbours() -> None:
     # What a boards.toml does not allow is told beforehand.
     good, bad = rows(f"{HEADER}1,b,m,,1.25\n2,b,m,,1.255\n", boards=BOARDS)
     assert good.message is not None
-    assert bad.problem == "metrics.points: expected at most 2 decimals, got 1.255"
+    assert bad.problem.startswith("metrics.points: expected at most 2 decimals, got 1.255; --round ")
     with pytest.raises(InputError, match="the header cannot be read"):
         rows("member,board,poi\xffnts\nm,b,1\n".encode("latin-1"))
 

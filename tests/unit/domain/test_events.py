@@ -155,6 +155,32 @@ def test_a_changed_precision_leaves_the_digest() -> None:
     assert digest(0) == digest(1) == digest(6)
 
 
+BODY = '{"id":"e1","board":"b","member":"m","at":"2026-11-21T10:15:00Z","metrics":{"points":3}}'
+SNS = {
+    "Type": "Notification",
+    "MessageId": "22b80b92-fdea-4c2c-8f9d-bdfb0c7bf324",
+    "TopicArn": "arn:aws:sns:us-west-2:123456789012:MyTopic",
+    "Message": BODY,
+    "Timestamp": "2026-11-21T10:15:00.123Z",
+    "SignatureVersion": "1",
+    "Signature": "c2ln",
+    "SigningCertURL": "https://sns.us-west-2.amazonaws.com/x.pem",
+    "UnsubscribeURL": "https://sns.us-west-2.amazonaws.com/?Action=Unsubscribe",
+}
+BUS = {
+    "version": "0",
+    "id": "17793124-05d4-b198-2fde-7ededc63b103",
+    "detail-type": "Points",
+    "source": "shop",
+    "account": "123456789012",
+    "time": "2026-11-21T10:15:00Z",
+    "region": "us-west-2",
+    "resources": [],
+    "detail": BASE,
+}
+RECORD = {"messageId": "m1", "body": BODY, "attributes": {}, "eventSource": "aws:sqs", "awsRegion": "us-west-2"}
+"""What SNS, EventBridge and Pipes send, if nobody tells them otherwise."""
+
 UNREADABLE = "body: cannot be read: "
 TEXT = "expected an RFC 3339 instant with offset such as 2026-11-21T10:15:00Z, got"
 BOARD = "board: expected 1 to 128 of A-Z a-z 0-9 . _ : -, not . or .., got"
@@ -172,6 +198,13 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("json", amount("0e9999999999999999999"), f"{UNREADABLE}InvalidOperation"),
     ("json", [1], "body: expected a JSON object, got a list of 1"),
     ("json", "null", "body: expected a JSON object, got null"),
+    ("unknown", SNS, "body: expected an event, got a message of SNS around it: turn on raw message delivery of the"),
+    (
+        "unknown",
+        BUS,
+        "body: expected an event, got an event of EventBridge around it: give the rule's target the input",
+    ),
+    ("unknown", RECORD, "body: expected an event, got a record of a stream or queue around it: give the pipe's target"),
     ("unknown", but(colour=1), "colour: no such field; there are at, board, id, member, metrics, note"),
     ("unknown", but(updates=[]), "board: no such field; there are at, id, updates"),
     ("unknown", several(share(x=1)), "updates[0].x: no such field"),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, overload
 import orjson
 
 from standings.client import values
+from standings.client.decimals import Decimals, has_too_many_digits
 from standings.client.errors import BadArgument, PostError, Unsent
 from standings.client.progress import Progress
 from standings.domain.boards import Boards
@@ -49,19 +50,25 @@ class Queue:
         boards: Callable[[], Boards | None],
         clock: Clock,
         new_id: Callable[[], str],
+        decimals: Decimals | None = None,
     ) -> None:
         self._sqs = sqs
         self._url = url
         self._boards = boards
         self._new_id = new_id
+        self._decimals = decimals or Decimals(boards, lambda _: {}, clock)
         self.clock = clock
 
-    def prepare(self, given: Event, now: int) -> Ready:
-        """Make an event ready to be sent: with an id, and with `now` as its time if it has none. Raises BadArgument."""
+    def prepare(self, given: Event, now: int, *, rounds: bool = False) -> Ready:
+        """Make an event ready to be sent: with an id, and with `now` as its time if it has none. Raises BadArgument.
+
+        With `rounds`, numbers are rounded to the decimals of their metrics.
+        """
         from standings.aws.sqs import MAX_BODY_BYTES, message_of  # noqa: PLC0415 - AWS's packages take long
 
         try:
             event = _event_of(given)
+            event = self._decimals.rounded(event) if rounds else event
             event = event if "id" in event else {"id": values.text("id", self._new_id()), **event}
             ready = posted(json_of(event).decode(), event, now, MAX_BODY_BYTES)
             boards = self._boards()
@@ -70,7 +77,8 @@ class Queue:
             else:
                 parse_event(ready.body, boards, now, at_filled_in=ready.at_filled_in)
         except (BadArgument, RefusedEvent) as error:
-            raise BadArgument(400, "bad-body", str(error)) from error
+            hint = "; round=True rounds it to the decimals of the metric" if has_too_many_digits(error) else ""
+            raise BadArgument(400, "bad-body", f"{error}{hint}") from error
         return Ready(event, message_of(*ready))
 
     def send(self, messages: Sequence["OutgoingMessage"]) -> "Taken":
@@ -147,6 +155,7 @@ class Poster(ABC):
         at: datetime | str | None = None,
         note: Mapping[str, Any] | None = None,
         set: bool = False,  # noqa: A002 - the field's name
+        round: bool = False,  # noqa: A002 - the word that people look for
         updates: Sequence[Mapping[str, Any]] | None = None,
         metrics: Mapping[str, Number] | None = None,
         wait: int | None = None,
@@ -154,8 +163,9 @@ class Poster(ABC):
     ) -> "str | Followed":
         """Post one event, and return its id, such as `"5f0c…"`: `post("berlin-2026", "u123", points=3)`.
 
-        docs/reference/events.md has the fields; `metrics` is for a metric that is called like one of them. An
-        event without `id` gets a new one, and without `at` the current time. Posted twice with one id, it counts once.
+        docs/reference/events.md has the fields; `metrics` is for a metric that is called like one of them, or `round`.
+        An event without `id` gets a new one, and without `at` the current time. Posted twice with one id, it counts
+        once. `round=True` rounds numbers to the decimals that their metric keeps: 0.1 + 0.2 counts 0.3.
 
         With `wait`, seconds from 1 to 10, a client posts to the API, and returns a `Followed` once the event counts and
         every rank of its members follows. A batch cannot wait.
@@ -167,6 +177,7 @@ class Poster(ABC):
         numbers = _together(metrics, amounts)
         given = {"id": id, "at": at, "board": board, "member": member, "metrics": numbers, "note": note, "set": sets}
         event = {k: v for k, v in {**given, "updates": updates}.items() if v is not None}
+<<<<<<< HEAD
         return self.post_event(event) if wait is None else self._post_and_wait(event, wait)
 
     def correct(
@@ -197,6 +208,9 @@ class Poster(ABC):
             "metrics": numbers,
         }
         return self.post_event({k: v for k, v in {**given, "updates": updates}.items() if v is not None})
+=======
+        return self.post_event(event, round=round)
+>>>>>>> a77712be3696b02e49339bcdacc7b5123c45cd9e
 
     def retract(self, event_id: str, *, id: str | None = None) -> str:  # noqa: A002 - the field's name
         """Take back what an event counted, and return the retraction's id. Raises as `post` does."""
@@ -204,7 +218,7 @@ class Poster(ABC):
         return self.post_event(retraction if id is None else {"id": id, **retraction})
 
     @abstractmethod
-    def post_event(self, event: Event) -> str:
+    def post_event(self, event: Event, *, round: bool = False) -> str:  # noqa: A002 - as above
         """Post an event in the form of docs/reference/events.md, and return its id. Raises as `post` does."""
 
     @abstractmethod
@@ -258,17 +272,18 @@ class Batch(Poster):
             if self._progress is not None:
                 self._progress.end()
 
-    def post_event(self, event: Event) -> str:
+    def post_event(self, event: Event, *, round: bool = False) -> str:  # noqa: A002 - as above
         """Take an event, and return its id. If many wait to be sent, wait until they are fewer.
 
         Raises as `post` does. A PostError names events of earlier calls too; this one was taken all the same: it is
         among those, or it will be sent.
         """
+        rounds = values.flag("round", round)
         with self._lock:
             now = self._queue.clock.now()
             has_time = isinstance(event, Mapping) and "at" in event
             at = now if has_time else max(now, self._latest + 1)
-            ready = self._queue.prepare(event, at)
+            ready = self._queue.prepare(event, at, rounds=rounds)
             self._latest = max(self._latest, at)
             self._sending.put(ready.event, ready.message, members_of(ready.event))
         if at - now > MOST_AHEAD_MS:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date, tzinfo
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 from uuid import uuid4
@@ -9,6 +10,7 @@ from uuid import uuid4
 import orjson
 
 from standings.client import values
+from standings.client.decimals import Decimals
 from standings.client.errors import BadArgument, NotFound, PostError, Unsent
 from standings.client.posts import Batch, Event, Followed, Number, Poster, Queue, json_of
 from standings.client.progress import Progress
@@ -97,7 +99,16 @@ def connect(
     source: Reads = api
     if reads == "tables" or (reads is None and found.has_boards):
         source = TableReads(found.answers, found.scores, clock)
+<<<<<<< HEAD
     return Standings(source, Queue(found.sqs, found.queue_url, found.boards_if_any, clock, new_id), api)
+=======
+    decimals = Decimals(found.boards_if_any, partial(_definition, source), clock)
+    return Standings(source, Queue(found.sqs, found.queue_url, found.boards_if_any, clock, new_id, decimals))
+
+
+def _definition(source: Reads, board: str) -> Mapping[str, Any]:
+    return source.answer("getBoard", checked({"board": board}), arguments_of("getBoard", {}))
+>>>>>>> a77712be3696b02e49339bcdacc7b5123c45cd9e
 
 
 def time_zone(name: str) -> tzinfo:
@@ -126,6 +137,7 @@ class Standings(Poster):
         self._api = api
         self._definitions: TtlCache[str, Mapping[str, Any]] = TtlCache(queue.clock, BOARD_TTL_S)
 
+<<<<<<< HEAD
     def _post_and_wait(self, event: Event, wait: int, /) -> Followed:
         ready = self._queue.prepare(event, self._queue.clock.now())
         given = {"wait": values.whole("wait", wait)}
@@ -136,8 +148,11 @@ class Standings(Poster):
         return Followed(str(ready.event["id"]), answer.get("members"))
 
     def post_event(self, event: Event) -> str:
+=======
+    def post_event(self, event: Event, *, round: bool = False) -> str:  # noqa: A002 - as in `post`
+>>>>>>> a77712be3696b02e49339bcdacc7b5123c45cd9e
         """Post an event in the form of docs/reference/events.md, and return its id. Raises as `post` does."""
-        ready = self._queue.prepare(event, self._queue.clock.now())
+        ready = self._queue.prepare(event, self._queue.clock.now(), rounds=values.flag("round", round))
         for reason in self._queue.send([ready.message]).failed.values():
             raise PostError([Unsent(ready.event, reason)], 1)
         return str(ready.event["id"])

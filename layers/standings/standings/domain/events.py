@@ -519,8 +519,27 @@ def _text(table: dict[str, Any], key: Rule, field: str) -> str:
 def _check_fields(table: dict[str, Any], known: frozenset[str] | set[str], prefix: str) -> None:
     for key in table:
         if key not in known:
+            if not prefix:
+                _refuse_envelope(table)
             fields = ", ".join(sorted(known))
             raise RefusedEvent("unknown", f"{prefix}{shown(key)[1:-1]}: no such field; there are {fields}")
+
+
+_ENVELOPES: Final = (
+    ({"Type", "TopicArn"}, "a message of SNS around it: turn on raw message delivery of the subscription"),
+    (
+        {"detail", "detail-type"},
+        "an event of EventBridge around it: give the rule's target the input path $.detail, or an input transformer",
+    ),
+    ({"eventSource"}, "a record of a stream or queue around it: give the pipe's target an input template"),
+)
+"""What services put around a message, by its fields, and how they leave it out."""
+
+
+def _refuse_envelope(document: dict[str, Any]) -> None:
+    for names, got in _ENVELOPES:
+        if document.keys() >= names:
+            raise RefusedEvent("unknown", f"body: expected an event, got {got}")
 
 
 MAX_SHOWN_LENGTH: Final = 80

@@ -27,7 +27,7 @@ texts of score and tie-breaks, one after the other, sort as they do.
 """
 
 from collections.abc import Iterable, Mapping
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import lru_cache, partial, reduce
 from typing import Final, NamedTuple
 
@@ -282,6 +282,18 @@ def check_units(number: Decimal, most_decimals: int, most_digits: int | None = N
     significant = "".join(map(str, digits)).rstrip("0")
     decimals = -exponent - (len(digits) - len(significant)) if significant and isinstance(exponent, int) else 0
     units_of(number, max(0, min(decimals, most_decimals)), most_digits)
+
+
+def rounded(number: Decimal, precision: int) -> Decimal:
+    """A number with at most so many decimals: 0.30000000000000004 is 0.3, and 0.125 is 0.13 with 2 (half away from 0).
+
+    What has no more decimals stays as it is.
+    """
+    _, digits, exponent = number.as_tuple()
+    if not isinstance(exponent, int) or -exponent <= precision:
+        return number
+    context = Context(prec=max(1, len(digits) + exponent + precision + 1), rounding=ROUND_HALF_UP)
+    return number.quantize(Decimal((0, (1,), -precision)), context=context)
 
 
 def decimal_text(units: int, precision: int) -> str:
