@@ -7,7 +7,6 @@ import sys
 import time
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,7 +22,7 @@ from standings_cli.commands import values
 from standings_cli.commands.options import Commands
 from standings_cli.commands.rankings import show_rank
 from standings_cli.files import STDIN
-from standings_cli.post.cells import Notation
+from standings_cli.post.cells import USUAL, Notation
 from standings_cli.post.counted import NotYetError, RefusedError, Status, Waiting
 from standings_cli.post.known import Known
 from standings_cli.post.outbox import NotTakenError, Outbox, Outgoing
@@ -160,9 +159,6 @@ def _post(connection: Connection, options: argparse.Namespace) -> int:
 
 
 def _one(connection: Connection, options: argparse.Namespace) -> int:
-<<<<<<< HEAD
-    _reject(options, "one event", "board", "column", "ignore", "source", "state", "again", "anyway", "correct")
-=======
     _reject(
         options,
         "one event",
@@ -176,8 +172,8 @@ def _one(connection: Connection, options: argparse.Namespace) -> int:
         "state",
         "again",
         "anyway",
+        "correct",
     )
->>>>>>> a77712be3696b02e49339bcdacc7b5123c45cd9e
     if len(options.event) < 3:  # noqa: PLR2004 - board, member and an amount
         raise InputError("expected BOARD MEMBER METRIC=AMOUNT, --csv FILE or --jsonl FILE")
     board, member, *numbers = options.event
@@ -185,16 +181,11 @@ def _one(connection: Connection, options: argparse.Namespace) -> int:
     at = {} if options.at is None else {"at": _notation(options).instant(options.at)}
     fields = {"id": event_id, "board": board, "member": member, **at}
     note = None if options.note is None else _note(options.note)
-<<<<<<< HEAD
-    event = event_text(fields, amounts(numbers), sets=options.set, note=note)
-    outgoing = message(event, time.time_ns() // 1_000_000, boards_of(options.boards), history=options.history)
-=======
-    boards, numbers = _boards(options.boards), _amounts(amounts, _notation(options))
+    boards, added = boards_of(options.boards), amounts(numbers, _notation(options))
     if (rounding := _rounding(connection, options, boards)) is not None:
-        numbers = {name: rounding.amount(amount, [board], name) for name, amount in numbers.items()}
-    event = event_text(fields, numbers, sets=options.set, note=note)
-    outgoing = message(event, time.time_ns() // 1_000_000, boards)
->>>>>>> a77712be3696b02e49339bcdacc7b5123c45cd9e
+        added = {name: rounding.amount(amount, [board], name) for name, amount in added.items()}
+    event = event_text(fields, added, sets=options.set, note=note)
+    outgoing = message(event, time.time_ns() // 1_000_000, boards, history=options.history)
     if options.dry_run:
         print(outgoing.body)
         return OK
@@ -271,27 +262,16 @@ def _row_reader(connection: Connection, options: argparse.Namespace, name: str) 
     source = options.source or (None if name == STDIN else Path(name).name.removesuffix(".gz"))
     if name == STDIN:
         _reject(options, "standard input", "state", "again", "anyway")
-<<<<<<< HEAD
-    boards = boards_of(options.boards)
-    if options.csv is None:
-        _reject(options, "--jsonl", "event", "column", "ignore")
-        reader = RowReader("jsonl", source, options.board, boards=boards, at=options.at, sets=options.set)
-        return replace(reader, history=options.history, corrects=options.correct)
-    columns = {column: field for field, column in options.column}
-    ignored, added = frozenset(options.ignore), amounts(options.event)
-    reader = RowReader("csv", source, options.board, columns, ignored, added, boards, options.at, options.set)
-    return replace(reader, history=options.history, corrects=options.correct)
-=======
     if options.csv is None:
         _reject(options, "--jsonl", "delimiter")
-    boards, notation = _boards(options.boards), _notation(options)
+    boards, notation = boards_of(options.boards), _notation(options)
     return RowReader(
         "jsonl" if options.csv is None else "csv",
         source,
         options.board,
         {column: field for field, column in options.column},
         frozenset(options.ignore),
-        _amounts(options.event, notation),
+        amounts(options.event, notation),
         boards,
         None if options.at is None else notation.instant(options.at),
         options.set,
@@ -300,6 +280,8 @@ def _row_reader(connection: Connection, options: argparse.Namespace, name: str) 
         options.delimiter,
         _rounding(connection, options, boards),
         options.whose,
+        options.history,
+        options.correct,
     )
 
 
@@ -314,7 +296,6 @@ def _rounding(connection: Connection, options: argparse.Namespace, boards: Board
     if boards is None and not connection.knows_api:
         raise InputError("--round needs to know how many decimals a metric keeps: give --boards FILE, or --api-url")
     return Rounding(Decimals(lambda: boards, lambda board: connection.api.read("boards", board), real_clock()))
->>>>>>> a77712be3696b02e49339bcdacc7b5123c45cd9e
 
 
 def _reject(options: argparse.Namespace, posted: str, *names: str) -> None:
@@ -335,25 +316,15 @@ def _note(text: str) -> str:
     return text
 
 
-<<<<<<< HEAD
-def amounts(texts: Sequence[str]) -> dict[str, str]:
+def amounts(texts: Sequence[str], notation: Notation = USUAL) -> dict[str, str]:
     """The amounts by metric in such as `["points=3"]`. Raises InputError and RefusedEvent."""
     found = dict(map(_amount, texts))
     if len(found) < len(texts):
         raise InputError(f"expected each metric once, got {' '.join(texts)}")
-    for name, amount in found.items():
-        check_amount(name, amount)
-    return found
-=======
-def _amounts(texts: Sequence[str], notation: Notation) -> dict[str, str]:
-    amounts = dict(map(_amount, texts))
-    if len(amounts) < len(texts):
-        raise InputError(f"expected each metric once, got {' '.join(texts)}")
-    for name in amounts:
+    for name in found:
         if not METRIC_NAME.fullmatch(name):
             raise RefusedEvent("metrics", f"metrics: expected {METRIC_RULE}, got {name!r}")
-    return {name: notation.amount(name, amount) for name, amount in amounts.items()}
->>>>>>> a77712be3696b02e49339bcdacc7b5123c45cd9e
+    return {name: notation.amount(name, amount) for name, amount in found.items()}
 
 
 def _amount(text: str) -> tuple[str, str]:

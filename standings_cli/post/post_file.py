@@ -27,12 +27,9 @@ from standings.domain.events import shown as short
 from standings.domain.windows import instant
 from standings.ingest import posted
 from standings_cli.files import STDIN, HalfLineError, Lines, Mark, Record, Source
-<<<<<<< HEAD
-from standings_cli.post.correcting import corrected
-=======
 from standings_cli.post.cells import USUAL, Notation
 from standings_cli.post.columns import FIELDS, ONLY, Column, Columns
->>>>>>> a77712be3696b02e49339bcdacc7b5123c45cd9e
+from standings_cli.post.correcting import corrected
 from standings_cli.post.known import AHEAD, MOST, Known
 from standings_cli.post.late_rows import LateRows, definitions
 from standings_cli.post.outbox import NotTakenError, Outbox, Outgoing
@@ -138,15 +135,12 @@ class RowReader:
     - `columns`, `ignored`, `metrics`: for CSV, the fields or metrics of columns with other names, the columns to skip,
       and amounts for every row.
     - `boards`: the boards by whose rules each event is checked; None leaves that to the writer.
-<<<<<<< HEAD
-    - `history`: events count in periods that have closed too. `corrects`: each row has an id, and corrects its event.
-=======
     - `only`: the columns to take, and no others. A column is named by its name, or by its number in the header, `#7`.
     - `notation`: how instants and numbers are written; `delimiter` stands between cells, and None looks at the header.
     - `rounding`: rounds numbers to the decimals of their metric; None refuses what has more.
+    - `history`: events count in periods that have closed too. `corrects`: each row has an id, and corrects its event.
 
     In JSON lines, an object without `metrics` and `updates` is a row of a table: its names are columns.
->>>>>>> a77712be3696b02e49339bcdacc7b5123c45cd9e
     """
 
     form: str
@@ -158,15 +152,13 @@ class RowReader:
     boards: Boards | None = None
     at: str | None = None
     sets: bool = False
-<<<<<<< HEAD
-    history: bool = False
-    corrects: bool = False
-=======
     only: frozenset[str] = frozenset()
     notation: Notation = USUAL
     delimiter: str | None = None
     rounding: Rounding | None = None
     member: str | None = None
+    history: bool = False
+    corrects: bool = False
 
     @property
     def table(self) -> Columns:
@@ -184,7 +176,6 @@ class RowReader:
         if self.rounding is None or board is None:
             return amounts
         return {name: self.rounding.amount(amount, [board], name) for name, amount in amounts.items()}
->>>>>>> a77712be3696b02e49339bcdacc7b5123c45cd9e
 
     def times(self, now: Callable[[], int]) -> Times:
         """The times of a run that begins now. RefusedEvent if `at` is none."""
@@ -231,16 +222,12 @@ class RowReader:
     def _settings(self) -> str:
         columns, ignored = dict(self.columns), sorted(self.ignored)
         # Without these two the settings are as they always were: records of earlier versions hold a digest of them.
-<<<<<<< HEAD
-        more = [*([] if self.at is None else [self.at]), *(["set"] if self.sets else [])]
-        more += [*(["history"] if self.history else []), *(["correct"] if self.corrects else [])]
-=======
         more: list[Any] = [*([] if self.at is None else [self.at]), *(["set"] if self.sets else [])]
         if (self.only, self.notation, self.delimiter, self.rounding) != (frozenset(), USUAL, None, None):
             notation = (self.notation.zone, self.notation.decimal, self.delimiter)
             more.append([sorted(self.only), *notation, self.rounding is not None])
         more += [] if self.member is None else [["member", self.member]]
->>>>>>> a77712be3696b02e49339bcdacc7b5123c45cd9e
+        more += [*(["history"] if self.history else []), *(["correct"] if self.corrects else [])]
         return json.dumps([self.form, self.source, self.board, columns, ignored, dict(self.metrics), *more])
 
     def _with_given(self, event: EventText) -> EventText:

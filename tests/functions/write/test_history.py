@@ -88,7 +88,7 @@ def test_history_counts_in_closed_periods_that_can_be_read(stack: Stack, clock: 
 
 def test_a_settled_period_takes_none(stack: Stack, clock: ManualClock) -> None:
     """Its rolling windows and its month do. A tie-break goes with the ranking that it orders."""
-    at = {"at": instant(clock() - 3 * DAY), "board": "settles"}
+    at: dict[str, Any] = {"at": instant(clock() - 3 * DAY), "board": "settles"}
     send(stack, event("first", 4, "n", **at))
     assert scores(stack, "settles/points/day", "2026-11-18") == {"n": 4}
     assert settle(stack, "day", "2026-11-18")["settled"]
@@ -106,7 +106,7 @@ def test_a_settled_period_takes_none(stack: Stack, clock: ManualClock) -> None:
 
 def test_a_period_that_is_being_settled_takes_none(stack: Stack, clock: ManualClock) -> None:
     """The period is marked between the writer's reading of the board's record and its transaction."""
-    at = {"at": instant(clock() - 3 * DAY), "board": "settles"}
+    at: dict[str, Any] = {"at": instant(clock() - 3 * DAY), "board": "settles"}
     send(stack, event("first", 4, "n", **at))
     done: list[Any] = []
 
@@ -124,7 +124,7 @@ def test_a_period_that_is_being_settled_takes_none(stack: Stack, clock: ManualCl
 
 def test_what_version_0_3_may_have_settled_takes_none(stack: Stack, clock: ManualClock) -> None:
     """Its records of boards do not say what is settled."""
-    at = {"at": instant(clock() - 3 * DAY), "board": "settles"}
+    at: dict[str, Any] = {"at": instant(clock() - 3 * DAY), "board": "settles"}
     send(stack, event("first", 4, "n", board="settles"))
     key = {"pk": {"S": "#boards"}, "sk": {"S": "settles"}}
     record = stack.dynamodb.get_item(TableName="Scores", Key=key)["Item"]

@@ -124,6 +124,7 @@ class Poster(ABC):
         at: datetime | str | None = None,
         note: Mapping[str, Any] | None = None,
         set: bool = False,
+        round: bool = False,
         updates: Sequence[Mapping[str, Any]] | None = None,
         metrics: Mapping[str, Number] | None = None,
         wait: None = None,
@@ -140,6 +141,7 @@ class Poster(ABC):
         at: datetime | str | None = None,
         note: Mapping[str, Any] | None = None,
         set: bool = False,
+        round: bool = False,
         updates: Sequence[Mapping[str, Any]] | None = None,
         metrics: Mapping[str, Number] | None = None,
         wait: int,
@@ -177,8 +179,7 @@ class Poster(ABC):
         numbers = _together(metrics, amounts)
         given = {"id": id, "at": at, "board": board, "member": member, "metrics": numbers, "note": note, "set": sets}
         event = {k: v for k, v in {**given, "updates": updates}.items() if v is not None}
-<<<<<<< HEAD
-        return self.post_event(event) if wait is None else self._post_and_wait(event, wait)
+        return self.post_event(event, round=round) if wait is None else self._post_and_wait(event, wait, rounds=round)
 
     def correct(
         self,
@@ -208,9 +209,6 @@ class Poster(ABC):
             "metrics": numbers,
         }
         return self.post_event({k: v for k, v in {**given, "updates": updates}.items() if v is not None})
-=======
-        return self.post_event(event, round=round)
->>>>>>> a77712be3696b02e49339bcdacc7b5123c45cd9e
 
     def retract(self, event_id: str, *, id: str | None = None) -> str:  # noqa: A002 - the field's name
         """Take back what an event counted, and return the retraction's id. Raises as `post` does."""
@@ -222,7 +220,7 @@ class Poster(ABC):
         """Post an event in the form of docs/reference/events.md, and return its id. Raises as `post` does."""
 
     @abstractmethod
-    def _post_and_wait(self, _event: Event, _wait: int, /) -> "Followed": ...
+    def _post_and_wait(self, _event: Event, _wait: int, /, *, rounds: bool) -> "Followed": ...
 
 
 class Followed(NamedTuple):
@@ -291,7 +289,7 @@ class Batch(Poster):
         self._tell(until_sent=False)
         return str(ready.event["id"])
 
-    def _post_and_wait(self, _event: Event, _wait: int, /) -> Followed:
+    def _post_and_wait(self, _event: Event, _wait: int, /, *, rounds: bool) -> Followed:  # noqa: ARG002 - as there
         raise BadArgument(400, "bad-argument", "wait: a batch cannot wait for ranks: post the event by the client")
 
     def flush(self) -> None:

@@ -99,16 +99,12 @@ def connect(
     source: Reads = api
     if reads == "tables" or (reads is None and found.has_boards):
         source = TableReads(found.answers, found.scores, clock)
-<<<<<<< HEAD
-    return Standings(source, Queue(found.sqs, found.queue_url, found.boards_if_any, clock, new_id), api)
-=======
     decimals = Decimals(found.boards_if_any, partial(_definition, source), clock)
-    return Standings(source, Queue(found.sqs, found.queue_url, found.boards_if_any, clock, new_id, decimals))
+    return Standings(source, Queue(found.sqs, found.queue_url, found.boards_if_any, clock, new_id, decimals), api)
 
 
 def _definition(source: Reads, board: str) -> Mapping[str, Any]:
     return source.answer("getBoard", checked({"board": board}), arguments_of("getBoard", {}))
->>>>>>> a77712be3696b02e49339bcdacc7b5123c45cd9e
 
 
 def time_zone(name: str) -> tzinfo:
@@ -137,9 +133,8 @@ class Standings(Poster):
         self._api = api
         self._definitions: TtlCache[str, Mapping[str, Any]] = TtlCache(queue.clock, BOARD_TTL_S)
 
-<<<<<<< HEAD
-    def _post_and_wait(self, event: Event, wait: int, /) -> Followed:
-        ready = self._queue.prepare(event, self._queue.clock.now())
+    def _post_and_wait(self, event: Event, wait: int, /, *, rounds: bool) -> Followed:
+        ready = self._queue.prepare(event, self._queue.clock.now(), rounds=values.flag("round", rounds))
         given = {"wait": values.whole("wait", wait)}
         answer = self._change("postEvents", {}, given, orjson.Fragment(json_of(ready.event)))
         (result,) = answer["results"]
@@ -147,10 +142,7 @@ class Standings(Poster):
             raise BadArgument(400, "bad-body", result["detail"])
         return Followed(str(ready.event["id"]), answer.get("members"))
 
-    def post_event(self, event: Event) -> str:
-=======
     def post_event(self, event: Event, *, round: bool = False) -> str:  # noqa: A002 - as in `post`
->>>>>>> a77712be3696b02e49339bcdacc7b5123c45cd9e
         """Post an event in the form of docs/reference/events.md, and return its id. Raises as `post` does."""
         ready = self._queue.prepare(event, self._queue.clock.now(), rounds=values.flag("round", round))
         for reason in self._queue.send([ready.message]).failed.values():
