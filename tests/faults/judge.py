@@ -6,7 +6,7 @@ accepted again only if its members were all removed since, and it was sent after
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice
@@ -182,6 +182,8 @@ class Judge:
             self.differ(f"{sent.id} has corrected {of}, of {self.accepted.get(str(of))}, twice or too early")
         if sent.updates and len(held) < len(before):
             self.differ(f"{sent.id} has corrected {of} although a member was removed since")
+        if self._is_merged(before, of):
+            self.differ(f"{sent.id} has corrected {of} although a member was merged since")
         # Of a window that only some definitions have, the event may not have counted in it.
         common = {name: self._shape.common(name) for name in self.models}
         closed = (model.has_closed(str(of), _instant(stamp), common[name]) for name, model in self.models.items())
@@ -189,6 +191,10 @@ class Judge:
             self.differ(f"{sent.id} has changed a closed period")
         if {receipt["t"] for receipt in receipts.values()} != {stamp} or receipts.keys() != {of, sent.id}:
             self.differ(f"the receipts of {sent.id}: expected the stamp {stamp}, got {receipts}")
+
+    def _is_merged(self, pairs: Iterable[tuple[str, str]], of: str | None) -> bool:
+        """Whether one of an event's members was merged into another after the event, or its correction, counted."""
+        return any(self.accepted.get(str(of), 0) < self._merged.get(pair, 0) for pair in pairs)
 
     def _of(self, pair: tuple[str, str]) -> list[Any]:
         """What counts for a member."""
@@ -252,23 +258,29 @@ class Judge:
                 "is being deleted" in reason,
                 "is not registered" in reason and any(self.models[name].registered for name, _ in sent.updates),
                 "no family in boards.toml matches" in reason and board not in {f.name for f in self._shape.families},
-                sent.corrects is not None and self._may_refuse(reason),
+                sent.corrects is not None and self._may_refuse(sent, reason),
             ]
             if not any(possible):
                 self.differ(f"event {sent.id} was refused without cause: {reason}")
 
-    def _may_refuse(self, reason: str) -> bool:
+    def _may_refuse(self, sent: Sent, reason: str) -> bool:
         """Whether a correction may have been refused for this reason."""
         return any(
             [
                 "aggregate sum in a correction" in reason or "another aggregate than sum" in reason,
                 "was removed from board" in reason and bool(self._removed),
+                "was merged into another" in reason and any(self._merged.get(pair) for pair in self._pairs_of(sent)),
                 "has closed" in reason,
                 "means something else" in reason and bool(self._shape.later),
                 "it has not counted" in reason,
                 "30 days ago" in reason,
             ]
         )
+
+    def _pairs_of(self, sent: Sent) -> Collection[tuple[str, str]]:
+        """The boards and members of what counts of the event that one corrects."""
+        current = self.current.get(str(sent.corrects))
+        return () if current is None else current.updates.keys()
 
     def refusing(self, sent: Sent, reason: str) -> None:
         """Check that a correction is not refused as too early long after its event has counted."""

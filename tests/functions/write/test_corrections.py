@@ -170,6 +170,21 @@ def test_a_pair_whose_member_was_removed_is_left_out(stack: Stack, clock: Manual
     assert scores(stack) == {"m": 2}
 
 
+def test_what_a_merged_member_counted_is_neither_corrected_nor_taken_back(stack: Stack, clock: ManualClock) -> None:
+    """The other member has it. What either counts afterwards is corrected as ever."""
+    send(stack, event("e1", 5), event("e2", 3, "n"))
+    clock.milliseconds += 1_000
+    merge = {"merge": {"board": "b", "old": "m", "new": "n"}}
+    assert stack.maintenance(merge, Context())["merged"]
+    project(stack)
+    for wrong in (correct("e1", 8), retract("e1", "c2")):
+        send(stack, wrong)
+        assert "'m' of board 'b' was merged into another member since: post the difference for that" in reason(stack)
+    assert scores(stack) == {"n": 8}
+    send(stack, retract("e2", "c3"), event("e3", 2), correct("e3", 4, "c4"))
+    assert scores(stack) == {"m": 4, "n": 5}
+
+
 @pytest.mark.parametrize(
     ("first", "instead", "expected"),
     [

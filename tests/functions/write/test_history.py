@@ -134,7 +134,7 @@ def test_what_version_0_3_may_have_settled_takes_none(stack: Stack, clock: Manua
     send(stack, event("h", 5, **at))
     assert scores(stack, "settles/points/day", "2026-11-18") == {}
     clock.milliseconds += 2 * DAY + HOUR
-    assert settle(stack, "day", "2026-11-20")["settled"]
+    assert settle(stack, "day", "2026-11-20", empty=True)["settled"]
     send(stack, event("h2", 5, **at), event("h3", 5, **{**at, "at": instant(clock() - DAY - HOUR)}))
     assert scores(stack, "settles/points/day", "2026-11-18") == {}
     record = stack.dynamodb.get_item(TableName="Scores", Key=key)["Item"]
