@@ -49,8 +49,8 @@ Files (.gz too; - is standard input):
   --csv    The first line names the columns id, board, member and at. Every other column is a metric.
            --column member=user_id reads the member from the column user_id, --column points=#7 the
            points from the seventh. --only member,at,points takes these columns and no others.
-           METRIC=AMOUNT adds the same amount to every row, --member u1 is for a person's own export. An
-           empty cell is absent. The header shows the delimiter (, ; | or a tab); --delimiter names another.
+           METRIC=AMOUNT adds the same amount to every row. An empty cell is absent. The header shows
+           the delimiter (, ; | or a tab); --delimiter names another.
   Numbers are 3, -2, 11.25 or 1e+2, with --decimal , also 11,25. A time such as 1:02:33.4 or 02:33 is its
   seconds. --round rounds to the decimals that the metric keeps.
   `at` is an instant as pandas, polars, duckdb, sqlite and JavaScript write it, or seconds or milliseconds
@@ -104,8 +104,6 @@ def add(commands: Commands) -> None:
     parser.add_argument("--note", metavar="JSON", help='a JSON object about the one event: {"video": "v1"}')
     parser.add_argument("--at", metavar="TIME", help="when the one event happened, or rows without a time (now)")
     parser.add_argument("--board", type=values.board, help="the board of rows that name none")
-    whose = "the member of rows that name none"
-    parser.add_argument("--member", dest="whose", type=values.member, metavar="ID", help=whose)
     parser.add_argument("--wait", action="store_true", help="wait until the one event is counted; print the rank")
     parser.add_argument(
         "--column",
@@ -163,7 +161,6 @@ def _one(connection: Connection, options: argparse.Namespace) -> int:
         options,
         "one event",
         "board",
-        "whose",
         "column",
         "ignore",
         "only",
@@ -279,7 +276,6 @@ def _row_reader(connection: Connection, options: argparse.Namespace, name: str) 
         notation,
         options.delimiter,
         _rounding(connection, options, boards),
-        options.whose,
         options.history,
         options.correct,
     )
@@ -302,7 +298,7 @@ def _reject(options: argparse.Namespace, posted: str, *names: str) -> None:
     """Raise InputError for an option that does not apply to what is posted."""
     for name in names:
         if getattr(options, name) not in (None, False, []):
-            option = {"event": "BOARD MEMBER METRIC=AMOUNT", "whose": "--member"}.get(name, f"--{name}")
+            option = "BOARD MEMBER METRIC=AMOUNT" if name == "event" else f"--{name}"
             raise InputError(f"{option} does not apply to {posted}")
 
 

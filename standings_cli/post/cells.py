@@ -35,12 +35,9 @@ class Notation:
             if _EPOCH_TIME.fullmatch(text):
                 return _text(_of_epoch(text, field))
             if match := _JAVASCRIPT.fullmatch(text) or _HTTP.fullmatch(text):
-                local = datetime.fromisoformat(f"{_day(match)}T{match['time']}")
+                day = date(int(match["year"]), _MONTHS.index(match["month"]) + 1, int(match["day"]))
+                local = datetime.fromisoformat(f"{day.isoformat()}T{match['time']}")
                 return _text(_milliseconds(local.replace(tzinfo=_offset(match["offset"]))))
-            if match := _MONTH_FIRST.fullmatch(text) or _DAY_FIRST.fullmatch(text):
-                return self._of_local(
-                    text, datetime.fromisoformat(f"{_day(match)}T{_clock(match)}"), match["hour"], field
-                )
         except RefusedEvent:
             raise
         except (ValueError, OverflowError) as error:
@@ -72,13 +69,10 @@ class Notation:
         local = datetime.fromisoformat(f"{day}T{clock}")
         if offset is not None:
             return _text(_milliseconds(local.replace(tzinfo=_offset(offset))) + milliseconds)
-        return self._of_local(text, local, match["time"], field, milliseconds)
-
-    def _of_local(self, text: str, local: datetime, clock: str | None, field: str, milliseconds: int = 0) -> str:
         if self.zone is None:
             given = "give the zone of such times with --zone, such as --zone Europe/Berlin, or --zone UTC"
             raise RefusedEvent("at", f"{field}: expected an instant with its offset, got {short(text)}: {given}")
-        at = _of_zone(local, zone_of(self.zone), f"{field}: expected an instant, got {short(text)}", clock)
+        at = _of_zone(local, zone_of(self.zone), f"{field}: expected an instant, got {short(text)}", match["time"])
         return _text(at + milliseconds)
 
     def _expected(self, text: str) -> str:
@@ -123,37 +117,6 @@ _HTTP: Final = re.compile(
     r"(?P<time>[0-9]{2}:[0-9]{2}:[0-9]{2}) (?P<offset>GMT|[+-][0-9]{4})"
 )
 """`toUTCString` of JavaScript: `Sun, 01 Nov 2026 06:30:00 GMT`."""
-
-
-_HOUR: Final = (
-    r"(?:,? (?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2}))?(?:[ \u202f](?P<half>[AP]M))?)?"
-)
-_NAMED: Final = rf"(?P<month>{'|'.join(_MONTHS)})"
-_MONTH_FIRST: Final = re.compile(
-    rf"(?:[A-Z][a-z]{{2}},? )?{_NAMED} (?P<day>[0-9]{{1,2}}),? (?P<year>[0-9]{{4}}){_HOUR}", re.ASCII
-)
-"""As the exports of Strava have it, and `toDateString` of JavaScript: `Nov 1, 2026, 7:30:00 AM`, `Sun Nov 01 2026`."""
-_DAY_FIRST: Final = re.compile(
-    rf"(?:[A-Z][a-z]{{2}},? )?(?P<day>[0-9]{{1,2}})[ -]{_NAMED},?[ -](?P<year>[0-9]{{4}}){_HOUR}", re.ASCII
-)
-"""`1 Nov 2026`, `Sun 1-Nov-2026 07:30`."""
-
-
-def _day(match: re.Match[str]) -> str:
-    """The day of a match whose month has a name: `2026-11-01`."""
-    return date(int(match["year"]), _MONTHS.index(match["month"]) + 1, int(match["day"])).isoformat()
-
-
-def _clock(match: re.Match[str]) -> str:
-    """The time of a match: `19:30:00` of `7:30 PM`; without one the first of the day. ValueError for `13:00 PM`."""
-    if match["hour"] is None:
-        return "00:00:00"
-    hour = int(match["hour"])
-    if match["half"] is not None:
-        if not 1 <= hour <= 12:  # noqa: PLR2004 - hours of half a day
-            raise ValueError(f"expected an hour from 1 to 12, got {hour}")
-        hour = hour % 12 + (12 if match["half"] == "PM" else 0)
-    return f"{hour:02}:{match['minute']}:{match['second'] or '00'}"
 
 
 def _no_instant(field: str, text: str) -> RefusedEvent:

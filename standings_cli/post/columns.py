@@ -89,7 +89,7 @@ class Columns:
         known = {*(column.field for column in taken), *given}
         for name in ("member", "board"):
             if name not in known:
-                hint = f", or --{name} for all rows"
+                hint = ", or --board for all rows" if name == "board" else ""
                 hint += "; --only leaves out what it does not name" if self.only else ""
                 hint += "; --delimiter if they are divided by another than , ; | or a tab" if len(names) == 1 else ""
                 raise InputError(f"expected a column {name!r}, {got}: name it with --column {name}=COLUMN{hint}")
@@ -118,7 +118,7 @@ def _check_once(taken: Sequence[Column], given: Mapping[str, str]) -> None:
         numbers = [f"#{column.number}" for column in taken if column.field == name]
         if len(numbers) > 1:
             at = " and ".join(numbers)
-            which = f"skip one by its number, --ignore {numbers[-1]}; {ONLY}"
+            which = f"skip one by its number, --ignore {numbers[-1]}"
             raise InputError(f"expected {name!r} once among columns and options, got it at {at}: {which}")
         if numbers and name in given:
             raise InputError(f"expected {name!r} once among columns and options, got it twice")

@@ -131,7 +131,7 @@ class RowReader:
 
     - `form`: `csv`, or `jsonl` for a JSON object on each line.
     - `source`: the name that ids are made from; without one every row must have an id.
-    - `board`, `member`, `at`: for rows that have none. `sets`: the numbers of rows that do not say so are new totals.
+    - `board`, `at`: for rows that have none. `sets`: the numbers of rows that do not say so are new totals.
     - `columns`, `ignored`, `metrics`: for CSV, the fields or metrics of columns with other names, the columns to skip,
       and amounts for every row.
     - `boards`: the boards by whose rules each event is checked; None leaves that to the writer.
@@ -156,7 +156,6 @@ class RowReader:
     notation: Notation = USUAL
     delimiter: str | None = None
     rounding: Rounding | None = None
-    member: str | None = None
     history: bool = False
     corrects: bool = False
 
@@ -168,8 +167,7 @@ class RowReader:
     @property
     def given(self) -> dict[str, str]:
         """What options give to every row: `{"points": "1", "board": "berlin-2026"}`."""
-        fields = {"board": self.board, "member": self.member}
-        return {**self.metrics, **{name: value for name, value in fields.items() if value is not None}}
+        return {**self.metrics, **({} if self.board is None else {"board": self.board})}
 
     def rounded(self, amounts: Mapping[str, str], board: str | None) -> Mapping[str, str]:
         """The amounts of a row, rounded if they shall be."""
@@ -208,7 +206,7 @@ class RowReader:
             try:
                 if isinstance(content, Exception):
                     raise content
-                event = self._with_given(parse(content))
+                event = parse(content)
                 outgoing = self._message(event, seen, times, count - 1)
                 members = members_of(event.fields)
             except HalfLineError as error:
@@ -226,18 +224,12 @@ class RowReader:
         if (self.only, self.notation, self.delimiter, self.rounding) != (frozenset(), USUAL, None, None):
             notation = (self.notation.zone, self.notation.decimal, self.delimiter)
             more.append([sorted(self.only), *notation, self.rounding is not None])
-        more += [] if self.member is None else [["member", self.member]]
         more += [*(["history"] if self.history else []), *(["correct"] if self.corrects else [])]
         return json.dumps([self.form, self.source, self.board, columns, ignored, dict(self.metrics), *more])
 
-    def _with_given(self, event: EventText) -> EventText:
-        """The event with the board and the member of all rows, if it names none."""
-        for name, value in (("board", self.board), ("member", self.member)):
-            if value is not None and not {name, "updates"} & event.fields.keys():
-                event = event.having(name, value)
-        return event
-
     def _message(self, event: EventText, seen: dict[int, int], times: Times, number: int) -> OutgoingMessage:
+        if self.board is not None and not {"board", "updates"} & event.fields.keys():
+            event = event.having("board", self.board)
         if self.sets and "set" not in event.fields:
             if "updates" in event.fields:
                 raise RefusedEvent("set", 'updates: expected "set": true in each of them, which --set does not add')

@@ -74,7 +74,6 @@ VALUES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "state": ("x", ("", "\0")),
     "tie_breaks": ("-1.5,3", (*NO_NUMBER, "1,", ",1", "1,x")),
     "token": ("a.b.c", (*NO_TEXT, "a b", "🦦")),
-    "whose": ("m", (*NO_TEXT, "x" * 257)),
     "window": ("last-7-days", (*NO_NAME, "fortnight", "last-91-days", "last-0-days", "Day")),
     "zone": ("Europe/Berlin", (*NO_NAME, "+1", "../UTC")),
 }
