@@ -1,7 +1,8 @@
 """Reads a tournament report of FIDE (TRF): `python3 chess.py open.trf chess-open` prints events as JSON lines.
 
 `pip install trf`. The points are those of the report, which knows the tournament's own rule for byes. The place is the
-arbiter's: tie-breaks such as Buchholz go by the opponents' points. Both are set, so a later report replaces them.
+arbiter's: tie-breaks such as Buchholz go by the opponents' points. Both are set, so a later report replaces them. The
+time of the report is for `post --at`: programs write its dates in forms of their own.
 """
 
 import json
@@ -15,11 +16,10 @@ import trf
 
 def events(tournament: Any, board: str) -> Iterator[dict[str, Any]]:
     """Yield two events for each player: the total of points, and the place."""
-    end = f"{tournament.enddate.replace('/', '-')}T12:00:00Z"
     for player in tournament.players:
-        about = {"at": end, "board": board, "member": str(player.id or player.name)}
+        about = {"board": board, "member": str(player.id or player.name)}
         yield {**about, "set": True, "metrics": {"points": player.points}}
-        if player.rank is not None:
+        if player.rank:
             yield {**about, "metrics": {"place": player.rank}}
 
 

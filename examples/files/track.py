@@ -19,8 +19,11 @@ import gpxpy
 def activities(file: Path) -> Iterator[tuple[datetime, float, float]]:
     """Yield start, metres and seconds of each activity."""
     if file.suffix == ".gpx":
-        for track in gpxpy.parse(file.read_text(encoding="utf-8")).tracks:
+        for track in gpxpy.parse(file.read_text(encoding="utf-8-sig")).tracks:
             segments = [segment for segment in track.segments if segment.points]
+            if not segments or any(point.time is None for segment in segments for point in segment.points):
+                print(f"{file}: track {track.name!r} is left out: it has no times", file=sys.stderr)
+                continue
             pairs = [pair for segment in segments for pair in pairwise(segment.points)]
             seconds = sum((after.time - before.time).total_seconds() for before, after in pairs)
             yield segments[0].points[0].time, sum(segment.length_2d() for segment in segments), seconds

@@ -27,7 +27,12 @@ RECIPES: Final[list[tuple[str, str, str, list[Row]]]] = [
         "icpc.py contest icpc-2026",
         "icpc-2026/solved/all",
         "",
-        [(1, "cork", 2, 110, 3600), (2, "delft", 2, 110, 4859), (3, "gent", 1, 299, 17999.999), (4, "oslo", 0, 0, None)],
+        [
+            (1, "cork", 2, 110, 3600),
+            (2, "delft", 2, 110, 4859),
+            (3, "gent", 1, 299, 17999.999),
+            (4, "oslo", 0, 0, None),
+        ],
     ),
     (
         "ranklist.py list.srk.json ranklist-spring",
@@ -71,7 +76,7 @@ def test_a_file_of_the_field_becomes_its_table(
     with events.open("wb") as output:
         subprocess.run([*python, reader, *arguments], cwd=FILES, env=environment, stdout=output, check=True)
     for _ in range(2):  # Each counts once
-        assert run(f"post --jsonl {events} --again").status == OK
+        assert run(f"post --jsonl {events} --again --at 2026-05-03T12:00:00Z").status == OK
     entries = stack.entries(f"/boards/{ranking}", period=period or None)
     found = [(one["rank"], one["member"], one["score"], *one.get("tie_breaks", {}).values()) for one in entries]
     assert found == expected
