@@ -24,6 +24,7 @@ DYNAMODB_LOCAL_INSTALLED := .local/dynamodb-local/.installed
 AXE_INSTALLED := .local/axe-core/.installed
 CDK_INSTALLED := .local/aws-cdk-lib/.installed
 MERMAID_INSTALLED := .local/mermaid/.installed
+DYNALITE_INSTALLED := .local/dynalite/.installed
 CLIENTS_INSTALLED := $(TOOLS)/clients/.installed
 FASTAPI_INSTALLED := $(TOOLS)/fastapi/.installed
 FILES_INSTALLED := $(TOOLS)/files/.installed
@@ -96,6 +97,10 @@ lanes: $(DEV_INSTALLED) ## how many projectors one board bears, in virtual time;
 .PHONY: zones
 zones: $(DEV_INSTALLED) $(OLDER_ZONES_INSTALLED) ## which time zones have new rules, and on which days midnight is skipped or comes twice
 	PYTHONPATH=layers/standings $(RUN) -m benchmarks zones
+
+.PHONY: beside
+beside: $(DEV_INSTALLED) $(FILES_INSTALLED) $(MINISTACK_INSTALLED) $(DYNAMODB_LOCAL_INSTALLED) $(DYNALITE_INSTALLED) ## what rank functions, time zones and engines of other tools answer; a minute
+	PYTHONPATH=layers/standings $(RUN) -m benchmarks --size $(SIZE) beside
 
 .PHONY: pictures
 pictures: $(STACK) $(DEV_INSTALLED) ## the live page's pictures, and how soon after `make serve` it shows standings
@@ -266,9 +271,10 @@ FOR_dynamodb-local := DynamoDB as Amazon gives it to developers, for tests
 FOR_axe-core := the check that people with disabilities can use the pages
 FOR_aws-cdk-lib := the CDK, which deploys the packaged template in a test
 FOR_mermaid := the diagrams of the site
+FOR_dynalite := an engine that people test on, to see what it does
 
 # Tests skip without the first three and say so; .ci/run lets none skip. The site shows the text of diagrams without mermaid.
-$(DYNAMODB_LOCAL_INSTALLED) $(AXE_INSTALLED) $(CDK_INSTALLED) $(MERMAID_INSTALLED): .local/%/.installed: requirements/%.txt
+$(DYNAMODB_LOCAL_INSTALLED) $(AXE_INSTALLED) $(CDK_INSTALLED) $(MERMAID_INSTALLED) $(DYNALITE_INSTALLED): .local/%/.installed: requirements/%.txt
 	@mkdir -p $(@D)
 	@if command -v npm >/dev/null; then \
 		echo "installing $$(cat $<) into $(@D): $(or $(FOR_$*),$(error no purpose of $*))"; \

@@ -33,8 +33,12 @@ MODULES: Final = {
     "packed": "benchmarks.models.packed",
 }
 """The modules of the benchmarks, in the order in which they run: later ones read the results of earlier ones."""
-NAMED: Final = {"serve": "benchmarks.measure.serve", "builds": "benchmarks.measure.speed.builds"}
-"""Benchmarks that run only if they are named: one deploys the stack, the other needs an earlier commit."""
+NAMED: Final = {
+    "serve": "benchmarks.measure.serve",
+    "builds": "benchmarks.measure.speed.builds",
+    "beside": "benchmarks.beside.others",
+}
+"""Benchmarks that run only if they are named: they deploy the stack, need an earlier commit, or ask other tools."""
 SAFEGUARDS: Final = "safeguards"
 """A program of the tests, which `make bench` runs too."""
 

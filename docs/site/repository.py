@@ -115,7 +115,10 @@ def listing(folder: Path) -> str:
 
 def source(path: Path) -> str:
     """Return a page that shows a file. The site's search leaves it out: one looks for words of the pages."""
-    text = path.read_text(encoding="utf-8")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        text = f"{path.stat().st_size} bytes that are no text"
     fence = "`" * (1 + max((len(ticks) for ticks in re.findall("`{3,}", text)), default=2))
     language = path.suffix.removeprefix(".") or "text"
     return f"---\nsearch: {{exclude: true}}\n---\n# {path.name}\n\n{fence} {{ .{language} }}\n{text}\n{fence}\n"

@@ -104,6 +104,13 @@ def add(commands: Commands) -> None:
     parser.add_argument("--note", metavar="JSON", help='a JSON object about the one event: {"video": "v1"}')
     parser.add_argument("--at", metavar="TIME", help="when the one event happened, or rows without a time (now)")
     parser.add_argument("--board", type=values.board, help="the board of rows that name none")
+    parser.add_argument(
+        "--member",
+        dest="member_of_rows",
+        type=values.member,
+        metavar="MEMBER",
+        help="the member of rows that name none",
+    )
     parser.add_argument("--wait", action="store_true", help="wait until the one event is counted; print the rank")
     parser.add_argument(
         "--column",
@@ -157,10 +164,9 @@ def _post(connection: Connection, options: argparse.Namespace) -> int:
 
 
 def _one(connection: Connection, options: argparse.Namespace) -> int:
-    _reject(
-        options,
-        "one event",
+    of_files = (
         "board",
+        "member_of_rows",
         "column",
         "ignore",
         "only",
@@ -171,6 +177,7 @@ def _one(connection: Connection, options: argparse.Namespace) -> int:
         "anyway",
         "correct",
     )
+    _reject(options, "one event", *of_files)
     if len(options.event) < 3:  # noqa: PLR2004 - board, member and an amount
         raise InputError("expected BOARD MEMBER METRIC=AMOUNT, --csv FILE or --jsonl FILE")
     board, member, *numbers = options.event
@@ -276,6 +283,7 @@ def _row_reader(connection: Connection, options: argparse.Namespace, name: str) 
         notation,
         options.delimiter,
         _rounding(connection, options, boards),
+        options.member_of_rows,
         options.history,
         options.correct,
     )
@@ -298,7 +306,7 @@ def _reject(options: argparse.Namespace, posted: str, *names: str) -> None:
     """Raise InputError for an option that does not apply to what is posted."""
     for name in names:
         if getattr(options, name) not in (None, False, []):
-            option = "BOARD MEMBER METRIC=AMOUNT" if name == "event" else f"--{name}"
+            option = {"event": "BOARD MEMBER METRIC=AMOUNT", "member_of_rows": "--member"}.get(name, f"--{name}")
             raise InputError(f"{option} does not apply to {posted}")
 
 

@@ -34,10 +34,8 @@ class Notation:
                 return self._of_iso(text, match, field)
             if _EPOCH_TIME.fullmatch(text):
                 return _text(_of_epoch(text, field))
-            if match := _JAVASCRIPT.fullmatch(text) or _HTTP.fullmatch(text):
-                day = date(int(match["year"]), _MONTHS.index(match["month"]) + 1, int(match["day"]))
-                local = datetime.fromisoformat(f"{day.isoformat()}T{match['time']}")
-                return _text(_milliseconds(local.replace(tzinfo=_offset(match["offset"]))))
+            if match := _JAVASCRIPT.fullmatch(text) or _HTTP.fullmatch(text) or _NAMED_MONTH.fullmatch(text):
+                return self._of_words(text, match, field)
         except RefusedEvent:
             raise
         except (ValueError, OverflowError) as error:
@@ -69,10 +67,28 @@ class Notation:
         local = datetime.fromisoformat(f"{day}T{clock}")
         if offset is not None:
             return _text(_milliseconds(local.replace(tzinfo=_offset(offset))) + milliseconds)
+        return self._of_clock(text, local, field, match["time"], milliseconds)
+
+    def _of_words(self, text: str, match: re.Match[str], field: str) -> str:
+        day = date(int(match["year"]), _MONTHS.index(match["month"]) + 1, int(match["day"]))
+        hour, _, rest = match["time"].partition(":")
+        half = match.groupdict().get("half")
+        if half is not None:
+            if not 1 <= int(hour) <= _NOON:
+                raise ValueError(text)
+            hour = str(int(hour) % _NOON + (_NOON if half == "PM" else 0))
+        local = datetime.fromisoformat(f"{day.isoformat()}T{hour:0>2}:{rest}")
+        offset = match.groupdict().get("offset")
+        if offset is not None:
+            return _text(_milliseconds(local.replace(tzinfo=_offset(offset))))
+        return self._of_clock(text, local, field, match["time"])
+
+    def _of_clock(self, text: str, local: datetime, field: str, clock: str | None, milliseconds: int = 0) -> str:
+        """A time that the clocks of the zone show; without a `clock` it is a date."""
         if self.zone is None:
             given = "give the zone of such times with --zone, such as --zone Europe/Berlin, or --zone UTC"
             raise RefusedEvent("at", f"{field}: expected an instant with its offset, got {short(text)}: {given}")
-        at = _of_zone(local, zone_of(self.zone), f"{field}: expected an instant, got {short(text)}", match["time"])
+        at = _of_zone(local, zone_of(self.zone), f"{field}: expected an instant, got {short(text)}", clock)
         return _text(at + milliseconds)
 
     def _expected(self, text: str) -> str:
@@ -117,6 +133,12 @@ _HTTP: Final = re.compile(
     r"(?P<time>[0-9]{2}:[0-9]{2}:[0-9]{2}) (?P<offset>GMT|[+-][0-9]{4})"
 )
 """`toUTCString` of JavaScript: `Sun, 01 Nov 2026 06:30:00 GMT`."""
+_NAMED_MONTH: Final = re.compile(
+    rf"(?P<month>{'|'.join(_MONTHS)}) (?P<day>[0-9]{{1,2}}), (?P<year>[0-9]{{4}}),? "
+    "(?P<time>[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?)(?:[ \u202f](?P<half>AM|PM))?"
+)
+"""Strava's export in English: `Nov 1, 2026, 6:30:00 AM`."""
+_NOON: Final = 12
 
 
 def _no_instant(field: str, text: str) -> RefusedEvent:

@@ -89,7 +89,7 @@ class Columns:
         known = {*(column.field for column in taken), *given}
         for name in ("member", "board"):
             if name not in known:
-                hint = ", or --board for all rows" if name == "board" else ""
+                hint = f", or --{name} for all rows"
                 hint += "; --only leaves out what it does not name" if self.only else ""
                 hint += "; --delimiter if they are divided by another than , ; | or a tab" if len(names) == 1 else ""
                 raise InputError(f"expected a column {name!r}, {got}: name it with --column {name}=COLUMN{hint}")

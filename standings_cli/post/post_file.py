@@ -110,6 +110,10 @@ def _json(value: str | bool) -> str:  # noqa: FBT001 - the value of a field
     return orjson.dumps(value).decode()
 
 
+_NO_OTHERS: Final[list[Any]] = [[], None, ".", None, False, None]
+"""What newer settings are that nobody has given."""
+
+
 class Row(NamedTuple):
     """A row: `Row(2, OutgoingMessage(…), "", Mark(2, 1, 0, "9f…"))`, or with a problem instead of the message.
 
@@ -131,7 +135,7 @@ class RowReader:
 
     - `form`: `csv`, or `jsonl` for a JSON object on each line.
     - `source`: the name that ids are made from; without one every row must have an id.
-    - `board`, `at`: for rows that have none. `sets`: the numbers of rows that do not say so are new totals.
+    - `board`, `member`, `at`: for rows that have none. `sets`: the numbers of rows that do not say so are new totals.
     - `columns`, `ignored`, `metrics`: for CSV, the fields or metrics of columns with other names, the columns to skip,
       and amounts for every row.
     - `boards`: the boards by whose rules each event is checked; None leaves that to the writer.
@@ -156,6 +160,7 @@ class RowReader:
     notation: Notation = USUAL
     delimiter: str | None = None
     rounding: Rounding | None = None
+    member: str | None = None
     history: bool = False
     corrects: bool = False
 
@@ -167,7 +172,8 @@ class RowReader:
     @property
     def given(self) -> dict[str, str]:
         """What options give to every row: `{"points": "1", "board": "berlin-2026"}`."""
-        return {**self.metrics, **({} if self.board is None else {"board": self.board})}
+        named = {"board": self.board, "member": self.member}
+        return {**self.metrics, **{name: value for name, value in named.items() if value is not None}}
 
     def rounded(self, amounts: Mapping[str, str], board: str | None) -> Mapping[str, str]:
         """The amounts of a row, rounded if they shall be."""
@@ -207,6 +213,8 @@ class RowReader:
                 if isinstance(content, Exception):
                     raise content
                 event = parse(content)
+                if self.member is not None and not {"member", "updates"} & event.fields.keys():
+                    event = event.having("member", self.member)
                 outgoing = self._message(event, seen, times, count - 1)
                 members = members_of(event.fields)
             except HalfLineError as error:
@@ -221,9 +229,9 @@ class RowReader:
         columns, ignored = dict(self.columns), sorted(self.ignored)
         # Without these two the settings are as they always were: records of earlier versions hold a digest of them.
         more: list[Any] = [*([] if self.at is None else [self.at]), *(["set"] if self.sets else [])]
-        if (self.only, self.notation, self.delimiter, self.rounding) != (frozenset(), USUAL, None, None):
-            notation = (self.notation.zone, self.notation.decimal, self.delimiter)
-            more.append([sorted(self.only), *notation, self.rounding is not None])
+        notation = (self.notation.zone, self.notation.decimal, self.delimiter)
+        others = [sorted(self.only), *notation, self.rounding is not None, self.member]
+        more += [] if others == _NO_OTHERS else [others]
         more += [*(["history"] if self.history else []), *(["correct"] if self.corrects else [])]
         return json.dumps([self.form, self.source, self.board, columns, ignored, dict(self.metrics), *more])
 

@@ -50,6 +50,7 @@ VALUES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "keys": ("x", NO_TEXT),
     "limit": ("7", (*NO_WHOLE, "0", "-1")),
     "member": ("-m", (*NO_TEXT, "x" * 257)),
+    "member_of_rows": ("m", (*NO_TEXT, "x" * 257)),
     "method": ("dense", NO_NAME),
     "metric": ("points", (*NO_NAME, "Points", "1")),
     "name": ("Ada", (*NO_TEXT, " ", "x" * 65, "a\nb", "\u202e")),

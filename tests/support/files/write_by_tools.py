@@ -19,7 +19,7 @@ from typing import Any
 
 import duckdb
 import openpyxl
-import pandas as pd  # type: ignore[import-untyped]
+import pandas as pd
 import polars as pl
 from xlsx2csv import Xlsx2csv
 

@@ -102,6 +102,9 @@ def test_what_an_id_is_made_from() -> None:
     assert len({one, *others}) == 5
 
 
+MORE: Final[dict[str, Any]] = {"only": frozenset({"member", "board", "points"})}
+
+
 def test_marks_know_what_was_read_and_how() -> None:
     def marks(text: str, **options: Any) -> list[str]:
         return [row.mark.digest for row in rows(HEADER + text, **options)]
@@ -110,7 +113,7 @@ def test_marks_know_what_was_read_and_how() -> None:
     assert marks("1,b,m,,1\r\n2,b,m,,2\n3,b,m,,3")[:2] == [first, second]
     changed = marks("1,b,m,,1\n2,b,m,,22\n")
     assert (changed[0] == first, changed[1] == second) == (True, False)
-    for options in ({"metrics": {"runs": "1"}}, {"source": "g"}, {"ignored": frozenset({"at"})}, {"at": AT_NOW}):
+    for options in ({"metrics": {"runs": "1"}}, {"source": "g"}, {"ignored": frozenset({"at"})}, {"at": AT_NOW}, MORE):
         assert marks("1,b,m,,1\n", **options) != [first]
 
 

@@ -1,0 +1,1 @@
+"""How other tools answer the questions that people check Standings with."""
