@@ -226,7 +226,7 @@ def test_what_keeps_a_period_unsettled(stack: Stack, happens: Callable[[Stack], 
 
 def test_an_empty_period_of_a_board_with_members_is_settled_only_on_demand(stack: Stack) -> None:
     play_until_final(stack, 3)
-    empty = {"period": "2026-11-18"}
+    empty: dict[str, Any] = {"period": "2026-11-18"}
 
     (told,) = settle(stack, **empty)["rankings"]
     assert (told["settled"], told["empty"], told["drift"]) == (False, True, 0)
