@@ -382,13 +382,15 @@ seasons = [{ name = "november", starts = "2026-11-01", ends = "2026-12-01" }]
 metrics.points = { aggregate = "sum", windows = ["all", "day", "week", "last-3-days", "hour", "last-24-hours"] }
 metrics.best = { aggregate = "max", precision = 2, order = "ascending", ties = "first", windows = ["month", "year"] }
 metrics.least = { aggregate = "min", precision = 1, least = 1.5, most = 20.5, windows = ["last-7-days", "season"] }
-metrics.latest = { aggregate = "last", windows = ["all"] }
+metrics.latest = { aggregate = "last", windows = ["all"], ranked_from = 3 }
 metrics.total = { aggregate = "sum", windows = ["all", "last-3-days"], tie_breaks = ["least", "best", "latest"] }
 metrics.lift = { aggregate = "max", most = 3, windows = ["all", "last-3-days"], tie_breaks = ["bodyweight"] }
 metrics.bodyweight = { with = "lift", order = "ascending", precision = 1 }
 [boards."howe-*"]
 timezone = "Australia/Lord_Howe"
-metrics.points = { aggregate = "sum", windows = ["hour", "last-3-hours", "day"] }
+metrics.points = { aggregate = "sum", windows = ["hour", "last-3-hours", "day"], ranked_from = 5 }
+[boards."never"]
+metrics.points = { aggregate = "sum", windows = ["all"], most = 4, ranked_from = 5 }
 [boards."narrow"]
 metrics.points = { aggregate = "sum", windows = ["all"], least = 0.2, most = 0.9, precision = 1 }
 [boards."registered"]
@@ -506,8 +508,13 @@ def test_a_board_in_use_is_left_alone(trial: Trial) -> None:
 
 
 @pytest.mark.parametrize(
-    ("board", "takes"), [("registered", "only registered members"), ("narrow", "no whole number for points")]
+    ("board", "why"),
+    [
+        ("registered", "registered takes only registered members"),
+        ("narrow", "narrow takes no whole number for points"),
+        ("never", "one event alone is never ranked by points of never"),
+    ],
 )
-def test_a_board_that_does_not_take_the_events_is_refused(trial: Trial, board: str, takes: str) -> None:
+def test_a_board_that_does_not_take_the_events_is_refused(trial: Trial, board: str, why: str) -> None:
     (found,) = trial.findings(board).values()
-    assert found == (Verdict.FAILED, "exercise", f"{board} takes {takes}: name another with --board")
+    assert found == (Verdict.FAILED, "exercise", f"{why}: name another with --board")

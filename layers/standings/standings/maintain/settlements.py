@@ -85,14 +85,10 @@ class Settlements:
         if record is None:
             return {"done": False, "cursor": cursor, "running": True, "wait": WAIT_S, "rankings": []}
         try:
-            attempt = self._attempt(record, destination, deadline)
+            attempt = self._attempt(record, destination, deadline)._replace(seals_empty=empty)
             at = cursor or {"metric": metrics[0].name, "period": period, "at": None}
             return self._settle_metrics(
-                attempt._replace(seals_empty=empty),
-                metrics,
-                partial(self._ranking, family, board, window),
-                at,
-                again=again,
+                attempt, metrics, partial(self._ranking, family, board, window), at, again=again
             )
         finally:
             self.lease.end(record, deadline)
