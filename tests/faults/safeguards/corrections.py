@@ -1,6 +1,7 @@
 """Corrections: an event is replaced or taken back once, exactly, and where it counted."""
 
 import json
+from functools import partial
 from typing import Any, Final
 
 from standings.domain.boards_toml import parse_boards
@@ -9,9 +10,11 @@ from standings.domain.windows import DAY, MINUTE, SECOND, instant
 from tests.support.aws.stack import ManualClock, Stack
 from tests.support.awslambda.pollers import Context
 
-from .replacing import Change, Safeguard, always, deleting
+from .replacing import Change, always, deleting
+from .replacing import Safeguard as AnySafeguard
 from .rig import LATE, NOW, POINTS, Rig
 
+Safeguard = partial(AnySafeguard, is_of_corrections=True)
 LATER: Final = LATE.replace('late = "1 day"', 'late = "7 days"').replace('keep = "1 day"', 'keep = "9 days"')
 
 

@@ -45,12 +45,7 @@ def plan_changes(
     that they fit into no expression.
     """
     events = list(events)
-    by_item: dict[MemberKey, list[EventPart]] = {}
-    for event in events:
-        for update in event.updates:
-            history = settled[update.board] if event.history else None
-            part = EventPart(event.id, event.at, update.amounts, update.notes, update.sets, history)
-            by_item.setdefault((update.board, update.member), []).append(part)
+    by_item = _by_item(events, settled)
     stamp = stamp_of((images.get(item) for item in by_item), now)
     changes: dict[MemberKey, ItemChange] = {}
     superseded: set[str] = set()
@@ -74,6 +69,17 @@ def plan_changes(
             rewrite(family, image, after, changed, stamp, patches=patches) if changed else Rewrite(after, image)
         )
     return Plan(stamp, changes, superseded, {event.id: _content(event, counted[event.id]) for event in events})
+
+
+def _by_item(events: Iterable[Event], settled: Mapping[str, History]) -> dict[MemberKey, list[EventPart]]:
+    """What events add to each item, in their order."""
+    by_item: dict[MemberKey, list[EventPart]] = {}
+    for event in events:
+        for update in event.updates:
+            history = settled[update.board] if event.history else None
+            part = EventPart(event.id, event.at, update.amounts, update.notes, update.sets, history)
+            by_item.setdefault((update.board, update.member), []).append(part)
+    return by_item
 
 
 class Plan(NamedTuple):
