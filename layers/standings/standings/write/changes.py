@@ -47,8 +47,7 @@ def plan_changes(
     events = list(events)
     by_item = _by_item(events, settled)
     stamp = stamp_of((images.get(item) for item in by_item), now)
-    changes: dict[MemberKey, ItemChange] = {}
-    superseded: set[str] = set()
+    changes, superseded = dict[MemberKey, ItemChange](), set[str]()
     counted: dict[str, dict[MemberKey, Mapping[str, int] | str]] = {event.id: {} for event in events}
     for item, parts in by_item.items():
         family, image = family_of(boards, item[0]), images.get(item)
