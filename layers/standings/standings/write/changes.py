@@ -123,10 +123,11 @@ def _added(family: Family, part: EventPart, stamp: int) -> Mapping[str, int] | s
 
 def _content(event: Event, added: Mapping[MemberKey, Mapping[str, int] | str]) -> str:
     """The text for an event's receipt that says what it counts, or why it cannot be corrected."""
-    why_not = next((one for one in added.values() if isinstance(one, str)), None)
-    if why_not is not None:
-        return why_not
-    counted = {item: one for item, one in added.items() if not isinstance(one, str)}
+    counted: dict[MemberKey, Mapping[str, int]] = {}
+    for item, one in added.items():
+        if isinstance(one, str):
+            return one
+        counted[item] = one
     return encode_content(event.id, Content(event.at, event.digest_at, counted))
 
 
