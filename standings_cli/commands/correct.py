@@ -56,6 +56,9 @@ def add(commands: Commands) -> None:
             parser.add_argument("--at", metavar="TIME", help="when it happened (as the event says)")
             parser.add_argument("--boards", type=values.file, metavar="FILE", help="check it by this boards.toml")
         parser.add_argument("--id", type=values.event_id, help="the id of the correction (random)")
+        parser.add_argument(
+            "--history", action="store_true", help="also in periods that have closed, but in no settled one"
+        )
         parser.add_argument("--wait", action="store_true", help="wait until it counts, or say why it is refused")
         parser.set_defaults(do=_correct if name == "correct" else _retract, resumes=False)
 
@@ -86,7 +89,7 @@ def _send(
     connection: Connection, options: argparse.Namespace, own: str, event: EventText, boards: Boards | None
 ) -> int:
     """Send a correction, and wait for it if asked to. Returns the exit status."""
-    outgoing = message(event, time.time_ns() // 1_000_000, boards)
+    outgoing = message(event, time.time_ns() // 1_000_000, boards, history=options.history)
     waiting = Waiting(connection.api, time.sleep, time.monotonic, random.random) if options.wait else None
     before = waiting.status(own) if waiting is not None else None
     outbox = Outbox(connection.client("sqs"), connection.queue_url)

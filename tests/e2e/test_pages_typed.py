@@ -34,7 +34,10 @@ INSTALLS: Final = "pip install ."
 PROGRAM: Final = re.compile(r"^```python\n# ~/(\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 README: Final = PROJECT / "README.md"
 SERVES: Final = "make serve"
-TUTORIALS: Final = sorted((PROJECT / "docs" / "tutorials").glob("*.md"))
+TUTORIALS: Final = [
+    *sorted((PROJECT / "docs" / "tutorials").glob("*.md")),
+    PROJECT / "docs" / "how-to" / "correct-a-score.md",
+]
 """What these define in boards.toml is served when their commands are typed."""
 
 # An event takes a moment to show. A person who types is slower than these pauses.

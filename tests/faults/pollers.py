@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 VISIBILITY: Final = settings.QUEUE.visibility * SECOND
 MAX_WRITERS: Final = 3
+HISTORY: Final = {"history": {"DataType": "String", "StringValue": "true"}}
 
 
 @dataclass(eq=False)
@@ -55,7 +56,8 @@ class Queue:
     def send(self, body: str) -> None:
         self._sent += 1
         self._world.judge.posted(self._world.bodies[body].id)
-        self._show(Message(body, {}, self._world.clock.now // 1000, f"message-{self._sent}"))
+        attributes = HISTORY if self._world.bodies[body].history else {}
+        self._show(Message(body, attributes, self._world.clock.now // 1000, f"message-{self._sent}"))
 
     def _show(self, message: Message) -> None:
         self._visible.append(message)

@@ -268,11 +268,15 @@ class Corrections:
         """Send some corrections of an event, each with its own content, that of the event, or that of another one."""
         for number in range(self.rng.choice([0, 0, 1, 1, 2, 3])):
             other = self.rng.choice([None, sent, *others, others[0]])
-            correction = self._drawn(f"{sent.id}c{number}", sent, other)
+            correction = self.perhaps_history(self._drawn(f"{sent.id}c{number}", sent, other))
             waits = [(0, span), (0, span), (0, span), (MINUTE, HOUR), (HOUR, 2 * DAY), (2 * DAY, 29 * DAY)]
             for _ in range(self.rng.choice([1, 1, 1, 2])):
                 after = self.rng.randint(*self.rng.choice(waits))
                 self._world.clock.after(after, self._world.people.post, correction)
+
+    def perhaps_history(self, sent: Sent) -> Sent:
+        """Return an event, one of ten as history."""
+        return replace(sent, history=True) if self.rng.random() < 1 / 10 else sent
 
     def _drawn(self, own: str, of: Sent, instead: Sent | None) -> Sent:
         if instead is None:
@@ -429,6 +433,8 @@ class Script:
     def _send(self, span: int) -> None:
         world, rng = self._world, self._rng
         sent = self._event()
+        if world.options.corrections and sent.good:
+            sent = self._corrections.perhaps_history(sent)
         world.people.post(sent)
         if world.options.corrections and sent.good:
             others = [other for other in (self._event(), self._event()) if other.good] or [sent]

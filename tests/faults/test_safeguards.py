@@ -6,7 +6,7 @@ from benchmarks.harness.results_file import Output
 from tests.faults.safeguards import SAFEGUARDS, on_a_rig
 from tests.faults.safeguards.__main__ import read
 from tests.faults.test_schedules import OTHERS
-from tests.faults.world import run
+from tests.faults.world import Options, run
 
 FINDINGS = read(Output())
 BY_CHANCE = {name: FINDINGS[name].first for name in SAFEGUARDS if name in FINDINGS and FINDINGS[name].noticed}
@@ -21,7 +21,7 @@ def test_a_random_schedule_fails_without_it(name: str) -> None:
     # `test_schedules.py` runs the same schedule and expects it to be right with all safeguards.
     assert first <= OTHERS[-1][-1]
     with SAFEGUARDS[name].removed():
-        assert run(first).differences
+        assert run(first, Options(corrections=SAFEGUARDS[name].is_of_corrections)).differences
 
 
 @pytest.mark.parametrize("name", WRITTEN)

@@ -182,4 +182,4 @@ def test_every_correction_counts_once_and_exactly_whatever_goes_wrong(block: int
         assert world.differences == [], f"run it again: make faults SEED={seed} CORRECTIONS=1{ties}"
         corrected.update(world.judge.corrected)
     assert {name: count for name, count in corrected.items() if count < 10 * BLOCK} == {}
-    assert corrected.keys() == {"corrected", "taken back", "again"}
+    assert corrected.keys() == {"corrected", "taken back", "again", "history"}

@@ -8,7 +8,7 @@ from typing import Final
 
 import tests.conftest  # noqa: F401 - sets the environment variables of the product
 from benchmarks.harness.results_file import REPOSITORY, SIZES, Output
-from tests.faults.world import run
+from tests.faults.world import Options, run
 
 from . import SAFEGUARDS
 from . import __doc__ as description
@@ -60,7 +60,7 @@ def searched(name: str, most: int) -> Found:
     found = Found()
     with SAFEGUARDS[name].removed():
         while found.tried < (most if found.first is None else min(LEAST, most)):
-            if run(found.tried).differences:
+            if run(found.tried, Options(corrections=SAFEGUARDS[name].is_of_corrections)).differences:
                 found.noticed += 1
                 found.first = found.tried if found.first is None else found.first
             found.tried += 1

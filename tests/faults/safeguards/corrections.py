@@ -1,6 +1,7 @@
 """Corrections: an event is replaced or taken back once, exactly, and where it counted."""
 
 import json
+from functools import partial
 from typing import Any, Final
 
 from standings.domain.boards_toml import parse_boards
@@ -9,9 +10,11 @@ from standings.domain.windows import DAY, MINUTE, SECOND, instant
 from tests.support.aws.stack import ManualClock, Stack
 from tests.support.awslambda.pollers import Context
 
-from .replacing import Change, Safeguard, always, deleting
+from .replacing import Change, always, deleting
+from .replacing import Safeguard as AnySafeguard
 from .rig import LATE, NOW, POINTS, Rig
 
+Safeguard = partial(AnySafeguard, is_of_corrections=True)
 LATER: Final = LATE.replace('late = "1 day"', 'late = "7 days"').replace('keep = "1 day"', 'keep = "9 days"')
 
 
@@ -191,3 +194,59 @@ def corrected_to_the_same(pipeline: Rig) -> None:
     pipeline.send(stack, "a", 3)
     _correct(pipeline, stack, "e", None, "c2")
     assert pipeline.scores(stack) == {"a": 3}
+
+
+# ---- history
+
+SETTLES: Final = POINTS.replace("\n", '\nlate = "1 day"\nkeep = "9 days"\nsettle = ["day"]\n', 1)
+
+
+def _history(stack: Stack, member: str, points: int) -> None:
+    """Send an event of three days ago, as history."""
+    at = instant(NOW - 3 * DAY)
+    body = {"id": member, "board": "b", "member": member, "at": at, "metrics": {"points": points}}
+    attributes = {"history": {"dataType": "String", "stringValue": "true"}}
+    record = {"messageId": member, "body": json.dumps(body), "attributes": {}, "messageAttributes": attributes}
+    assert stack.writer({"Records": [record]}, Context()) == {"batchItemFailures": []}
+
+
+def _settle(stack: Stack) -> None:
+    payload: dict[str, Any] = {"board": "b", "window": "day", "period": str(instant(NOW - 3 * DAY))[:10]}
+    while not (answer := stack.maintenance({"settle": payload}, Context()))["done"]:
+        payload["cursor"] = answer["cursor"]
+    assert [one["settled"] for one in answer["rankings"]] == [True]
+
+
+@AnySafeguard(
+    "history checks that the board's record is as it was read",
+    Change(
+        "aws.dynamodb.scores:Scores._check_record",
+        lambda original, *given: {
+            "ConditionCheck": {**original(*given)["ConditionCheck"], "ConditionExpression": "v >= :v"}
+        },
+    ),
+)
+def settled_meanwhile(pipeline: Rig) -> None:
+    """A day is settled between the writer's reading of the board's record and its transaction."""
+    stack, other = pipeline.functions(SETTLES), pipeline.functions(SETTLES)
+    _history(stack, "a", 4)
+    pipeline.project(stack, *pipeline.records())
+    pipeline.once(lambda: _settle(other), "TransactWriteItems", "'b'")
+    _history(stack, "b", 5)
+    pipeline.project(stack, *pipeline.records())
+    assert pipeline.scores(stack, "day", "2026-11-18") == {"a": 4}
+
+
+@AnySafeguard(
+    "a settlement marks its period before it reads anything",
+    Change("catalog:BoardCatalog.settle", lambda _, self, ranking: self.known(ranking.board)),
+)
+def settled_before(pipeline: Rig) -> None:
+    """History comes when its day is settled."""
+    stack = pipeline.functions(SETTLES)
+    _history(stack, "a", 4)
+    pipeline.project(stack, *pipeline.records())
+    _settle(stack)
+    _history(stack, "b", 5)
+    pipeline.project(stack, *pipeline.records())
+    assert pipeline.scores(stack, "day", "2026-11-18") == {"a": 4}

@@ -91,10 +91,14 @@ def _forget(module: ModuleType) -> None:
 
 
 class Safeguard:
-    """A rule of the product, with the changes that disable it. It decorates a schedule that was written for it."""
+    """A rule of the product, with the changes that disable it. It decorates a schedule that was written for it.
 
-    def __init__(self, name: str, *changes: Change | Setting) -> None:
+    Random schedules that look for it have corrections if it `is_of_corrections`.
+    """
+
+    def __init__(self, name: str, *changes: Change | Setting, is_of_corrections: bool = False) -> None:
         self.changes = changes
+        self.is_of_corrections = is_of_corrections
         self.written: Schedule | None = None
         SAFEGUARDS[name] = self
 

@@ -87,8 +87,13 @@ CALLS: Final[list[tuple[str, str, dict[str, Any], Any]]] = [
     ("putMember", MEMBER, {"id": "new"}, {"hidden": True}),
     ("getMember", MEMBER, CARD, None),
     ("deleteMember", MEMBER, {"id": "new"}, None),
-    ("postEvents", "/events", {"dry_run": "false", "wait": 1}, NOTED),
-    ("postEvents", "/events", {"dry_run": "true"}, [{**EVENT, "board": ["b", "c"]}, {}, 7]),
+    ("postEvents", "/events", {"dry_run": "false", "history": "true", "wait": 1}, NOTED),
+    (
+        "postEvents",
+        "/events",
+        {"dry_run": "true", "history": "false"},
+        [{**EVENT, "board": ["b", "c"]}, {"id": "2", "retract": "1"}, {}, 7],
+    ),
     ("deleteProfile", "/members", {"id": "b"}, None),
 ]
 """What changes something. The client's tests compare its reads with the description."""

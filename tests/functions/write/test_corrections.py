@@ -5,9 +5,10 @@ from typing import Any, Final
 import orjson
 import pytest
 
+from benchmarks.harness.meter import Meter
 from standings.aws.dynamodb.scores import RECEIPT_LIFETIME
 from standings.domain.windows import DAY, MINUTE, instant
-from tests.support.aws.stack import ManualClock, Stack, project
+from tests.support.aws.stack import ManualClock, Stack, project, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.stages.writers import event
 from tests.support.dynamodb.items import item_size
@@ -284,3 +285,37 @@ def test_a_receipt_takes_one_write_unit_whatever_it_holds(stack: Stack) -> None:
     assert max(map(item_size, receipts)) <= 1_024
     assert sum("b" in receipt for receipt in receipts) >= 10
     assert sum(receipt.get("c") == {"S": "large"} for receipt in receipts) >= 5
+
+
+@pytest.mark.parametrize("pairs", [1, 2, 5])
+@pytest.mark.parametrize("board", ["b", "runs"])
+def test_a_correction_costs_at_most_two_events(engine: Any, clock: ManualClock, board: str, pairs: int) -> None:
+    """In write units, from the writer to the index: of the same members, of others, and taken back.
+
+    The content of the event, in its receipt, costs none: a receipt is one unit in any case, two in a transaction.
+    """
+    meter = Meter(engine)
+
+    def spent(*events: dict[str, Any]) -> float:
+        before = meter.snapshot()
+        send(stack, *events)
+        spent = meter.snapshot() - before
+        return sum(units.write for units in spent.operations.values())
+
+    def updates(first: int, points: int) -> list[dict[str, Any]]:
+        members = range(first, first + pairs)
+        return [{"board": board, "member": f"m{n}", "metrics": {"points": points}} for n in members]
+
+    with running(Requests(meter), clock, BOARDS) as stack:
+        for first in (0, pairs):
+            send(stack, *({**event(f"x{first}-{n}"), **updates(first, 50)[n]} for n in range(pairs)))
+        one = spent({"id": "e1", "at": "2026-11-21T10:15:00Z", "updates": updates(0, 40)})
+        receipt = engine.get_item(TableName="Receipts", Key={"pk": {"S": "e1"}})["Item"]
+        assert "c" in receipt
+        corrections = (
+            {"id": "c1", "correct": "e1", "updates": updates(0, 7)},
+            {"id": "c2", "correct": "e1", "updates": updates(pairs, 40)},
+            retract("e1", "c3"),
+        )
+        for correction in corrections:
+            assert spent(correction) <= 2 * one

@@ -1,15 +1,18 @@
 """Events of history: they count in each period that can be read, closed or not, and in no settled one."""
 
+from random import Random
 from typing import Any, Final
 
 import orjson
 import pytest
 
 from standings.domain.windows import DAY, HOUR, instant
-from tests.support.aws.stack import ManualClock, Stack, http_event, project
+from tests.support.aws.stack import ManualClock, Stack, http_event, project, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.stages.writers import event
 from tests.support.dynamodb.requests import Requests
+from tests.support.dynamodb.tables import engine_with_tables
+from tests.support.thoroughness import seeds
 
 BOARDS: Final = """
 [boards."settles"]
@@ -148,3 +151,42 @@ def test_history_over_http_is_for_administrators(stack: Stack, scope: str, statu
     assert stack.command(request, None)["statusCode"] == status
     attributes = [message["MessageAttributes"] for message in stack.activity.messages]
     assert [one["history"]["StringValue"] for one in attributes] == ["true"] * (status == 202)
+
+
+@pytest.mark.parametrize("seed", seeds(2, 20))
+def test_a_file_of_two_years_gives_the_lists_of_events_on_time(seed: int, clock: ManualClock) -> None:
+    """Posted at once with history, in any order; compared whole in every period that can be read."""
+    rng, end = Random(seed), clock()
+    late = 'late = "1 day"\nkeep = "400 days"'
+    boards = BOARDS.replace('[boards."*"]\nlate = "1 day"\nkeep = "60 days"', f'[boards."*"]\n{late}')
+    times = sorted(end - round(rng.random() ** 3 * 700 * DAY) for _ in range(150))
+    events = [
+        event(f"e{n}", rng.randint(0, 9), rng.choice("abcde"), board="b", at=instant(at)) for n, at in enumerate(times)
+    ]
+    found = []
+    for is_on_time in (True, False):
+        with running(Requests(engine_with_tables()), clock, boards) as stack:
+            for at, one in zip(times, events, strict=True) if is_on_time else ():
+                clock.milliseconds = at
+                send(stack, one, history=False)
+            clock.milliseconds = end
+            send(stack, *([] if is_on_time else rng.sample(events, len(events))))
+            found.append(lists(stack))
+    assert found[0] == found[1]
+    assert sum(map(bool, found[0].values())) > 20
+
+
+def lists(stack: Stack) -> dict[tuple[str, str], Any]:
+    """Every list of the board in every period that can be read."""
+    answers: dict[tuple[str, str], Any] = {}
+    for window in ("all", "day", "month", "last-7-days"):
+        period: str | None = None
+        while window != "all" or not answers:
+            status, page = stack.get(f"/boards/b/points/{window}", period=period, limit=1000)
+            if status != 200:
+                break
+            answers[window, page["period"]["name"] or ""] = [(one["member"], one["score"]) for one in page["entries"]]
+            period = page["period"]["previous"]
+            if period is None:
+                break
+    return answers

@@ -96,9 +96,8 @@ def connect(
     clock = _clock(clock)
     found = Stack(stack, queue_url, tables, boards, api_url, token, session, clock, by_url=reads == "url")
     api = ApiReads(found.api)
-    source: Reads = api
-    if reads == "tables" or (reads is None and found.has_boards):
-        source = TableReads(found.answers, found.scores, clock)
+    reads_tables = reads == "tables" or (reads is None and found.has_boards)
+    source: Reads = TableReads(found.answers, found.scores, clock) if reads_tables else api
     decimals = Decimals(found.boards_if_any, partial(_definition, source), clock)
     return Standings(source, Queue(found.sqs, found.queue_url, found.boards_if_any, clock, new_id, decimals), api)
 

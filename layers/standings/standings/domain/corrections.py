@@ -51,10 +51,10 @@ def encode_content(ids: str, content: Content) -> str:
     """
     boards: dict[str, dict[str, dict[str, int]]] = {}
     for (board, member), added in content.counted.items():
-        names: dict[int, list[str]] = {}
+        names: dict[int, str] = {}
         for name, units in added.items():
-            names.setdefault(units, []).append(name)
-        boards.setdefault(board, {})[member] = {",".join(of): units for units, of in names.items()}
+            names[units] = f"{names[units]},{name}" if units in names else name
+        boards.setdefault(board, {})[member] = {of: units for units, of in names.items()}
     parts = [content.at, boards] if content.digest_at == content.at else [content.at, boards, content.digest_at]
     text = orjson.dumps(parts)
     return text.decode() if len(text) + len(ids.encode()) + _OTHERS <= MAX_RECEIPT_BYTES else TOO_LARGE

@@ -465,7 +465,7 @@ def limits_of(metric: Metric) -> str:
 def content_digest(at: int | None, updates: Iterable[Update], boards: Boards) -> bytes:
     """The digest of an event with this content; `at` is in milliseconds, None if it was filled in."""
     updates = tuple(updates)
-    precisions = {update.board: family_of(boards, update.board).metrics for update in updates}
+    precisions = {board: family.metrics for board in {one.board for one in updates} if (family := boards.family(board))}
     amounts = sorted(
         [update.board, update.member, name, *_shortest(units, precisions[update.board][name].precision)]
         for update in updates

@@ -45,15 +45,9 @@ def plan_changes(
     that they fit into no expression.
     """
     events = list(events)
-    by_item: dict[MemberKey, list[EventPart]] = {}
-    for event in events:
-        for update in event.updates:
-            history = settled[update.board] if event.history else None
-            part = EventPart(event.id, event.at, update.amounts, update.notes, update.sets, history)
-            by_item.setdefault((update.board, update.member), []).append(part)
+    by_item = _by_item(events, settled)
     stamp = stamp_of((images.get(item) for item in by_item), now)
-    changes: dict[MemberKey, ItemChange] = {}
-    superseded: set[str] = set()
+    changes, superseded = dict[MemberKey, ItemChange](), set[str]()
     counted: dict[str, dict[MemberKey, Mapping[str, int] | str]] = {event.id: {} for event in events}
     for item, parts in by_item.items():
         family, image = family_of(boards, item[0]), images.get(item)
@@ -74,6 +68,17 @@ def plan_changes(
             rewrite(family, image, after, changed, stamp, patches=patches) if changed else Rewrite(after, image)
         )
     return Plan(stamp, changes, superseded, {event.id: _content(event, counted[event.id]) for event in events})
+
+
+def _by_item(events: Iterable[Event], settled: Mapping[str, History]) -> dict[MemberKey, list[EventPart]]:
+    """What events add to each item, in their order."""
+    by_item: dict[MemberKey, list[EventPart]] = {}
+    for event in events:
+        for update in event.updates:
+            history = settled[update.board] if event.history else None
+            part = EventPart(event.id, event.at, update.amounts, update.notes, update.sets, history)
+            by_item.setdefault((update.board, update.member), []).append(part)
+    return by_item
 
 
 class Plan(NamedTuple):
@@ -118,10 +123,11 @@ def _added(family: Family, part: EventPart, stamp: int) -> Mapping[str, int] | s
 
 def _content(event: Event, added: Mapping[MemberKey, Mapping[str, int] | str]) -> str:
     """The text for an event's receipt that says what it counts, or why it cannot be corrected."""
-    why_not = next((one for one in added.values() if isinstance(one, str)), None)
-    if why_not is not None:
-        return why_not
-    counted = {item: one for item, one in added.items() if not isinstance(one, str)}
+    counted: dict[MemberKey, Mapping[str, int]] = {}
+    for item, one in added.items():
+        if isinstance(one, str):
+            return one
+        counted[item] = one
     return encode_content(event.id, Content(event.at, event.digest_at, counted))
 
 
