@@ -58,6 +58,7 @@ from standings.stores import (
 )
 from tests.support.builders.points import NOW
 from tests.support.builders.rolling.random_items import rolling_window
+from tests.support.dynamodb.requests import Requests
 from tests.support.dynamodb.tables import engine_with_tables
 from tests.support.faults.faulty_client import Faulty, Time, conflict, conflict_at_end, error
 
@@ -205,7 +206,7 @@ def test_a_purge_finds_the_nodes_of_a_fold_that_died(client: Any, windows: Rolli
         assert commit(windows, places, version) == []
         if version == 1:
             windows.fold(WINDOW)
-    with suppress(TimeoutError):
+    with suppress(TimeoutError), mock.patch.object(storing, "PROBED", 1_000):
         fold_log(client, "Rankings", Time(NOW).clock(), dies, WINDOW, 0)
     purging = Purging(client, "Rankings", Time(NOW).clock())
     # Time is often over.
@@ -213,6 +214,34 @@ def test_a_purge_finds_the_nodes_of_a_fold_that_died(client: Any, windows: Rolli
         pass
 
     assert client.scan(TableName="Rankings")["Items"] == []
+
+
+def test_a_fold_goes_on_where_an_earlier_one_died(client: Any, windows: RollingStorage) -> None:
+    """Else functions that often end would never fold a log of many nodes: each try would begin with all of them."""
+    places = {f"m{number}": steps((0, 7, -(3**number))) for number in range(20)}
+    list_items(windows, places)
+    assert commit(windows, places) == []
+    sent: Any = Requests(client)
+    left = [40]
+
+    def dies(jobs: Sequence[Callable[[], None]]) -> Iterator[None]:
+        for job in jobs:
+            if left[0] == 0:
+                raise TimeoutError
+            left[0] -= 1
+            yield job()
+
+    tries = 0
+    while True:
+        tries += 1
+        with suppress(TimeoutError):
+            assert fold_log(sent, "Rankings", Time(NOW).clock(), dies, WINDOW, 0) == 0
+            break
+        left[0] = 40
+    nodes = [item for item in client.scan(TableName="Rankings")["Items"] if "p0" in item]
+    assert len(nodes) > 3 * 40
+    assert tries <= -(-len(nodes) // (40 - storing.PROBED)) + 1
+    assert sent.counts["batch_get_item", "Rankings"] <= tries * (1 + len(nodes) // 100)
 
 
 def test_a_purge_gets_past_empty_lists_however_short_its_calls_are(client: Any, windows: RollingStorage) -> None:

@@ -367,6 +367,7 @@ def _extent(rankings: RollingRankings) -> tuple[int, int]:
 
 
 MAX_ENTRIES: Final = 250  # Entries that one fold takes: as many list elements as an update expression may remove
+PROBED: Final = 16  # Nodes that a fold advances first, to see whether an earlier one has advanced them
 TRIES: Final = 10  # How often a node is tried while other folds change it
 WRITES_TIMEOUT_S: Final = 2.0  # Seconds for which single writes are tried again, before all of them are
 
@@ -389,8 +390,13 @@ def fold_log(
     )
     fold = _Fold(client, table, rankings, number, log)
     changed = fold_deltas(log.entries, periods)
-    nodes = [partial(fold.advance, period, path, changed[period, path]) for period, path in sorted(changed)]
-    write_all(run_all, clock, nodes)
+    nodes = sorted(changed)
+    first, rest = nodes[:PROBED], nodes[PROBED:]
+    write_all(run_all, clock, [partial(fold.advance, *node, changed[node]) for node in first])
+    if rest and fold.is_repeated:
+        # An earlier fold did not get to its end. Else one that is long would rarely end where functions often do.
+        rest = clock.retry(fold.behind, rest, clock)
+    write_all(run_all, clock, [partial(fold.advance, *node, changed[node]) for node in rest])
     cut = sum(len(encode_entry(entry)) for entry in log.entries)
     is_cut, stored = clock.retry(fold.cut, cut)
     if is_cut:
@@ -405,6 +411,15 @@ class _Fold:
     _rankings: RollingRankings
     _number: int
     _log: Log
+    is_repeated: bool = False
+    """Whether a node was at the end already."""
+
+    def behind(self, nodes: Sequence[tuple[int, Path]], clock: Clock) -> list[tuple[int, Path]]:
+        """Those of these nodes that have not taken all entries: read a hundred at a time, not tried one by one."""
+        keys = {node: node_key(self._rankings.at(node[0]).key, node[1]) for node in nodes}
+        items = items_by_key(self._client, self._table, keys.values(), clock, consistent=True)
+        reached = {key for key, item in items.items() if positions(item).get(self._number, 0) >= self._log.end}
+        return [node for node in nodes if keys[node] not in reached]
 
     def advance(self, period: int, path: Path, counters: dict[int, int]) -> None:
         """Advance a node's position to the end of the log: add the entries that the node does not count yet."""
@@ -417,6 +432,7 @@ class _Fold:
                 return
             at = positions(stored or {}).get(self._number, self._log.base)
             if at >= self._log.end:
+                self.is_repeated = True
                 return
             missing = node_deltas(self._log.since(at), range(period, period + 1))
             counters = missing.get((period, path), {})
