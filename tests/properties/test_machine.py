@@ -451,7 +451,7 @@ class Machine(RuleBasedStateMachine):
         self.met.update(traps_of(self.boards, events, refused))
         must, may = self._judge(events, sent_at)
         self.clock.milliseconds += behind
-        self.met |= {"history" for sent in events if sent.history and sent.id not in refused}
+        self.met.update("history" for sent in events if sent.history and sent.id not in refused)
         if not must <= refused <= must | may:
             raise AssertionError(
                 f"refused were {sorted(refused)}, not {sorted(must)}: {self.stack.dead_letters.reasons()[before:]}"
