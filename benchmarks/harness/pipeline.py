@@ -15,6 +15,7 @@ from standings.project.projector import Projector, Record
 from standings.rankings.calendar.pruning import Pruning, Trees
 from standings.rankings.storing import Rankings
 from standings.runtime.clock import Clock
+from standings.write.corrections import Corrections
 from standings.write.writer import QueueMessage, Writer
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
@@ -63,7 +64,7 @@ class Pipeline:
         client: Any = self.meter if counted else self.client
         self.catalog = BoardCatalog(boards, BoardRecords(self.client, "Scores", tools), tools)  # type: ignore[arg-type]
         scores = Scores(client, "Scores", "Receipts", tools)
-        self._writer = Writer(self.catalog, scores, tools)
+        self._writer = Writer(self.catalog, scores, tools, Corrections(self.catalog, scores, tools).apply)
         pruning = Pruning(Trees(client, "Rankings", tools), tools) if prune else None
         rankings = Rankings(client, "Rankings", tools, pruning=pruning)
         self.projector = Projector(self.catalog, rankings, tools, scores.images)

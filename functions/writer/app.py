@@ -11,12 +11,14 @@ from standings.aws.sqs import DeadLetters, Sender, at_filled_in, is_history, ref
 from standings.runtime.environment import required
 from standings.runtime.logs import logger, metrics, stack_of
 from standings.wiring import building_blocks
+from standings.write.corrections import Corrections
 from standings.write.writer import QueueMessage, Writer, WriteResult
 
 _clock = building_blocks.real_clock()
 _dynamodb = building_blocks.client("dynamodb")
 _scores = Scores(_dynamodb, required("SCORES_TABLE"), required("RECEIPTS_TABLE"), _clock)
-_writer = Writer(building_blocks.board_catalog(_dynamodb, _clock), _scores, _clock)
+_catalog = building_blocks.board_catalog(_dynamodb, _clock)
+_writer = Writer(_catalog, _scores, _clock, Corrections(_catalog, _scores, _clock).apply)
 _letters = Sender(lambda: building_blocks.client("sqs"), required("DEAD_LETTER_QUEUE_URL"))
 _dead_letters = DeadLetters(_letters, building_blocks.failure_bucket())
 

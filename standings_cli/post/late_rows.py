@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,7 +14,7 @@ from standings.client.errors import ApiError, NoAnswerError, StackError
 from standings.domain.boards import Boards
 from standings.domain.boards_toml import parse_boards
 from standings.domain.events import RefusedEvent, read_at
-from standings.domain.windows import Unit
+from standings.domain.windows import HOUR, Unit
 
 if TYPE_CHECKING:
     from standings_cli.stack.connection import Connection
@@ -51,7 +51,7 @@ class LateRows:
         where = "do not count in all their periods" if self.rolls else "count in `all` alone"
         first = " of the first" if self.rows == MOST else " of"
         rows = f"{self.late:,}{first} {self.rows:,} rows are older than `late` and {where}"
-        return f"{rows}; --history counts them in their {counts}, as far as it can be read"
+        return f"{rows}; --history counts them in their {counts}, as far as these can be read"
 
     def _see(self, message: OutgoingMessage) -> None:
         event: Mapping[str, Any] = orjson.loads(message.body)
@@ -59,6 +59,8 @@ class LateRows:
             at = read_at(event["at"], self.now)
         except (KeyError, RefusedEvent):
             return
+        if at > self.now - HOUR:
+            return  # At most its hour has closed, on a board without `late`.
         windows, rolls = dict[str, None](), False
         for part in event.get("updates", [event]):
             board = part.get("board")
@@ -92,7 +94,7 @@ class LateRows:
 def definitions(connection: "Connection", boards: Boards | None) -> Callable[[str], Boards | None]:
     """Find the definition of a board: in a file's boards, else by the API. Nobody knows it if neither has it.
 
-    If the API does not answer once, it is not asked again.
+    If the API does not answer once, it is not asked again. It is tried once: nobody has to know.
     """
     found: dict[str, Boards | None] = {}
     is_asked = boards is None and connection.knows_api
@@ -104,7 +106,8 @@ def definitions(connection: "Connection", boards: Boards | None) -> Callable[[st
         if board not in found:
             found[board] = None
             try:
-                found[board] = boards_of_answer(connection.api.read("boards", board)) if is_asked else None
+                api = replace(connection.api, attempts=1) if is_asked else None
+                found[board] = None if api is None else boards_of_answer(api.read("boards", board))
             except (ApiError, NoAnswerError, StackError, BotoCoreError, ClientError) as error:
                 is_asked = isinstance(error, ApiError)  # Of other boards it may answer
         return found[board]

@@ -183,7 +183,7 @@ def _only_changed(original: Any, family: Any, before: Any, after: Any, changed: 
 
 @Safeguard(
     "a correction writes each item, also where no number changes",
-    Change("write.changes:rewrite", _only_changed),
+    Change("write.writer:rewrite", _only_changed),
 )
 def corrected_to_the_same(pipeline: Rig) -> None:
     """A writer with a fast clock corrects an event to the same amount, and a slower clock removes the member."""

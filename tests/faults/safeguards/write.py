@@ -53,7 +53,7 @@ def received_long_ago(pipeline: Rig) -> None:
 ADDS_TO_LATER: Final = Change("aws.dynamodb.scores:_STAMPED_BEFORE", always("attribute_not_exists(nothing)"))
 
 Safeguard(
-    "the timestamp of an item never decreases", Change("write.changes:stamp_of", lambda _, __, now: now), ADDS_TO_LATER
+    "the timestamp of an item never decreases", Change("write.writer:stamp_of", lambda _, __, now: now), ADDS_TO_LATER
 )
 Safeguard("an addition is conditional on the timestamp of the item", ADDS_TO_LATER)
 Safeguard(
@@ -69,7 +69,7 @@ _WORKED_OUT: Final[dict[int, tuple[Any, Any]]] = {}
 @Safeguard(
     "the change to a total that is set is worked out again after a conflict",
     Change(
-        "write.changes:_with_differences",
+        "write.writer:_with_differences",
         lambda original, *given: _WORKED_OUT.setdefault(id(given[-1].amounts), (given[-1], original(*given)))[1],
     ),
 )
@@ -132,7 +132,7 @@ def removed_from_one_board(pipeline: Rig) -> None:
 
 @Safeguard(
     "an event that counts again checks that its members are as they were read",
-    Change("write.changes:plan_changes", lambda original, *given, **named: original(*given[:4], **named)),
+    Change("write.writer:plan_changes", lambda original, *given, **named: original(*given[:4], **named)),
 )
 def removed_twice(pipeline: Rig) -> None:
     """A member comes back, an event is posted again, and a slower clock removes it before the writer commits."""

@@ -16,7 +16,7 @@ from standings.domain.boards_toml import most_bytes
 from standings.domain.members import Image, new_image, rewritten
 from standings.domain.scoring import NO_NOTE, aggregate_of_event
 from standings.domain.windows import instant
-from standings.write import changes, writer
+from standings.write import writer
 from tests.support.aws.stack import ManualClock, Stack, deliver, project, running
 from tests.support.builders.checks import rows
 from tests.support.builders.maintenance import clock_of
@@ -228,7 +228,7 @@ def test_a_patch_has_no_more_changes_than_fit_and_old_accumulators_go_a_few_at_a
     engine: Any, clock: ManualClock, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
     monkeypatch.setattr(writer, "MOST_WHOLE_BYTES", 0)
-    monkeypatch.setattr(changes, "MAX_EXPRESSION", most)
+    monkeypatch.setattr(writer, "MAX_EXPRESSION", most)
     metric = 'aggregate = "last", notes = true, windows = ["all", "day", "last-9-days"]'
     definitions = (
         f'[boards."*"]\nlate = "2 days"\nkeep = "2 days"\nmetrics.a = {{ {metric} }}\nmetrics.b = {{ {metric} }}'
@@ -265,7 +265,7 @@ def test_a_batch_whose_changes_alone_are_too_large_is_halved(
 def test_an_addition_that_cannot_fit_in_an_expression_rewrites_the_item(
     engine: Any, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(changes, "MAX_EXPRESSION", 200)
+    monkeypatch.setattr(writer, "MAX_EXPRESSION", 200)
     with running(engine, clock, MANY_METRICS) as stack:
         for number in range(2):
             metrics = dict.fromkeys(SUMS, 1)

@@ -6,21 +6,15 @@ definition, the clock and the limits of late events are by now. It changes no pe
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Final
 
 import orjson
 
 from standings.domain.boards import Accumulator, Family, Metric, late_name
 from standings.domain.events import NO_AT, Event, RefusedEvent
-from standings.domain.members import EventPart, Image, apply_event
+from standings.domain.members import HAS_BESTS, SETS_TOTALS, TOO_LARGE, Content, EventPart, Image, apply_event
 from standings.domain.windows import Window
 
-MAX_RECEIPT_BYTES: Final = 1_024
-"""The most bytes of a receipt: it costs one write unit, and so does a receipt without content."""
-_OTHERS: Final = 100  # Bytes of a receipt's other attributes, at most, without the ids
-TOO_LARGE: Final = "large"
-SETS_TOTALS: Final = "sets"
-HAS_BESTS: Final = "best"
 WHY_NOT: Final = {
     TOO_LARGE: "it counted in more places than its receipt has room for: post what is missing, or the difference as a "
     "negative amount, with a new id",
@@ -29,35 +23,6 @@ WHY_NOT: Final = {
     "": "it counted before version 0.4, whose receipts say where an event counted: post the difference with a new id",
 }
 """Why an event cannot be corrected, and what to do instead, by what its receipt holds in place of the content."""
-Counted = Mapping[tuple[str, str], Mapping[str, int]]
-"""By board and member, what an event added to each accumulator: `{("berlin-2026", "u123"): {"h9e": 300}}`."""
-
-
-class Content(NamedTuple):
-    """What an event counted: its `at` (ms), the `at` in its digest (None: none), and the amounts by accumulator.
-
-    An event that was taken back counted nothing.
-    """
-
-    at: int
-    digest_at: int | None
-    counted: Counted
-
-
-def encode_content(ids: str, content: Content) -> str:
-    """The text of a content in a receipt that holds these ids too; TOO_LARGE if it does not fit there.
-
-    Accumulators to which the same was added stand together: `[1795256100000,{"b":{"u123":{"h9e,U99d20778":300}}}]`.
-    """
-    boards: dict[str, dict[str, dict[str, int]]] = {}
-    for (board, member), added in content.counted.items():
-        names: dict[int, str] = {}
-        for name, units in added.items():
-            names[units] = f"{names[units]},{name}" if units in names else name
-        boards.setdefault(board, {})[member] = {of: units for units, of in names.items()}
-    parts = [content.at, boards] if content.digest_at == content.at else [content.at, boards, content.digest_at]
-    text = orjson.dumps(parts)
-    return text.decode() if len(text) + len(ids.encode()) + _OTHERS <= MAX_RECEIPT_BYTES else TOO_LARGE
 
 
 def decode_content(text: str) -> Content | None:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+import orjson
+
 from standings.domain.boards import MAX_UNITS, Boards, Family, Metric, Ranking, attribute_name, late_name
 from standings.domain.scoring import (
     NO_COMPANIONS,
@@ -435,6 +437,43 @@ def additions(counted: Iterable[Mapping[str, int]]) -> dict[str, int]:
 def counted_in(family: Family, event: EventPart, now: int) -> dict[str, int]:
     """The accumulators in which an event counts at `now` (ms), with what it adds to each: `{"h9e": 300}`, also 0."""
     return {name: event.amounts[metric.name] for metric, name in _accumulators(family, event, now)}
+
+
+MAX_RECEIPT_BYTES: Final = 1_024
+"""The most bytes of a receipt: it costs one write unit, and so does a receipt without content."""
+_OTHERS: Final = 100  # Bytes of a receipt's other attributes, at most, without the ids
+TOO_LARGE: Final = "large"
+SETS_TOTALS: Final = "sets"
+HAS_BESTS: Final = "best"
+Counted = Mapping[tuple[str, str], Mapping[str, int]]
+"""By board and member, what an event added to each accumulator: `{("berlin-2026", "u123"): {"h9e": 300}}`."""
+
+
+class Content(NamedTuple):
+    """What an event counted: its `at` (ms), the `at` in its digest (None: none), and the amounts by accumulator.
+
+    An event that was taken back counted nothing.
+    """
+
+    at: int
+    digest_at: int | None
+    counted: Counted
+
+
+def encode_content(ids: str, content: Content) -> str:
+    """The text of a content in a receipt that holds these ids too; TOO_LARGE if it does not fit there.
+
+    Accumulators to which the same was added stand together: `[1795256100000,{"b":{"u123":{"h9e,U99d20778":300}}}]`.
+    """
+    boards: dict[str, dict[str, dict[str, int]]] = {}
+    for (board, member), added in content.counted.items():
+        names: dict[int, str] = {}
+        for name, units in added.items():
+            names[units] = f"{names[units]},{name}" if units in names else name
+        boards.setdefault(board, {})[member] = {of: units for units, of in names.items()}
+    parts = [content.at, boards] if content.digest_at == content.at else [content.at, boards, content.digest_at]
+    text = orjson.dumps(parts)
+    return text.decode() if len(text) + len(ids.encode()) + _OTHERS <= MAX_RECEIPT_BYTES else TOO_LARGE
 
 
 def _accumulators(family: Family, event: EventPart, now: int) -> Iterator[tuple[Metric, str]]:

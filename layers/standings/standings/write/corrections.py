@@ -10,20 +10,28 @@ from standings.aws.dynamodb.scores import Correction, NewReceipt, Receipt, Rewri
 from standings.catalog import BoardCatalog
 from standings.domain.boards import family_of
 from standings.domain.corrections import (
-    TOO_LARGE,
     WHY_NOT,
-    Content,
     check_definition,
     closed_period,
     corrected,
     dated,
     decode_content,
-    encode_content,
     refusal,
 )
 from standings.domain.coverage import BoardRecord
 from standings.domain.events import Event, RefusedEvent, content_digest, other_content
-from standings.domain.members import EventPart, History, Image, beyond_bounds, counted_in, is_settled, new_image
+from standings.domain.members import (
+    TOO_LARGE,
+    Content,
+    EventPart,
+    History,
+    Image,
+    beyond_bounds,
+    counted_in,
+    encode_content,
+    is_settled,
+    new_image,
+)
 from standings.domain.windows import MINUTE
 from standings.runtime.clock import Backoff, Clock
 from standings.stores import (
@@ -34,14 +42,10 @@ from standings.stores import (
     StoreRefusedError,
     StoreUnavailableError,
 )
-from standings.write.changes import rewrite, stamp_of
+from standings.write.writer import NotCountedYetError, rewrite, stamp_of
 
 WAITS: Final = 15 * MINUTE
 """So long after it was sent, a correction that came before its event is refused. Until then it is delivered again."""
-
-
-class NotCountedYetError(Exception):
-    """The event of a correction has not counted: the correction has to be delivered again."""
 
 
 class Corrections:

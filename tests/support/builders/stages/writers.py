@@ -12,6 +12,7 @@ from standings.domain.members import Image
 from standings.members import MemberAdmin
 from standings.runtime.clock import Clock
 from standings.runtime.environment import BOARDS_FILE
+from standings.write.corrections import Corrections
 from standings.write.writer import QueueMessage, Writer, WriteResult
 from tests.support.builders.checks import rows
 from tests.support.builders.points import family
@@ -35,7 +36,8 @@ class Subject:
         self.time = faulty_client.Time(NOW)
         clock = self.time.clock()
         self.scores = Scores(self.client, "Scores", "Receipts", clock)  # type: ignore[arg-type]
-        self.writer = Writer(catalog(boards, self.client, clock), self.scores, clock)
+        own = catalog(boards, self.client, clock)
+        self.writer = Writer(own, self.scores, clock, Corrections(own, self.scores, clock).apply)
         self.admin = MemberAdmin(catalog(boards, self.client, clock), self.scores, clock)
 
     def write(self, *events: dict[str, Any] | str, patience: float = 30.0) -> WriteResult:
