@@ -350,8 +350,8 @@ OPERATIONS: Final = {
         members ahead, equal and behind. Give exactly one of the two.
 
         {_NO_RANKING}; with `member` also `no-such-member`; `not-ranked` for a hidden member, one without an event in
-        this period, and a score behind the metric's `ranked_from`. 400 `too-far`: with `method` `ordinal` or `dense`, the rank is too deep in the list to be
-        counted.""",
+        this period, and a score behind the metric's `ranked_from`. 400 `too-far`: with `method` `ordinal` or `dense`,
+        the rank is too deep in the list to be counted.""",
         "The rank.",
         either("MemberRank", "ScoreRank"),
         (
