@@ -220,7 +220,7 @@ def maintain(stack: Stack) -> None:
     finish(stack, "rebuild", board="b")
     stack.clock.milliseconds += 3 * DAY
     finish(stack, "settlements", "next")
-    finish(stack, "settle", board="b", window="day", again=True)
+    finish(stack, "settle", board="b", window="day", again=True, empty=True)
     finish(stack, "erase", member="m8")
     letters = finish(stack, "dead_letters", "list")["messages"]
     finish(stack, "dead_letters", "delete", ids=[letters[0]["id"]])

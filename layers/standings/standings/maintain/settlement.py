@@ -69,11 +69,13 @@ def is_empty(reads: AuditReads, ranking: Ranking, generation: int) -> bool:
 def has_members(reads: AuditReads, board: str) -> bool:
     """Whether a board has members, ranked or not."""
     for slot in range(SLOTS):
-        after: str | None = None
-        while page := reads.members(board, slot, after, MEMBERS_PAGE):
+        after, is_whole = None, False
+        while not is_whole:
+            page = reads.members(board, slot, after, MEMBERS_PAGE)
             if not all(isinstance(image, Image) and image.removed for image in page):
                 return True
-            after = page[-1].member if len(page) == MEMBERS_PAGE else "\U0010ffff"
+            is_whole = len(page) < MEMBERS_PAGE
+            after = None if is_whole else page[-1].member
     return False
 
 
