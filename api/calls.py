@@ -61,7 +61,7 @@ TEXTS: Final = {
     "p": "Percentile",
     "cursor": text("", (1, None), pattern="^[A-Za-z0-9_-]+$"),
     "name": text("", (2, None)),
-    "tie_breaks": text(pattern="^[-+.,0-9eE]+$"),
+    "tie_breaks": text(pattern="^([-+.0-9eE]+|null)(,([-+.0-9eE]+|null)){0,2}$"),
     "period": text(pattern=PERIOD),
     "prefix": text("", (None, 128), pattern="^[A-Za-z0-9._:-]{0,128}$"),
 }

@@ -19,7 +19,7 @@ from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.stack import ManualClock, Stack, project, running
 from tests.support.builders.maintenance import before
 from tests.support.builders.querying import ALL, BOARDS, DAY, MEMBER, post
-from tests.support.dynamodb.requests import metered
+from tests.support.dynamodb.requests import Requests, metered
 from tests.support.faults.faulty_client import ItemByItem
 from tests.support.thoroughness import seeds
 
@@ -290,6 +290,23 @@ def test_a_calendar_window_costs_three_units_a_period(engine: Any) -> None:
                 found = rows(stack, DAY, population.member(number), periods=periods)
                 assert (meter.snapshot() - before).total.read <= 3 * periods
                 assert len([row for row in found if row[1] is not None]) == periods
+
+
+@pytest.mark.parametrize("window", ["day", "last-7-days"])
+def test_dense_ranks_of_many_periods_go_down_the_tiers_together(
+    engine: Any, monkeypatch: pytest.MonkeyPatch, window: str
+) -> None:
+    """Sixty periods take the rounds of one: only more nodes, a hundred of them in a request."""
+    monkeypatch.setattr(member_ranks, "ENTRIES_OF_A_NODE", 0)
+    sent = Requests(engine)
+    with running(sent, ManualClock(population.NOW), LONG % window) as stack:
+        for days_ago in range(0, 60, 3):
+            post(stack, population.finegrained(Random(days_ago), 20), days_ago=days_ago)
+        sent.take()
+        path, member = f"/boards/b/points/{window}", population.member(7)
+        found = rows(stack, path, member, periods=60, method="dense")
+        assert len([row for row in found if row[1] is not None]) > 10
+        assert sum(sent.take().values()) <= 8
 
 
 def test_a_rolling_window_costs_six_units_a_period(engine: Any) -> None:

@@ -29,6 +29,7 @@ def count_all(stack: Stack) -> None:
         ({"score": "8"}, "ann", 1, 4),
         ({"score": "8", "tie_breaks": "312.5,2"}, "ann", 1, 2),
         ({"score": "8", "tie_breaks": "312.5,1"}, "cat", 3, 0),
+        ({"score": "8", "tie_breaks": "312.5,null"}, "cat", 3, 1),
         ({"score": "8", "tie_breaks": "400,9"}, "dan", 4, 1),
         ({"score": "8", "tie_breaks": "400,8"}, "eve", 5, 0),
         ({"score": "7.0"}, "eve", 5, 1),
@@ -65,6 +66,11 @@ def test_what_a_member_has_not_reads_null(stack: Stack) -> None:
         ("solved/all", {"score": "8", "tie_breaks": "1,2,3"}, "expected a number for each of penalty, level"),
         ("solved/all", {"score": "8", "tie_breaks": "1.25,2"}, "expected at most 1 decimals, got '1.25'"),
         ("solved/all", {"score": "8", "tie_breaks": "1,x"}, "expected a number such as 12 or -0.5, got 'x'"),
+        (
+            "solved/all",
+            {"score": "8", "tie_breaks": "null,2"},
+            "expected a number of penalty, of which nobody has none",
+        ),
         ("plain/all", {"score": "8", "tie_breaks": "1"}, "expected none, got '1'"),
     ],
 )

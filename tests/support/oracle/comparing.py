@@ -112,12 +112,14 @@ class Asked:
             return None
         held = [one.tie_breaks for one in self.listing.placed if one.score == score]
         some = self.rng.choice([*held, (0,) * len(self.rules.tie_breaks)])
-        return tuple((units or 0) + self.rng.choice([0, 0, 1, -128]) for units in some)
+        return tuple(units if units is None else units + self.rng.choice([0, 0, 1, -128]) for units in some)
 
     def asked(self, score: int, tie_breaks: TieBreaks | None) -> dict[str, Any]:
         """Return the arguments that ask for a score, and for tie-breaks if there are some."""
         numbers = None if tie_breaks is None else _numbers(self.model, self.metric, tie_breaks).values()
-        joined = None if numbers is None else ",".join(f"{number:f}" for number in numbers)
+        joined = (
+            None if numbers is None else ",".join("null" if number is None else f"{number:f}" for number in numbers)
+        )
         return {"score": f"{self.exact(score):f}", "tie_breaks": joined}
 
     def read(self, rest: str = "", **arguments: Any) -> tuple[str, dict[str, Any]]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from standings.client import answer_types
 
 Method = Literal["competition", "ordinal", "dense"]
-TieBreaks = Iterable[Number | str]
+TieBreaks = Iterable[Number | str | None]
 
 
 class Ranking(TypedDict, total=False):
@@ -233,7 +233,7 @@ class Board:
     ) -> "answer_types.ScoreRank":
         """The rank that a score would have: `{…, "rank": 12, "above": 11, "at": 2, "below": 288}`.
 
-        `tie_breaks`: and these, in the order of the definition, such as `[312]`.
+        `tie_breaks`: and these, in the order of the definition, such as `[312]`. None is a number that nobody posted.
         """
         return self._read("getRank", ranking, score=_number("score", score), tie_breaks=_numbers(tie_breaks))
 
@@ -318,14 +318,15 @@ def _name(field: str, value: str | None) -> str | None:
 
 
 def _numbers(given: TieBreaks | None) -> str | None:
-    """Tie-breaks as the API takes them: `312,4`. None for None."""
+    """Tie-breaks as the API takes them: `312,null`. None for None."""
     if given is None:
         return None
     expected = "a list with a number for each tie-break, such as [312]"
     listed = values.listed("tie_breaks", given, expected)
     if not listed:
         raise values.refused("tie_breaks", expected, given)
-    return ",".join(_number(f"tie_breaks[{position}]", one) for position, one in enumerate(listed))
+    numbered = enumerate(listed)
+    return ",".join("null" if one is None else _number(f"tie_breaks[{position}]", one) for position, one in numbered)
 
 
 def _number(field: str, value: Number | str) -> str:

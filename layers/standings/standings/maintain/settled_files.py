@@ -110,10 +110,10 @@ class Files:
         about = self.document(ATTEMPT)
         return about is None or about["attempt"] != attempt
 
-    def put_part(self, number: int, lines: list["Line"]) -> None:
-        """Write some lines, in both formats."""
+    def put_part(self, number: int, lines: Sequence["Line"], metric: Metric) -> None:
+        """Write some lines of the metric's ranking, in both formats."""
         self._put(_part(number), gzip.compress(b"".join(line.content for line in lines), _LEVEL, mtime=0))
-        self._put(f"{_PART}{number:05}.csv.gz", _csv_part(lines))
+        self._put(f"{_PART}{number:05}.csv.gz", _csv_part(lines, metric))
 
     def drop_parts_after(self, number: int) -> None:
         """Delete the parts that an earlier try left behind the last one."""
@@ -248,12 +248,12 @@ class Checksum:
 _LEVEL: Final = 6  # Of compression. With `mtime` 0, the same lines are always the same bytes.
 
 
-def _csv_part(lines: Sequence[Line]) -> bytes:
+def _csv_part(lines: Sequence[Line], metric: Metric) -> bytes:
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     # The module quotes a line feed, but not a carriage return, at which other readers end the row.
     quoted = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
-    table.writerow(lines[0].columns if lines else ("rank", "member", "score"))
+    table.writerow(("rank", "member", "score", *(column_of(each.name) for each in metric.tie_breaks)))
     for line in lines:
         (quoted if "\r" in line.member else table).writerow(line.columns.values())
     return gzip.compress(text.getvalue().encode(), _LEVEL, mtime=0)

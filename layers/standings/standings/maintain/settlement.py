@@ -139,7 +139,7 @@ class Settlement:
                 break
         if lines or not parts:
             parts += 1
-            self.files.put_part(parts, lines)
+            self.files.put_part(parts, lines, ranking.metric)
         stage = "files" if len(lines) == PART else "seal"
         return {**at, "stage": stage, "parts": parts, "after": after, "listed": listed, "rank": rank, "last": last}
 

@@ -5,7 +5,7 @@ Each takes two round trips for its ranks: the members' entries, then the tier no
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
@@ -31,6 +31,7 @@ MAX_MEMBERS: Final = 100  # Members of a group
 ENTRIES_OF_A_NODE: Final = 36  # Entries of the index that cost as much as one node: half a read unit, 4 KB
 MAX_TRIES: Final = 3  # How often `select` goes down the tiers while members move
 _PAGE_SIZE: Final = 10_000
+_Distinct = dict[SortValues, int]  # How many different scores are ahead of each: `{(-300,): 0, (-295,): 1}`
 
 
 def rank(reader: RankingReader, *, member: str, previous: bool = False) -> dict[str, Any]:
@@ -188,28 +189,35 @@ def read_ranks(
     nodes: dict[Ranking, dict[Path, Node]] = {ranking: {} for ranking in rankings}
     for (ranking, path), node in session.backoff().retry(session.rankings.nodes, list(paths)).items():
         nodes[ranking][path] = node
+    readers = [RankingReader(session, ranking, method, limits) for ranking in rankings]
+    # Members may move between the two reads, but those that were found are ranked where they were found.
+    counters = [counters_of(nodes[each], [entry.place.values for entry in entries[each]]) for each in rankings]
+    for reader in readers:
+        reader.learn_shards(nodes[reader.ranking])
+    numbers = _numbers([(each, entries[each.ranking], counts) for each, counts in zip(readers, counters, strict=True)])
     return [
-        _ranks(RankingReader(session, ranking, method, limits), entries[ranking], nodes[ranking])
-        for ranking in rankings
+        Ranks(each.metric, _lines(each, entries[each], counts, ranks), entries[each], nodes[each], _total_of(counts))
+        for each, counts, ranks in zip(rankings, counters, numbers, strict=True)
     ]
 
 
-def _ranks(reader: RankingReader, entries: Sequence[Entry], nodes: Mapping[Path, Node]) -> Ranks:
-    # Members may move between the two reads, but those that were found are ranked where they were found.
-    counters = counters_of(nodes, [entry.place.values for entry in entries])
-    total = sum(counters[ROOT].values())
-    reader.learn_shards(nodes)
-    numbers = entry_ranks(reader, entries, counters)
-    lines = {
+def _lines(
+    ranking: Ranking, entries: Iterable[Entry], counters: tiers.Nodes, ranks: Mapping[str, int]
+) -> dict[str, dict[str, Any]]:
+    total = _total_of(counters)
+    return {
         entry.member: {
             "member": entry.member,
-            "rank": numbers[entry.member],
-            **scored(entry.place.values, reader.ranking.metric),
+            "rank": ranks[entry.member],
+            **scored(entry.place.values, ranking.metric),
             "percentile": decimal_of(tiers.percentile(tiers.ahead(entry.place.values, counters), total), 2),
         }
         for entry in entries
     }
-    return Ranks(reader.ranking.metric, lines, entries, nodes, total)
+
+
+def _total_of(counters: tiers.Nodes) -> int:
+    return sum(counters[ROOT].values())
 
 
 def _periods(reader: RankingReader, most: int) -> list[Ranking]:
@@ -251,11 +259,23 @@ def _ranked(ranks: Ranks | None, member: str) -> dict[str, Any]:
 
 def entry_ranks(reader: RankingReader, entries: Sequence[Entry], counters: tiers.Nodes) -> dict[str, int]:
     """The ranks of entries by member: `{"u7": 3}`. `counters` has the nodes of all their paths, and counts them."""
-    if reader.method == "dense":
-        distinct = distinct_ahead(reader, {entry.place.values for entry in entries}, counters)
-        return {entry.member: distinct[entry.place.values] + 1 for entry in entries}
-    equals = equals_ahead(reader, entries, counters) if reader.method == "ordinal" else {}
-    return {entry.member: tiers.ahead(entry.place.values, counters) + equals.get(entry.key, 0) + 1 for entry in entries}
+    return _numbers([(reader, entries, counters)])[0]
+
+
+def _numbers(found: Sequence[tuple[RankingReader, Sequence[Entry], tiers.Nodes]]) -> list[dict[str, int]]:
+    """The same in several rankings, by one method: what dense ranks read of the tiers, they read together."""
+    if found and found[0][0].method == "dense":
+        wanted = [(reader, {entry.place.values for entry in entries}, counters) for reader, entries, counters in found]
+        return [
+            {entry.member: distinct[entry.place.values] + 1 for entry in entries}
+            for distinct, (_, entries, _) in zip(_distinct_ahead(wanted), found, strict=True)
+        ]
+    numbers = []
+    for reader, entries, counters in found:
+        equals = equals_ahead(reader, entries, counters) if reader.method == "ordinal" else {}
+        ahead = [tiers.ahead(entry.place.values, counters) + equals.get(entry.key, 0) for entry in entries]
+        numbers.append({entry.member: count + 1 for entry, count in zip(entries, ahead, strict=True)})
+    return numbers
 
 
 def counters_of(nodes: Mapping[Path, Node], members: Iterable[SortValues] = ()) -> dict[Path, tiers.Counters]:
@@ -307,12 +327,39 @@ def distinct_ahead(reader: RankingReader, wanted: Iterable[SortValues], counters
     Reads tiers until each has one score or is a leaf. Where the tiers hold few members, it reads the entries instead.
     Raises TooFarError if there are too many to read.
     """
-    places, counters = set(wanted), dict(counters)
+    return _distinct_ahead([(reader, wanted, counters)])[0]
+
+
+def _distinct_ahead(wanted: Sequence[tuple[RankingReader, Iterable[SortValues], tiers.Nodes]]) -> list[_Distinct]:
+    """The same in several rankings. All rankings go down their tiers at once: a round trip reads a step of each."""
+    session = wanted[0][0].session
+    searches = {reader.ranking: _search_distinct(reader, places, counters) for reader, places, counters in wanted}
+    found: dict[Ranking, _Distinct] = {}
+    nodes: Mapping[tuple[Ranking, Path], Node] = {}
+    asked: dict[Ranking, Iterable[Path]] = {}
+    while len(found) < len(searches):
+        for ranking in [each for each in searches if each not in found]:
+            paths = asked.get(ranking)
+            read = {path: nodes[ranking, path].counters if (ranking, path) in nodes else {} for path in paths or ()}
+            try:
+                asked[ranking] = searches[ranking].send(None if paths is None else read)
+            except StopIteration as stop:
+                found[ranking] = stop.value
+        pairs = [(ranking, path) for ranking, some in asked.items() if ranking not in found for path in some]
+        nodes = session.backoff().retry(session.rankings.nodes, pairs) if pairs else {}
+    return [found[reader.ranking] for reader, _, _ in wanted]
+
+
+def _search_distinct(
+    reader: RankingReader, wanted: Iterable[SortValues], known: tiers.Nodes
+) -> Generator[Iterable[Path], dict[Path, tiers.Counters] | None, _Distinct]:
+    """The search in one ranking: it yields the nodes to read next, is sent their counters, and returns the answer."""
+    places, counters = set(wanted), dict(known)
     if not places:
         return {}
     furthest, components = max(places), reader.ranking.metric.components
     limits, nodes_read = reader.limits, 0
-    _read_counters(reader, {path: None for values in places for path in tiers.nodes_for(values)}, counters)
+    counters |= (yield {path for values in places for path in tiers.nodes_for(values)} - counters.keys()) or {}
     while undivided := tiers.undivided(furthest, counters, components):
         _check_scores(reader, len(undivided))
         ahead_of_all = tiers.ahead(furthest, counters)
@@ -324,7 +371,7 @@ def distinct_ahead(reader: RankingReader, wanted: Iterable[SortValues], counters
             break
         if nodes_read > limits.nodes:
             raise TooFarError("method: too many different scores stand ahead, far apart: ask for another method")
-        _read_counters(reader, undivided, counters)
+        counters |= (yield undivided) or {}
     else:
         distinct = tiers.distinct_ahead(places, counters, components)
         _check_scores(reader, max(distinct.values()))
@@ -333,13 +380,6 @@ def distinct_ahead(reader: RankingReader, wanted: Iterable[SortValues], counters
     first = min(places)
     more = distinct[first] == 0 < ahead[first]
     return {values: min(ahead[values], count + more) for values, count in distinct.items()}
-
-
-def _read_counters(reader: RankingReader, paths: Iterable[Path], counters: dict[Path, tiers.Counters]) -> None:
-    """Read the nodes that are not in `counters`, and add their counters: `{}` for a node that does not exist."""
-    if unread := [path for path in paths if path not in counters]:
-        nodes = reader.nodes(unread)
-        counters.update((path, nodes[path].counters if path in nodes else {}) for path in unread)
 
 
 def _distinct_entries_ahead(reader: RankingReader, places: set[SortValues], ahead: int) -> dict[SortValues, int]:

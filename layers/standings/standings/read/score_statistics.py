@@ -10,7 +10,7 @@ from standings.domain.boards import Metric
 from standings.domain.boards_toml import MAX_DECIMALS
 from standings.domain.errors import bad_argument
 from standings.domain.events import MAX_SHOWN_LENGTH
-from standings.domain.scoring import SortValues, UnitsError, sort_value, units_of
+from standings.domain.scoring import MISSING, SortValues, UnitsError, sort_value, units_of
 from standings.domain.tiers import ROOT, Path
 from standings.read.member_ranks import counters_of, distinct_ahead, select
 from standings.read.session import RankingReader, decimal_of, score_at, scored
@@ -92,7 +92,7 @@ def distribution(reader: RankingReader, *, buckets: int) -> dict[str, Any]:
 
 
 def parse_values(score: str, tie_breaks: str | None, metric: Metric) -> SortValues:
-    """The sort values of a score, and of tie-breaks if there are some, as a client writes them: `8` and `312,4`.
+    """The sort values of a score, and of tie-breaks if there are some, as a client writes them: `8` and `312,null`.
 
     `12.5` is -1250 where the highest leads, with precision 2. InvalidArgumentError if the metric has no such score.
     """
@@ -103,8 +103,17 @@ def parse_values(score: str, tie_breaks: str | None, metric: Metric) -> SortValu
     if len(texts) != len(names):
         expected = f"a number for each of {', '.join(names)}, with a comma between" if names else "none"
         raise bad_argument("tie_breaks", f"expected {expected}, got {tie_breaks[:MAX_SHOWN_LENGTH]!r}")
-    others = (_parse_units("tie_breaks", *each) for each in zip(texts, metric.tie_breaks, strict=True))
-    return (number, *others)
+    return (number, *map(_parse_tie_break, texts, metric.tie_breaks))
+
+
+def _parse_tie_break(text: str, metric: Metric) -> int:
+    if text != "null":
+        return _parse_units("tie_breaks", text, metric)
+    if metric.aggregate == "sum":
+        raise bad_argument(
+            "tie_breaks", f"expected a number of {metric.name}, of which nobody has none, got null: ask for 0"
+        )
+    return MISSING
 
 
 def _parse_units(argument: str, text: str, metric: Metric) -> int:
