@@ -83,7 +83,7 @@ BAD_ARGUMENTS: Final = {
     f"DELETE {MEMBER}?id=%FF": "query: expected UTF-8",
     "PUT /members": "id: is missing",
     f"DELETE /members?id={LONG}": "id: expected 1 to 256 bytes",
-    "POST /events?id=1": "id: no such argument; there are dry_run, wait",
+    "POST /events?id=1": "id: no such argument; there are dry_run, history, wait",
     "/events": "id: is missing: say which event",
     "/events?id=": "id: expected 1 to 128 characters, got 0",
     f"/events?id={'x' * 129}": "id: expected 1 to 128 characters, got 129",
