@@ -102,7 +102,7 @@ class Accepting:
     def __init__(self, *_: Any) -> None:
         """Take what any of the stores takes."""
 
-    def apply(self, *_: Any) -> list[Any]:
+    def apply(self, *_: Any, **__: Any) -> list[Any]:
         return []
 
     def bytes_of(self, *_: Any) -> int:

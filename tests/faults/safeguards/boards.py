@@ -208,10 +208,10 @@ def definitions_13(_: Rig) -> None:
     "readers use longer limits only after a rebuild",
     Change("domain.coverage:Coverage._limited", lambda _, __, timetable: timetable),
 )
-def definitions_126(_: Rig) -> None:
+def definitions_443(_: Rig) -> None:
     """Another such history."""
     with pytest.MonkeyPatch.context() as patches:
-        live(126, patches)
+        live(443, patches)
 
 
 AUTUMN: Final = '{ name = "autumn", starts = "2026-11-01", ends = "2026-11-23" }'

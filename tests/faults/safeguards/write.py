@@ -188,7 +188,7 @@ def _merge(pipeline: Rig, stack: Stack, *, by: Stack | None = None) -> None:
     "both members of a merge are written in one transaction",
     Change(
         "aws.dynamodb.scores:Scores.apply",
-        lambda original, self, receipts, changes, now, fence=None: [
+        lambda original, self, receipts, changes, now, fence=None, **_: [
             conflict for change in changes for conflict in original(self, receipts, [change], now, fence)
         ],
     ),

@@ -267,7 +267,9 @@ class History(Deployments):
         self.rebuild(self.between)
         self.whole = self.now
         if self.definition.members == "registered":
-            self.register(self.definition, *members)
+            # Who has a number of the metric already has it since then.
+            has = {event.member for event in self.model.counted if self.definition.name in event.amounts}
+            self.register(self.definition, *(member for member in members if member not in has))
         if self.definition.name not in self.lost:
             self.total = self.definition.name
             self.left.discard(self.total)
