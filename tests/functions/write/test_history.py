@@ -190,3 +190,16 @@ def lists(stack: Stack) -> dict[tuple[str, str], Any]:
             if period is None:
                 break
     return answers
+
+
+def test_an_empty_period_that_was_left_takes_history(stack: Stack, clock: ManualClock) -> None:
+    """Nothing of it is sealed, so a settlement that leaves it may not close it."""
+    at: dict[str, Any] = {"at": instant(clock() - 3 * DAY), "board": "settles"}
+    send(stack, event("first", 4, "n", board="settles"))
+    left = settle(stack, "day", "2026-11-18")
+    assert (left["settled"], left["empty"]) == (False, True)
+    send(stack, event("h", 5, **at))
+    assert scores(stack, "settles/points/day", "2026-11-18") == {"m": 5}
+    assert settle(stack, "day", "2026-11-18")["summary"]["members"] == 1
+    send(stack, event("h2", 5, "n", **at))
+    assert scores(stack, "settles/points/day", "2026-11-18") == {"m": 5}

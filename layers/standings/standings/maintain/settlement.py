@@ -61,7 +61,7 @@ class EmptyPeriodError(NotSettledError):
 
 
 def is_empty(reads: AuditReads, ranking: Ranking, generation: int) -> bool:
-    """Whether a calendar ranking has no entries in a generation."""
+    """Whether a ranking has no entries in a generation."""
     tree = tree_of(reads, ranking._replace(generation=generation))
     return next(tree.following(_FIRST), None) is None
 
@@ -83,7 +83,8 @@ def has_members(reads: AuditReads, board: str) -> bool:
 class Settlement:
     """Settles a ranking, which has generation 0, a part at each call. `stack` is named in summary and events.
 
-    It `seals_empty` periods also of boards that have members. `attempt` is a name that no other call has, such as
+    It `seals_empty` periods also of boards that have members. Only a ranking that `is_marked` in the board's record is
+    sealed: history then leaves it out. `attempt` is a name that no other call has, such as
     `1795300000000-17`: files that this call begins get it.
     """
 
@@ -96,6 +97,7 @@ class Settlement:
     bus: EventBus
     stack: str
     seals_empty: bool
+    is_marked: bool
 
     def run(self, cursor: _Cursor | None, *, again: bool) -> _Cursor | None:
         """Settle from a cursor on (None: from the beginning): the next cursor, None when all is done.
@@ -119,7 +121,8 @@ class Settlement:
 
     def _first(self, *, again: bool) -> _Cursor:
         generation = self.record.generation
-        return {"stage": "audit", "generation": generation, "again": again, "at": None, "sum": "0", "members": 0}
+        first = {"stage": "audit", "generation": generation, "again": again, "at": None, "sum": "0", "members": 0}
+        return {**first, "marked": self.is_marked}
 
     def _is_sealed(self) -> bool:
         return self.files.document(SUMMARY) is not None
@@ -145,6 +148,8 @@ class Settlement:
             return {**counted, "at": report["cursor"]}
         if not (seen.members or self.seals_empty) and has_members(self.findings.reads, self.ranking.board):
             raise EmptyPeriodError
+        if not self.is_marked:
+            raise NotSettledError("the ranking was empty when the audit began, and is not now: try again", report)
         if not at["again"] and self._is_sealed():
             return {"stage": "events"}  # Another call has settled the period since this one began.
         self.files.begin(self.attempt)

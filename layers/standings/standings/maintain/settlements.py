@@ -22,6 +22,7 @@ from standings.maintain.settlement import (
     EmptyPeriodError,
     NotSettledError,
     Settlement,
+    has_members,
     is_empty,
 )
 from standings.maintain.turns import Lease, Position, Run, drive
@@ -201,12 +202,16 @@ class Settlements:
         try:
             is_sealed = at is None and not again and files.document(SUMMARY) is not None
             record = self._record(ranking, files_are_there=is_sealed)
-            if not is_sealed:
+            # A cursor without it is of a version that had no marks.
+            at = at if at is None or "marked" in at or at["stage"] == "events" else None
+            is_marked = not is_sealed and self._is_to_mark(ranking, record, at, seals_empty=attempt.seals_empty)
+            if is_marked:
                 # Before anything is read: each event of history has counted by now, or leaves this period out.
                 record = self.clock.retry(self.catalog.settle, ranking)
             family = family_of(self.catalog.boards, ranking.board)
+            seals_empty = attempt.seals_empty
             settlement = Settlement(
-                findings, family, record, ranking, files, attempt.name, bus, stack, attempt.seals_empty
+                findings, family, record, ranking, files, attempt.name, bus, stack, seals_empty, is_marked
             )
             after = settlement.run(at, again=again)
         except EmptyPeriodError as error:
@@ -221,6 +226,15 @@ class Settlements:
         stage = None if after is None else after["stage"]
         summary = files.document(SUMMARY) if after is None else None
         return {**about, "settled": after is None, "why": None, "stage": stage, "summary": summary, "drift": 0}, after
+
+    def _is_to_mark(
+        self, ranking: Ranking, record: BoardRecord, at: Mapping[str, Any] | None, *, seals_empty: bool
+    ) -> bool:
+        """Whether history leaves the period out from now on: not one that is empty, which history may still fill."""
+        if at is not None:
+            return bool(at.get("marked", True))
+        is_left = not seals_empty and is_empty(self.reads, ranking, record.generation)
+        return not (is_left and has_members(self.reads, ranking.board))
 
     def _record(self, ranking: Ranking, *, files_are_there: bool) -> BoardRecord:
         """The board's record. NotSettledError if the ranking is not final, or cannot be read whole.
