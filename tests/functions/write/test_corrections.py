@@ -193,7 +193,11 @@ def test_what_a_merged_member_counted_is_neither_corrected_nor_taken_back(stack:
         (event("e1", board="bests"), retract("e1"), "another aggregate than sum: remove the member, post"),
         (event("e1"), correct("e1", 1, board="bests"), "metrics.points: expected an amount of a metric with aggregate"),
         (event("e1"), correct("e1", 1, set=True), "set: expected an amount of a metric with aggregate sum"),
-        (event("e1", board="runs"), correct("e1", -1, board="runs"), "expected at least 0 on board 'runs' (to lower a score, correct its event"),
+        (
+            event("e1", board="runs"),
+            correct("e1", -1, board="runs"),
+            "expected at least 0 on board 'runs' (to lower a score, correct its event",
+        ),
         (event("e1"), correct("e1", 1, board="club"), "member: 'm' is not registered on board 'club'"),
         (event("e1"), {**retract("e1"), "at": "2026-11-21T10:15:00Z"}, "at: no such field; there are id, retract"),
         (event("e1"), {**retract("e1"), "retract": 7}, "retract: expected text, got 7"),

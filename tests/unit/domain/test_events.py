@@ -258,7 +258,12 @@ REFUSED: list[tuple[str, Any, str]] = [
         ("limit", amount(text, board=board), "metrics.points: expected at least -0.5 and at most 100 on board")
         for text, board in (("-0.51", "limited"), ("100.01", "limited"), ("101", ["b", "limited"]))
     ),
-    ("limit", amount("-1", "runs", board="limited"), "metrics.runs: expected at least 0 on board 'limited' (to lower a score, correct its event: docs/how-to/correct-a-score.md), got -1"),
+    (
+        "limit",
+        amount("-1", "runs", board="limited"),
+        "metrics.runs: expected at least 0 on board 'limited' (to lower a score, correct its event: "
+        "docs/how-to/correct-a-score.md), got -1",
+    ),
     # Each amount is compared as it is written, whatever the others come to.
     (
         "limit",
