@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from standings.domain.boards_toml import parse_boards
-from standings.domain.events import Event, RefusedEvent, Update, check_event, parse_event
+from standings.domain.events import TO_LOWER, Event, RefusedEvent, Update, check_event, parse_event
 
 BOARDS = parse_boards("""
 [boards."*"]
@@ -261,8 +261,7 @@ REFUSED: list[tuple[str, Any, str]] = [
     (
         "limit",
         amount("-1", "runs", board="limited"),
-        "metrics.runs: expected at least 0 on board 'limited' (to lower a score, correct its event: "
-        "docs/how-to/correct-a-score.md), got -1",
+        f"metrics.runs: expected at least 0 on board 'limited'{TO_LOWER}, got -1",
     ),
     # Each amount is compared as it is written, whatever the others come to.
     (

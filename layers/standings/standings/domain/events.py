@@ -397,7 +397,7 @@ def _amounts(share: _Share, boards: Boards) -> Iterator[tuple[str, list[tuple[Me
                     detail = f"{field}: expected a metric with aggregate sum to set, got one with {metric.aggregate}"
                     raise RefusedEvent("set", detail)
             elif metric.is_beyond_limits(units):
-                advice = _TO_LOWER if units < 0 and metric.aggregate == "sum" else ""
+                advice = TO_LOWER if units < 0 and metric.aggregate == "sum" else ""
                 refuse("limit", field, f"{limits_of(metric)} on board {board!r}{advice}", number)
             amounts.append((metric, units))
         if any(metric.kept_with is not None or metric.has_companions for metric, _ in amounts):
@@ -405,7 +405,7 @@ def _amounts(share: _Share, boards: Boards) -> Iterator[tuple[str, list[tuple[Me
         yield board, amounts
 
 
-_TO_LOWER: Final = " (to lower a score, correct its event: docs/how-to/correct-a-score.md)"
+TO_LOWER: Final = " (to lower a score, correct its event: docs/how-to/correct-a-score.md)"
 
 
 def _check_companions(share: _Share, family: Family, amounts: list[tuple[Metric, int]]) -> None:

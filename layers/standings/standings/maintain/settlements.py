@@ -214,14 +214,12 @@ class Settlements:
                 findings, family, record, ranking, files, attempt.name, bus, stack, seals_empty, is_marked
             )
             after = settlement.run(at, again=again)
-        except EmptyPeriodError as error:
-            told = {"drift": 0, "found": {}, "examples": [], "empty": True}
-            return {**about, "settled": False, "why": str(error), "summary": None, **told}, None
         except NotSettledError as error:
             if error.report is not None and not is_read(self.catalog, self.clock, record):
                 error = NotSettledError("the board was rebuilt or deleted meanwhile: try again")
             report = error.report or {"drift": 0, "found": {}, "examples": []}
             told = {name: report[name] for name in ("drift", "found", "examples")}
+            told |= {"empty": True} if isinstance(error, EmptyPeriodError) else {}
             return {**about, "settled": False, "why": str(error), "summary": None, **told}, None
         stage = None if after is None else after["stage"]
         summary = files.document(SUMMARY) if after is None else None
