@@ -27,6 +27,8 @@ numpy, pandas = (import_module(name) for name in ("numpy", "pandas"))
 BOARDS: Final = """
 [boards."*"]
 metrics.points = { aggregate = "sum", precision = 2, windows = ["all"] }
+[boards."daily"]
+metrics.points = { aggregate = "sum", windows = ["all", "day"] }
 [boards."fine"]
 metrics.points = { aggregate = "sum", precision = 7 }
 [boards."noted"]
@@ -336,6 +338,19 @@ def test_a_post_that_waits_has_the_ranks_that_follow(clients: Clients, stack: St
             client.post("b", "u1", points=4, wait=11)
         with client.batch() as batch, pytest.raises(BadArgument, match="wait: a batch cannot wait"):
             batch.post("b", "u1", points=4, wait=1)
+
+
+def test_history_counts_in_periods_that_have_closed(stack: Stack, connected: Connect) -> None:
+    """By a client, and by a batch. Without it an event of long ago counts in `all` alone."""
+    client, long_ago = connected(), AT - timedelta(days=20)
+    client.post("daily", "late", at=long_ago, points=1)
+    client.post("daily", "one", at=long_ago, points=1, history=True)
+    with client.batch() as batch:
+        batch.post("daily", "many", at=long_ago, points=1, history=True)
+    count(stack)
+    day = client.board("daily").top(window="day", period=long_ago.date())["entries"]
+    assert {one["member"] for one in day} == {"one", "many"}
+    assert client.board("daily").top(window="all")["total"] == 3
 
 
 def test_an_event_is_corrected_and_taken_back(stack: Stack, connected: Connect) -> None:

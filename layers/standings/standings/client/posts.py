@@ -59,10 +59,10 @@ class Queue:
         self._decimals = decimals or Decimals(boards, lambda _: {}, clock)
         self.clock = clock
 
-    def prepare(self, given: Event, now: int, *, rounds: bool = False) -> Ready:
+    def prepare(self, given: Event, now: int, *, rounds: bool = False, history: bool = False) -> Ready:
         """Make an event ready to be sent: with an id, and with `now` as its time if it has none. Raises BadArgument.
 
-        With `rounds`, numbers are rounded to the decimals of their metrics.
+        With `rounds`, numbers are rounded to the decimals of their metrics. With `history` it counts in closed periods.
         """
         from standings.aws.sqs import MAX_BODY_BYTES, message_of  # noqa: PLC0415 - AWS's packages take long
 
@@ -79,7 +79,7 @@ class Queue:
         except (BadArgument, RefusedEvent) as error:
             hint = "; round=True rounds it to the decimals of the metric" if has_too_many_digits(error) else ""
             raise BadArgument(400, "bad-body", f"{error}{hint}") from error
-        return Ready(event, message_of(*ready))
+        return Ready(event, message_of(*ready._replace(history=history)))
 
     def send(self, messages: Sequence["OutgoingMessage"]) -> "Taken":
         """Send up to ten messages, and again for five seconds what the queue does not take yet.
@@ -125,6 +125,7 @@ class Poster(ABC):
         note: Mapping[str, Any] | None = None,
         set: bool = False,
         round: bool = False,
+        history: bool = False,
         updates: Sequence[Mapping[str, Any]] | None = None,
         metrics: Mapping[str, Number] | None = None,
         wait: None = None,
@@ -142,6 +143,7 @@ class Poster(ABC):
         note: Mapping[str, Any] | None = None,
         set: bool = False,
         round: bool = False,
+        history: bool = False,
         updates: Sequence[Mapping[str, Any]] | None = None,
         metrics: Mapping[str, Number] | None = None,
         wait: int,
@@ -158,6 +160,7 @@ class Poster(ABC):
         note: Mapping[str, Any] | None = None,
         set: bool = False,  # noqa: A002 - the field's name
         round: bool = False,  # noqa: A002 - the word that people look for
+        history: bool = False,
         updates: Sequence[Mapping[str, Any]] | None = None,
         metrics: Mapping[str, Number] | None = None,
         wait: int | None = None,
@@ -165,9 +168,11 @@ class Poster(ABC):
     ) -> "str | Followed":
         """Post one event, and return its id, such as `"5f0c…"`: `post("berlin-2026", "u123", points=3)`.
 
-        docs/reference/events.md has the fields; `metrics` is for a metric that is called like one of them, or `round`.
+        docs/reference/events.md has the fields; `metrics` is for a metric that is called like one of them, or `round`,
+        `history` or `wait`.
         An event without `id` gets a new one, and without `at` the current time. Posted twice with one id, it counts
-        once. `round=True` rounds numbers to the decimals that their metric keeps: 0.1 + 0.2 counts 0.3.
+        once. `round=True` rounds numbers to the decimals that their metric keeps: 0.1 + 0.2 counts 0.3. With
+        `history=True` it also counts in periods that have closed: docs/how-to/bring-your-history.md.
 
         With `wait`, seconds from 1 to 10, a client posts to the API, and returns a `Followed` once the event counts and
         every rank of its members follows. A batch cannot wait.
@@ -179,7 +184,9 @@ class Poster(ABC):
         numbers = _together(metrics, amounts)
         given = {"id": id, "at": at, "board": board, "member": member, "metrics": numbers, "note": note, "set": sets}
         event = {k: v for k, v in {**given, "updates": updates}.items() if v is not None}
-        return self.post_event(event, round=round) if wait is None else self._post_and_wait(event, wait, rounds=round)
+        if wait is None:
+            return self.post_event(event, round=round, history=history)
+        return self._post_and_wait(event, wait, rounds=round, history=history)
 
     def correct(
         self,
@@ -216,11 +223,11 @@ class Poster(ABC):
         return self.post_event(retraction if id is None else {"id": id, **retraction})
 
     @abstractmethod
-    def post_event(self, event: Event, *, round: bool = False) -> str:  # noqa: A002 - as above
+    def post_event(self, event: Event, *, round: bool = False, history: bool = False) -> str:  # noqa: A002 - as above
         """Post an event in the form of docs/reference/events.md, and return its id. Raises as `post` does."""
 
     @abstractmethod
-    def _post_and_wait(self, _event: Event, _wait: int, /, *, rounds: bool) -> "Followed": ...
+    def _post_and_wait(self, _event: Event, _wait: int, /, *, rounds: bool, history: bool) -> "Followed": ...
 
 
 class Followed(NamedTuple):
@@ -270,18 +277,18 @@ class Batch(Poster):
             if self._progress is not None:
                 self._progress.end()
 
-    def post_event(self, event: Event, *, round: bool = False) -> str:  # noqa: A002 - as above
+    def post_event(self, event: Event, *, round: bool = False, history: bool = False) -> str:  # noqa: A002 - as above
         """Take an event, and return its id. If many wait to be sent, wait until they are fewer.
 
         Raises as `post` does. A PostError names events of earlier calls too; this one was taken all the same: it is
         among those, or it will be sent.
         """
-        rounds = values.flag("round", round)
+        flags = {"rounds": values.flag("round", round), "history": values.flag("history", history)}
         with self._lock:
             now = self._queue.clock.now()
             has_time = isinstance(event, Mapping) and "at" in event
             at = now if has_time else max(now, self._latest + 1)
-            ready = self._queue.prepare(event, at, rounds=rounds)
+            ready = self._queue.prepare(event, at, **flags)
             self._latest = max(self._latest, at)
             self._sending.put(ready.event, ready.message, members_of(ready.event))
         if at - now > MOST_AHEAD_MS:
@@ -289,7 +296,7 @@ class Batch(Poster):
         self._tell(until_sent=False)
         return str(ready.event["id"])
 
-    def _post_and_wait(self, _event: Event, _wait: int, /, *, rounds: bool) -> Followed:  # noqa: ARG002 - as there
+    def _post_and_wait(self, _event: Event, _wait: int, /, **_: bool) -> Followed:
         raise BadArgument(400, "bad-argument", "wait: a batch cannot wait for ranks: post the event by the client")
 
     def flush(self) -> None:

@@ -132,18 +132,19 @@ class Standings(Poster):
         self._api = api
         self._definitions: TtlCache[str, Mapping[str, Any]] = TtlCache(queue.clock, BOARD_TTL_S)
 
-    def _post_and_wait(self, event: Event, wait: int, /, *, rounds: bool) -> Followed:
+    def _post_and_wait(self, event: Event, wait: int, /, *, rounds: bool, history: bool) -> Followed:
         ready = self._queue.prepare(event, self._queue.clock.now(), rounds=values.flag("round", rounds))
-        given = {"wait": values.whole("wait", wait)}
+        given = {"wait": values.whole("wait", wait), "history": values.flag("history", history)}
         answer = self._change("postEvents", {}, given, orjson.Fragment(json_of(ready.event)))
         (result,) = answer["results"]
         if result["status"] == "refused":
             raise BadArgument(400, "bad-body", result["detail"])
         return Followed(str(ready.event["id"]), answer.get("members"))
 
-    def post_event(self, event: Event, *, round: bool = False) -> str:  # noqa: A002 - as in `post`
+    def post_event(self, event: Event, *, round: bool = False, history: bool = False) -> str:  # noqa: A002 - as there
         """Post an event in the form of docs/reference/events.md, and return its id. Raises as `post` does."""
-        ready = self._queue.prepare(event, self._queue.clock.now(), rounds=values.flag("round", round))
+        flags = {"rounds": values.flag("round", round), "history": values.flag("history", history)}
+        ready = self._queue.prepare(event, self._queue.clock.now(), **flags)
         for reason in self._queue.send([ready.message]).failed.values():
             raise PostError([Unsent(ready.event, reason)], 1)
         return str(ready.event["id"])
