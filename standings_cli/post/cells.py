@@ -71,7 +71,7 @@ class Notation:
 
     def _of_words(self, text: str, match: re.Match[str], field: str) -> str:
         day = date(int(match["year"]), _MONTHS.index(match["month"]) + 1, int(match["day"]))
-        hour, _, rest = match["time"].partition(":")
+        hour, _, rest = (match["time"] or "0:00").partition(":")
         half = match.groupdict().get("half")
         if half is not None:
             if not 1 <= int(hour) <= _NOON:
@@ -134,10 +134,10 @@ _HTTP: Final = re.compile(
 )
 """`toUTCString` of JavaScript: `Sun, 01 Nov 2026 06:30:00 GMT`."""
 _NAMED_MONTH: Final = re.compile(
-    rf"(?P<month>{'|'.join(_MONTHS)}) (?P<day>[0-9]{{1,2}}), (?P<year>[0-9]{{4}}),? "
-    "(?P<time>[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?)(?:[ \u202f](?P<half>AM|PM))?"
+    rf"(?:[A-Z][a-z]{{2}} )?(?P<month>{'|'.join(_MONTHS)}) (?P<day>[0-9]{{1,2}}),? (?P<year>[0-9]{{4}})"
+    "(?:,? (?P<time>[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?)(?:[ \u202f](?P<half>AM|PM))?)?"
 )
-"""Strava's export in English: `Nov 1, 2026, 6:30:00 AM`."""
+"""Strava's export in English, `Nov 1, 2026, 6:30:00 AM`, and `toDateString` of JavaScript, `Sun Nov 01 2026`."""
 _NOON: Final = 12
 
 
