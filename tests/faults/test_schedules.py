@@ -147,7 +147,7 @@ def test_without_a_rule_of_notes_or_of_records_a_schedule_fails(where: str, inst
 PEOPLE = Options(people=True)
 
 
-@pytest.mark.parametrize("block", seeds(2, 20))
+@pytest.mark.parametrize("block", seeds(1, 20))
 def test_every_ranking_is_right_while_members_are_merged_and_scores_are_not_ranked(block: int) -> None:
     merged = 0
     for seed in range(block * BLOCK, (block + 1) * BLOCK):
@@ -162,7 +162,7 @@ def test_every_ranking_is_right_while_members_are_merged_and_scores_are_not_rank
 TIES = Options(ties=True)
 
 
-@pytest.mark.parametrize("block", seeds(2, 20))
+@pytest.mark.parametrize("block", seeds(1, 20))
 def test_every_ranking_with_tie_breaks_is_right_whatever_goes_wrong(block: int) -> None:
     for seed in range(block * BLOCK, (block + 1) * BLOCK):
         world = run(seed, TIES)
