@@ -69,7 +69,7 @@ def test_what_a_member_has_not_reads_null(stack: Stack) -> None:
         (
             "solved/all",
             {"score": "8", "tie_breaks": "null,2"},
-            "expected a number of penalty, of which nobody has none",
+            "expected a number of penalty, got null: a member without one counts as 0",
         ),
         ("plain/all", {"score": "8", "tie_breaks": "1"}, "expected none, got '1'"),
     ],

@@ -255,28 +255,29 @@ def read_ranks(
         reader.learn_shards(nodes[reader.ranking])
     numbers = _numbers([(each, entries[each.ranking], counts) for each, counts in zip(readers, counters, strict=True)])
     return [
-        Ranks(each.metric, _lines(each, entries[each], counts, ranks), entries[each], nodes[each], _total_of(counts))
+        _ranks(each.metric, entries[each], nodes[each], counts, ranks)
         for each, counts, ranks in zip(rankings, counters, numbers, strict=True)
     ]
 
 
-def _lines(
-    ranking: Ranking, entries: Iterable[Entry], counters: tiers.Nodes, ranks: Mapping[str, int]
-) -> dict[str, dict[str, Any]]:
-    total = _total_of(counters)
-    return {
+def _ranks(
+    metric: Metric,
+    entries: Sequence[Entry],
+    nodes: Mapping[Path, Node],
+    counters: tiers.Nodes,
+    numbers: Mapping[str, int],
+) -> Ranks:
+    total = sum(counters[ROOT].values())
+    lines = {
         entry.member: {
             "member": entry.member,
-            "rank": ranks[entry.member],
-            **scored(entry.place.values, ranking.metric),
+            "rank": numbers[entry.member],
+            **scored(entry.place.values, metric),
             "percentile": decimal_of(tiers.percentile(tiers.ahead(entry.place.values, counters), total), 2),
         }
         for entry in entries
     }
-
-
-def _total_of(counters: tiers.Nodes) -> int:
-    return sum(counters[ROOT].values())
+    return Ranks(metric, lines, entries, nodes, total)
 
 
 def _periods(reader: RankingReader, most: int) -> list[Ranking]:

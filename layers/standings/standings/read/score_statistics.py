@@ -112,7 +112,7 @@ def _parse_tie_break(text: str, metric: Metric) -> int:
         return _parse_units("tie_breaks", text, metric)
     if metric.aggregate == "sum":
         raise bad_argument(
-            "tie_breaks", f"expected a number of {metric.name}, of which nobody has none, got null: ask for 0"
+            "tie_breaks", f"expected a number of {metric.name}, got null: a member without one counts as 0"
         )
     return MISSING
 
