@@ -21,7 +21,7 @@ def test_a_random_schedule_fails_without_it(name: str) -> None:
     # `test_schedules.py` runs the same schedule and expects it to be right with all safeguards.
     assert first <= OTHERS[-1][-1]
     with SAFEGUARDS[name].removed():
-        assert run(first, Options(corrections=SAFEGUARDS[name].is_of_corrections)).differences
+        assert run(first, Options(**SAFEGUARDS[name].options)).differences
 
 
 @pytest.mark.parametrize("name", WRITTEN)

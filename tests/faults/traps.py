@@ -55,12 +55,13 @@ TRAPS: Final = {
     "cleaned": "a projector removes empty nodes from a tree",
     "rebuild beside events": "a board is rebuilt while events arrive",
     "audit beside events": "a board is audited while events arrive, without a false alarm",
-    "a member is merged into another one": "while events of both arrive",
     "read over HTTP": "the answers over HTTP are compared with the model",
     "delete beside events": "a board is deleted while events arrive",
     "writers meet on an item": "transactions of two writers conflict, for example on a clan",
     "projectors meet on an item": "transactions of two projectors conflict, for example on a tier",
 }
+OF_PEOPLE: Final = {"a member is merged into another one": "while events of both arrive"}
+"""The traps of schedules in which members are merged."""
 
 FAULTS: Final = frozenset(fault for faults in (*OF_CALLS.values(), OTHERS) for fault, *_ in faults) | {
     "a ranking is throttled",

@@ -36,7 +36,7 @@ from .instances import Instance, Instances, patched
 from .judge import EPOCH, Edit, Judge, Merge, Sent
 from .pollers import Batch, Poller, Queue
 from .script import CLANS, LEAGUE, Script, shape, with_notes, with_ranked_from, with_tie_breaks
-from .traps import FAULTS, TRAPS
+from .traps import FAULTS, OF_PEOPLE, TRAPS
 
 # ---- what a schedule is
 
@@ -570,8 +570,8 @@ class World:
     # ---- traps, faults and the trace
 
     def trap(self, name: str) -> None:
-        """Count a trap that has happened. Raise KeyError if its name is not in TRAPS."""
-        if name not in TRAPS:
+        """Count a trap that has happened. Raise KeyError if its name is not in TRAPS or OF_PEOPLE."""
+        if name not in TRAPS | OF_PEOPLE:
             raise KeyError(name)
         self.traps[name] += 1
 

@@ -60,7 +60,7 @@ def searched(name: str, most: int) -> Found:
     found = Found()
     with SAFEGUARDS[name].removed():
         while found.tried < (most if found.first is None else min(LEAST, most)):
-            if run(found.tried, Options(corrections=SAFEGUARDS[name].is_of_corrections)).differences:
+            if run(found.tried, Options(**SAFEGUARDS[name].options)).differences:
                 found.noticed += 1
                 found.first = found.tried if found.first is None else found.first
             found.tried += 1

@@ -14,7 +14,7 @@ from .replacing import Change, always, deleting
 from .replacing import Safeguard as AnySafeguard
 from .rig import LATE, NOW, POINTS, Rig
 
-Safeguard = partial(AnySafeguard, is_of_corrections=True)
+Safeguard = partial(AnySafeguard, of="corrections")
 LATER: Final = LATE.replace('late = "1 day"', 'late = "7 days"').replace('keep = "1 day"', 'keep = "9 days"')
 
 

@@ -93,12 +93,12 @@ def _forget(module: ModuleType) -> None:
 class Safeguard:
     """A rule of the product, with the changes that disable it. It decorates a schedule that was written for it.
 
-    Random schedules that look for it have corrections if it `is_of_corrections`.
+    Random schedules that look for it have what `of` names: a field of `tests.faults.world.Options`, like "corrections".
     """
 
-    def __init__(self, name: str, *changes: Change | Setting, is_of_corrections: bool = False) -> None:
+    def __init__(self, name: str, *changes: Change | Setting, of: str | None = None) -> None:
         self.changes = changes
-        self.is_of_corrections = is_of_corrections
+        self.options = {of: True} if of else {}
         self.written: Schedule | None = None
         SAFEGUARDS[name] = self
 

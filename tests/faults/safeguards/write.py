@@ -192,6 +192,7 @@ def _merge(pipeline: Rig, stack: Stack, *, by: Stack | None = None) -> None:
             conflict for change in changes for conflict in original(self, receipts, [change], now, fence)
         ],
     ),
+    of="people",
 )
 def an_event_beside_a_merge(pipeline: Rig) -> None:
     """The member that stays gets an event between the reads of a merge and its writes."""
@@ -208,6 +209,7 @@ def an_event_beside_a_merge(pipeline: Rig) -> None:
     Change(
         "domain.members:merged", lambda original, *given: (_without_mark(original(*given)[0]), *original(*given)[1:])
     ),
+    of="people",
 )
 def posted_again_after_a_merge(pipeline: Rig) -> None:
     """An event of a merged member is posted again, minutes later."""
@@ -226,6 +228,7 @@ def _without_mark(image: Any) -> Any:
 @Safeguard(
     "the stamp of a merge stays when the member comes back",
     Change("domain.members:rewritten", lambda original, *given: _without_mark(original(*given))),
+    of="people",
 )
 def posted_again_after_a_merge_and_a_removal(pipeline: Rig) -> None:
     """A merged member comes back and is removed. What it had counted before the merge is posted again."""
@@ -245,6 +248,7 @@ def posted_again_after_a_merge_and_a_removal(pipeline: Rig) -> None:
         "domain.members:merged",
         lambda original, family, old, new, now: _stamped(original(family, old, new, now), now),
     ),
+    of="people",
 )
 def merged_by_a_slower_clock(pipeline: Rig) -> None:
     """The writer's clock is ahead of the one that merges the member."""
@@ -268,6 +272,7 @@ def _stamped(images: Any, now: int) -> Any:
     Change(
         "domain.members:merged", lambda original, *given: (_not_removed(original(*given)[0]), *original(*given)[1:])
     ),
+    of="people",
 )
 def rebuilt_after_a_merge(pipeline: Rig) -> None:
     """One projector writes a member in both generations. Another one, with an old record, projects its merge."""
