@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.harness.results_file import Output
 from tests.faults.safeguards import SAFEGUARDS, on_a_rig
-from tests.faults.safeguards.__main__ import read
+from tests.faults.safeguards.__main__ import MOST, read
 from tests.faults.test_schedules import OTHERS
 from tests.faults.world import Options, run
 
@@ -16,12 +16,13 @@ WRITTEN = {name: each.written for name, each in SAFEGUARDS.items() if each.writt
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", BY_CHANCE)
 def test_a_random_schedule_fails_without_it(name: str) -> None:
+    """The schedule that `make safeguards` found comes first. A change of any request makes other schedules."""
     first = BY_CHANCE[name]
     assert first is not None
-    # `test_schedules.py` runs the same schedule and expects it to be right with all safeguards.
+    # `test_schedules.py` runs such schedules and expects them to be right with all safeguards.
     assert first <= OTHERS[-1][-1]
     with SAFEGUARDS[name].removed():
-        assert run(first, Options(**SAFEGUARDS[name].options)).differences
+        assert any(run(seed, Options(**SAFEGUARDS[name].options)).differences for seed in [first, *range(MOST["full"])])
 
 
 @pytest.mark.parametrize("name", WRITTEN)
