@@ -45,6 +45,8 @@ class Change:
         holders = list(_holders(before)) if callable(before) and owner is module else [(owner, name)]
         with ExitStack() as patches:
             patches.callback(_forget, module)
+            if callable(before):
+                patches.callback(_give_back, after, before)
             for holder, attribute in holders:
                 patches.enter_context(mock.patch.object(holder, attribute, after))
             _forget(module)
@@ -81,6 +83,12 @@ def _holders(function: Any) -> Iterator[tuple[ModuleType, str]]:
     for path, module in list(sys.modules.items()):
         if path.partition(".")[0] == PRODUCT:
             yield from ((module, name) for name, held in vars(module).items() if held is function)
+
+
+def _give_back(after: Any, before: Any) -> None:
+    """Put the original where a module was imported meanwhile, and took what stood in its place."""
+    for holder, name in list(_holders(after)):
+        setattr(holder, name, before)
 
 
 def _forget(module: ModuleType) -> None:
