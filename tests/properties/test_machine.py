@@ -419,9 +419,10 @@ class Machine(RuleBasedStateMachine):
         """Parts of the reasons for which a correction may be refused; none if it must count."""
         expected = ["it set a total"] if sent.sets else []
         expected += ["another aggregate than sum"] if self._names_bests(sent) else []
+        current, stamp = self.corrected.get(sent.id, sent), self.accepted[sent.id][1]
+        pairs = {(board, member) for board, member, *_ in (() if current is None else current.updates)}
+        expected += ["was merged into"] if any(self.models[b].merges.get(m, stamp) > stamp for b, m in pairs) else []
         if instead is not None:
-            current, stamp = self.corrected.get(sent.id, sent), self.accepted[sent.id][1]
-            pairs = {(board, member) for board, member, *_ in (() if current is None else current.updates)}
             expected += ["aggregate sum in a correction"] if instead.sets or self._names_bests(instead) else []
             expected += [] if self._allows(instead) else ["expected at"]
             expected += ["was removed"] if any(self.models[b].removals.get(m, stamp) > stamp for b, m in pairs) else []
