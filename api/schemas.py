@@ -312,6 +312,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         "Boards, by name.", {"boards": listed("ListedBoard", _most("listBoards", "limit")), "next": "Cursor"}
     ),
     "ListedBoard": record("A board in a list.", named("board")),
+    "BoardDeletion": record("A board whose deletion has begun.", {"board": "Board", "status": choice(("deleting",))}),
     "BoardDefinition": record(
         "A board's definition in `boards.toml`.",
         {
@@ -383,6 +384,18 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
             "hidden": flag("Whether the member is hidden from every ranking."),
             "metrics": listed("MetricScore"),
             "profile?": "ShownProfile",
+        },
+    ),
+    "MemberBoards": record(
+        "The boards that a member is in, by name.",
+        {"member": "Member", "boards": listed("MemberBoard", _most("listMemberBoards", "limit")), "next": "Cursor"},
+    ),
+    "MemberBoard": record(
+        "A board that a member is in. With `ranks=true` also its scores in each metric that is ranked in the window.",
+        {
+            "board": "Board",
+            "hidden": flag("Whether the member is hidden from every ranking of the board."),
+            "metrics?": listed("MetricScore"),
         },
     ),
     "MetricScore": record(

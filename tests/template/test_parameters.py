@@ -20,7 +20,10 @@ from tests.template.expansion import KEY, TEMPLATE, TOKENS, deployed, named, tem
 from tests.template.rules import DAMAGE, NAMESPACE, RULES, complaints, emitted
 
 READ, EVENTS = "$default", ("POST /events", "GET /events", "HEAD /events")
-ADMIN = tuple(f"{method} {path}" for method in ("PUT", "DELETE") for path in ("/boards/{board}/member", "/members"))
+ADMIN = (
+    "DELETE /boards/{board}",
+    *(f"{method} {path}" for method in ("PUT", "DELETE") for path in ("/boards/{board}/member", "/members")),
+)
 TOPIC = "arn:aws:sns:us-east-1:123456789012:ops"
 KEYED: Final = {"KmsKeyArn": KEY}
 EVERYTHING: Final = {
@@ -247,10 +250,14 @@ def test_each_side_of_what_is_provisioned_is_scaled_by_its_use() -> None:
     stack = deployed(**SCALED)
     targets = {(target["ResourceId"], target["ScalableDimension"]): name for name, target in stack.of(TARGET)}
     tables = [("table", f"table/${{{name}Table}}") for name in ("Scores", "Receipts", "Rankings")]
+    indexes = [
+        ("index", f"table/${{{table}Table}}/index/{one}")
+        for table, one in (("Scores", "boards"), ("Rankings", "places"))
+    ]
 
     assert targets.keys() == {
         (resource, f"dynamodb:{kind}:{side}CapacityUnits")
-        for kind, resource in (*tables, ("index", "table/${RankingsTable}/index/places"))
+        for kind, resource in (*tables, *indexes)
         for side in ("Read", "Write")
     }
     for (_, dimension), name in targets.items():

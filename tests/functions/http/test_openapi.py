@@ -95,9 +95,10 @@ CALLS: Final[list[tuple[str, str, dict[str, Any], Any]]] = [
         [{**EVENT, "board": ["b", "c"]}, {"id": "2", "retract": "1"}, {}, 7],
     ),
     ("deleteProfile", "/members", {"id": "b"}, None),
+    ("deleteBoard", "/boards/b", {}, None),
 ]
 """What changes something. The client's tests compare its reads with the description."""
-SUCCESS: Final = {"postEvents": 202, "deleteMember": 204, "deleteProfile": 204}
+SUCCESS: Final = {"postEvents": 202, "deleteMember": 204, "deleteProfile": 204, "deleteBoard": 202}
 
 
 def test_what_is_described_is_accepted_and_answered_as_described(stack: Stack) -> None:
@@ -122,6 +123,7 @@ NEEDED: Final[dict[str, dict[str, Any]]] = {
     "radius": {"around": "a"},
     "periods": {"member": "a"},
     "limit of getProfile": {"name": "ad", "board": "b"},
+    "limit of listMemberBoards": {"id": "a"},
 }
 """The arguments without which another is refused."""
 
@@ -140,7 +142,7 @@ def test_whole_numbers_have_the_described_limits(stack: Stack) -> None:
                 for value, is_refused in ((bound, False), (bound + beyond, True)):
                     status, *_ = call(stack, operation.method, path, {**more, argument: value}, EVENT)
                     assert (status == 400) == is_refused, (name, argument, value)
-    assert found == 8
+    assert found == 9
 
 
 SIZED: Final[list[tuple[str, str, dict[str, Any], Callable[[int], Any], int]]] = [
