@@ -75,7 +75,7 @@ EXAMPLES: Final = {**_RANKING, "id": "u123", "member": "u123", "name": "ad", "p"
 _ID: Final = "The member's id: 1 to 256 bytes of UTF-8."
 _ON_BOARD: Final = f"{_ID} It is in the query because gateways decode `%2F` in a path."
 _NO_RANKING: Final = (
-    "404: `no-such-board`, `being-deleted`, `no-such-metric`, `no-such-window`, `not-built`, `period-gone`"
+    "404: `no-such-board`, `expired`, `being-deleted`, `no-such-metric`, `no-such-window`, `not-built`, `period-gone`"
 )
 
 # Examples.
@@ -222,7 +222,7 @@ OPERATIONS: Final = {
         hidden there. Where anyone may read, a search needs `board`, unless the parameter `OpenSearch` of the stack is
         true.
 
-        404: with `id` `no-such-member`, if it has no profile; with `board` `no-such-board`.""",
+        404: with `id` `no-such-member`, if it has no profile; with `board` `no-such-board`, `expired`.""",
         "The profile, or the members found.",
         either("Profile", "FoundMembers"),
         ((_ADA, "profile: ?id=u123"), (_FOUND, "found: ?name=ad&board=berlin-2026")),
@@ -302,7 +302,7 @@ OPERATIONS: Final = {
         A board's metrics, their windows, and when the current period of each ends. It also answers before the first
         event, for every name that a family in `boards.toml` matches.
 
-        404: `no-such-board`, `being-deleted`.""",
+        404: `no-such-board`, `expired`, `being-deleted`.""",
         "The board's definition.",
         "BoardDefinition",
         {**_BERLIN, **_KEPT, "metrics": [_METRIC]},
@@ -331,8 +331,8 @@ OPERATIONS: Final = {
         The member's score in every metric, ranked or not, and in the current period of every window. With `ranks=true`
         also its ranks. A hidden member has scores but no ranks.
 
-        404: `no-such-board`, `no-such-member`. 400 `too-far`: with `method` `ordinal` or `dense`, a rank is too deep in
-        the list to be counted.""",
+        404: `no-such-board`, `expired`, `no-such-member`. 400 `too-far`: with `method` `ordinal` or `dense`, a rank is
+        too deep in the list to be counted.""",
         "The member's scores.",
         "MemberScores",
         {**_HIDDEN, "hidden": False, "metrics": [{"metric": "points", "score": 48, "windows": _SCORES}]},
@@ -350,7 +350,7 @@ OPERATIONS: Final = {
         ranking; its scores remain, and its events still count. False puts it back. Without `hidden` nothing changes for
         an existing member, so a registration can be repeated.
 
-        404: `no-such-board`, `being-deleted`.""",
+        404: `no-such-board`, `expired`, `being-deleted`.""",
         "The member as it is now.",
         "MemberState",
         _HIDDEN,
@@ -366,7 +366,7 @@ OPERATIONS: Final = {
         Removes the member and all its scores from this board and its rankings. A later event starts the member again;
         on a board with `registered` members it must be registered first.
 
-        404: `no-such-board`, `no-such-member`.""",
+        404: `no-such-board`, `expired`, `no-such-member`.""",
         "The member is removed.",
         None,
         arguments={"id": _ON_BOARD},

@@ -330,6 +330,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
             "seasons?": listed(
                 "Season", (1, None), "The seasons, by start. Only boards that have some have this field."
             ),
+            "expires?": text(
+                "How long boards of this family last; null if they no longer end.", pattern=_SPAN, null=True
+            ),
+            "expires_at?": text(
+                "When this board ends; null before its first event. Only boards that end have this field.",
+                format="date-time",
+                null=True,
+            ),
             "metrics": listed("MetricDefinition"),
         },
     ),
@@ -555,7 +563,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         "Something that does not exist.",
         404,
         "no-such-path no-such-event no-such-board no-such-metric no-such-window no-such-member not-ranked period-gone "
-        "no-season-yet being-deleted not-built",
+        "no-season-yet expired being-deleted not-built",
     ),
     "MethodNotAllowed": _problem("A method that the path does not have.", 405, "method-not-allowed"),
     "Unavailable": _problem("The store does not answer now.", 503, "unavailable"),

@@ -41,6 +41,8 @@ _projector = Projector(
 _looks = rankings.looks()
 _bucket = building_blocks.failure_bucket()
 
+_TTL: Final = "dynamodb.amazonaws.com"
+"""Who deletes items that have expired. https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/time-to-live-ttl-streams.html"""
 _SEQUENCE: Final = re.compile("[0-9]{1,64}")
 
 
@@ -132,6 +134,10 @@ def _by_sequence(records: list[Any]) -> dict[str, Any]:
 
 
 def _record(sequence: str, record: Any) -> Record:
+    """A record of the stream. One of an item that DynamoDB deleted, since it had expired, changes nothing."""
+    identity = record.get("userIdentity") if isinstance(record, dict) else None
+    if isinstance(identity, dict) and identity.get("principalId") == _TTL:
+        return Record(sequence, None)
     try:
         return Record(sequence, decode_change(record["dynamodb"]))
     except (KeyError, TypeError, ValueError) as error:

@@ -118,7 +118,7 @@ def _check_kept(call: Call) -> None:
     try:
         _standings.board(group).top(1, me=call.member, window=_league.window, period=call.period)
     except (BadArgument, NotFound) as error:
-        if isinstance(error, BadArgument) or error.kind == "period-gone":
+        if isinstance(error, BadArgument) or error.kind in ("period-gone", "expired"):
             raise Wrong(f"at: expected a time of a period that is still kept: {error.detail}") from error
 
 

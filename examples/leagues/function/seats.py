@@ -7,6 +7,8 @@
 | `group#league-bronze-2026-11-16-3` | `#` | how many have a seat (`seats`), and whether the group is settled |
 | `group#league-bronze-2026-11-16-3` | `u1` | a member with a seat |
 | `open#bronze#2026-11-16` | `#` | the first group that may have room (`n`) |
+
+All but the first go `KEPT` after the period has ended: from `e` on, in seconds, DynamoDB may delete them.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,6 +20,8 @@ from rules import League, Seat
 
 AHEAD = timedelta(minutes=5)
 """How far ahead of now an activity may be."""
+KEPT = timedelta(days=90)
+"""Longer than a group's board lasts, and than a result may be late."""
 COUNTER = "#"
 """The sort key of what is no seat: no member can be called so."""
 ATTEMPTS = 40
@@ -73,7 +77,8 @@ class Seats:
             opened = f"open#{division}#{period}"
             seat = Seat(division, period, int(self._get(opened, "#").get("n", {"N": "1"})["N"]))
             if self._sit(member, known, seat) == "full":
-                self._update(opened, "#", "SET n = :n", "attribute_not_exists(n) OR n < :n", n=seat.group + 1)
+                condition, goes = "attribute_not_exists(n) OR n < :n", self._goes(period)
+                self._update(opened, "#", "SET n = :n, e = :e", condition, n=seat.group + 1, e=goes)
         raise Refused(f"{member!r}: too many are enrolled at this moment: try again")
 
     def _awaited(self, known: Member, period: date, now: datetime) -> date | None:
@@ -98,11 +103,12 @@ class Seats:
         old = {f"old_{name}": str(day) for name, day in state.items() if day}
         has_room = "attribute_not_exists(settled) AND (attribute_not_exists(seats) OR seats < :size)"
         new = {"division": seat.division, "latest": str(seat.period)}
-        sits = ("SET board = :board", "attribute_not_exists(pk)")
+        sits, goes = ("SET board = :board, e = :e", "attribute_not_exists(pk)"), self._goes(seat.period)
+        counted = "SET e = :e ADD seats :one", has_room
         actions = [
-            self._action(f"group#{board}", "#", "ADD seats :one", has_room, one=1, size=self._league.size),
-            self._action(f"group#{board}", member, *sits, board=board),
-            self._action(f"member#{member}", str(seat.period), *sits, board=board),
+            self._action(f"group#{board}", "#", *counted, one=1, size=self._league.size, e=goes),
+            self._action(f"group#{board}", member, *sits, board=board, e=goes),
+            self._action(f"member#{member}", str(seat.period), *sits, board=board, e=goes),
             self._action(
                 f"member#{member}",
                 "#",
@@ -152,6 +158,10 @@ class Seats:
                     keys.append(_key(f"group#{item['board']['S']}", member))
                 self._transact([{"Delete": {"TableName": self._table, "Key": key}} for key in keys])
         raise Refused(f"{member!r}: it is being changed at this moment: try again")
+
+    def _goes(self, period: date) -> int:
+        """From when on what is stored of a period may go, in seconds."""
+        return int((self._league.end(period) + KEPT).timestamp())
 
     def _get(self, pk: str, sk: str) -> dict[str, Any]:
         found = self._client.get_item(TableName=self._table, Key=_key(pk, sk), ConsistentRead=True)

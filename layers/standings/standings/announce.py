@@ -67,7 +67,7 @@ class Announcer:
             return None
         ranking, length = found
         # This comes before the reads of the top: whoever writes in between makes the condition of `put` fail.
-        last = self.clock.retry(self.announced.read, ranking)
+        last = self.clock.retry(self.announced.read, ranking, self.clock.now())
         if last is not None and (last := self._send(ranking, last)) is None:
             return look, 1
         now = self.clock.now()
@@ -121,7 +121,7 @@ class Announcer:
     def _ranking(self, name: RankingName) -> tuple[Ranking, int] | None:
         """The ranking in the generation that is read, and the length of its top; None if it is not announced.
 
-        A deleted board has an empty top.
+        A deleted board has an empty top. Of one that has ended nothing is announced.
         """
         family = self.boards.family(name.board)
         metric = family.metrics.get(name.metric) if family is not None else None
@@ -131,9 +131,11 @@ class Announcer:
         if window.unit is not None and not metric.timetable.has(window.unit, name.period):
             return None  # A season that boards.toml no longer names
         record = self.clock.retry(self.records.records, [name.board]).get(name.board)
-        ranking = Ranking(name.board, metric, window, name.period, record.generation if record is not None else 0)
+        if record is None or record.has_ended(self.clock.now()):
+            return None
+        ranking = Ranking(name.board, metric, window, name.period, record.generation, record.ends)
         until = ranking.readable_until
-        if record is None or not record.coverage.holds(ranking) or (until is not None and self.clock.now() >= until):
+        if not record.coverage.holds(ranking) or (until is not None and self.clock.now() >= until):
             return None
         return ranking, 0 if record.deleted else family.announce[name.window]
 

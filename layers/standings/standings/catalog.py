@@ -8,6 +8,7 @@ from standings.aws.dynamodb.scores import BoardRecords
 from standings.domain.boards import Boards, Family, Ranking, family_of
 from standings.domain.coverage import BOARD_TTL_S, BoardRecord, coverage_of, written_codes
 from standings.domain.members import final_codes, is_kept, settled_code
+from standings.domain.windows import MINUTE, instant
 from standings.runtime.clock import Clock, TtlCache
 from standings.stores import StoreUnavailableError
 
@@ -34,7 +35,10 @@ class BoardCatalog:
         `register`, each of the boards has a new event. Raises ValueError for a board that no family matches.
         """
         missing = set(names)
-        records = {name: record for name in missing if (record := self._cache.get(name)) is not None}
+        now = self._clock.now()
+        # Of a board that has ended, another life may have begun since.
+        cached = {name: record for name in missing if (record := self._cache.get(name)) is not None}
+        records = {name: record for name, record in cached.items() if not record.has_ended(now)}
         missing -= records.keys()
         for _ in range(_TRIES):
             if not missing:
@@ -61,11 +65,14 @@ class BoardCatalog:
         if family is None:
             raise ValueError(f"no family in boards.toml matches {name!r}")
         mine, codes = coverage_of(family, now), written_codes(family)
-        if stored is None:
-            return BoardRecord(name, 1, now, mine, codes, settled=_none_settled(family)) if register else None
+        if stored is None or stored.is_gone(now):
+            return _new_record(name, family, stored, now) if register else None
+        if stored.has_ended(now):
+            return stored
         record = stored
         if register and stored.deleted:
-            record = replace(stored, deleted=False, coverage=mine, begun=now, settled=_none_settled(family))
+            settled, ends = _none_settled(family), _end_of(family, now)
+            record = replace(stored, deleted=False, coverage=mine, begun=now, settled=settled, ends=ends)
         elif register:
             record = replace(stored, coverage=stored.coverage.after_event_by(family))
         job = record.job and record.job._replace(coverage=record.job.coverage.intersect(mine))
@@ -78,10 +85,12 @@ class BoardCatalog:
         return self.written([name]).get(name)
 
     def known(self, name: str) -> BoardRecord:
-        """Read a board's record, without the cache; ValueError if the board has had no event."""
+        """Read a board's record, without the cache; ValueError if the board has had no event, or has ended."""
         record = self.current(name)
         if record is None:
             raise ValueError(f"board {name!r} has had no event")
+        if record.has_ended(self._clock.now()):
+            raise ValueError(f"board {name!r} ended at {instant(record.ends)}: nothing of it can be read")
         return record
 
     def settle(self, ranking: Ranking) -> BoardRecord:
@@ -121,6 +130,36 @@ class BoardCatalog:
         for name in names:
             self._cache.forget(name)
         return self.written(names, register=True)
+
+
+def _new_record(name: str, family: Family, before: BoardRecord | None, now: int) -> BoardRecord:
+    """The record of a board that begins; `before` is what is left of an earlier board of that name.
+
+    DynamoDB deletes what is left of a board that has ended, in any order, maybe its record first. So where boards end,
+    a new one has a generation by the clock: no earlier one had it, since each rebuild takes longer than a minute.
+    """
+    version, ends = 1, _end_of(family, now)
+    generation = 0 if before is None and ends is None else now // MINUTE
+    if before is not None:
+        version, generation = before.version + 1, max(before.latest + 1, generation)
+    mine, codes = coverage_of(family, now), written_codes(family)
+    return BoardRecord(
+        name,
+        version,
+        now,
+        mine,
+        codes,
+        generation,
+        written=(generation,),
+        latest=generation,
+        settled=_none_settled(family),
+        ends=ends,
+    )
+
+
+def _end_of(family: Family, now: int) -> int | None:
+    """When a board that begins now ends (ms); None: never."""
+    return None if family.expires is None else now + family.expires
 
 
 def _none_settled(family: Family) -> frozenset[str] | None:

@@ -9,9 +9,10 @@ from standings.aws.dynamodb.scores import Rewrite, Scores
 from standings.catalog import BoardCatalog
 from standings.domain.boards import Family, check_member, family_of, is_total
 from standings.domain.coverage import BoardRecord
-from standings.domain.errors import bad_argument, being_deleted, no_such_member
+from standings.domain.errors import bad_argument, being_deleted, ended, no_such_member
 from standings.domain.members import Image, beyond_bounds, merged, new_image, registered, removed, rewritten
 from standings.domain.profiles import changes_of
+from standings.domain.windows import instant
 from standings.runtime.clock import RETRIED_FOR_S, Backoff, Clock
 from standings.stores import StoreUnavailableError
 
@@ -37,14 +38,15 @@ class MemberAdmin:
         family = family_of(self._catalog.boards, board)
         check_member("id", member)
         backoff = self._clock.backoff_for(RETRIED_FOR_S)
-        backoff.retry(self._registered, board)
+        expiry = backoff.retry(self._registered, board).expiry
 
         def put(image: Image | None, written_at_ms: int) -> Image:
             if image is None or image.removed:
                 image = registered(family, image or new_image(board, member, written_at_ms))
             elif hidden in (None, image.hidden):
                 return image
-            return rewritten(image if hidden is None else replace(image, hidden=hidden), written_at_ms)
+            image = replace(image, expiry=expiry, hidden=image.hidden if hidden is None else hidden)
+            return rewritten(image, written_at_ms)
 
         return {"board": board, "member": member, "hidden": self._change(board, member, put, backoff).hidden}
 
@@ -53,10 +55,12 @@ class MemberAdmin:
 
         Its item keeps a version; if the member comes back, it starts above that.
         """
-        family_of(self._catalog.boards, board)
+        family = family_of(self._catalog.boards, board)
         check_member("id", member)
 
         def remove(image: Image | None, _: int) -> Image:
+            if (image is not None and image.expiry is not None) or family.expires is not None:
+                self._check_open(board)
             if image is None or image.removed:
                 raise no_such_member(board, member)
             return removed(image, self._clock.now())
@@ -83,6 +87,8 @@ class MemberAdmin:
         def attempt() -> dict[str, Any]:
             nonlocal tried
             said = {"board": board, "old": old, "new": new}
+            if family.expires is not None:
+                self._check_open(board)
             before, other = self._scores.image((board, old)), self._scores.image((board, new))
             is_gone = before is None or before.removed
             if before is not None and before.merged_at is not None and (is_gone or before.merged_at == tried):
@@ -94,7 +100,9 @@ class MemberAdmin:
                 raise no_such_member(board, old)
             now = self._clock.now()
             target = other or new_image(board, new, max(now, before.written_at_ms + 1))
-            left, after = _merged(family, self._registered(board), before, target, now)
+            record = self._registered(board)
+            left, after = _merged(family, record, before, target, now)
+            after = replace(after, expiry=record.expiry)
             tried = left.merged_at
             if conflicts := self._scores.apply([], [Rewrite(left, before), Rewrite(after, other)], now):
                 raise StoreUnavailableError(conflicts[0].message)
@@ -103,11 +111,18 @@ class MemberAdmin:
         return backoff.retry(attempt)
 
     def _registered(self, board: str) -> BoardRecord:
-        """The record of a board that has a new change. Raises NotFoundError if the board is being deleted."""
+        """The record of a board that has a new change. Raises NotFoundError if it is being deleted, or has ended."""
         record = self._catalog.register([board])[board]
+        if record.has_ended(self._clock.now()):
+            raise ended(board, instant(record.ends))
         if record.is_being_deleted:
             raise being_deleted(board)
         return record
+
+    def _check_open(self, board: str) -> None:
+        record = self._catalog.written([board]).get(board)
+        if record is not None and record.has_ended(self._clock.now()):
+            raise ended(board, instant(record.ends))
 
     def _change(self, board: str, member: str, change: Callable[[Image | None, int], Image], backoff: Backoff) -> Image:
         """Replace a member's image by the one that `change` returns; write nothing if that is the same one."""

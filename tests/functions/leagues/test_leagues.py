@@ -25,7 +25,7 @@ from benchmarks.harness.meter import Meter
 from benchmarks.models.cost import league
 from demo.embedded.stack import PROJECT
 from tests.support.aws.client import connected
-from tests.support.aws.stack import Stack, apply
+from tests.support.aws.stack import Stack, apply, project
 from tests.support.awslambda.context import Killed
 from tests.support.dynamodb.engine import Engine
 from tests.support.thoroughness import seeds
@@ -38,6 +38,7 @@ BOARDS: Final = """
 [boards."league-*"]
 late = "1 hour"
 keep = "35 days"
+expires = "60 days"
 settle = ["week"]
 metrics.points = { aggregate = "sum", windows = ["week"] }
 """
@@ -336,6 +337,27 @@ def test_after_an_erasure_that_died_a_member_comes_back_or_goes(world: World, we
         assert world.call("DELETE", "ann", now)[0] == 204
         left = [item for item in engine.scan(TableName="League")["Items"] if "ann" in f"{item['pk']} {item['sk']}"]
         assert left == []
+
+
+def test_a_year_of_a_league_keeps_storage_flat(ask: Call, stack: Stack) -> None:
+    """A group's board ends after 60 days, and its record goes 90 days later: then as much goes each week as comes."""
+    engine, counts = stack.dynamodb, list[dict[str, int]]()
+    engine.update_time_to_live(TableName="League", TimeToLiveSpecification={"AttributeName": "e", "Enabled": True})
+    for week in range(53):
+        stack.clock.milliseconds = round((SUNDAY + timedelta(days=3, weeks=week)).timestamp() * 1000)
+        at = datetime.fromtimestamp(stack.clock() / 1000, UTC).isoformat()
+        for member in ("ann", "bob", "cem"):
+            status, state = ask("POST", member)
+            assert (status, state["rank"]) == (200, None)
+            points = {"id": f"{member}{week}", "board": state["board"], "member": member, "metrics": {"points": 1}}
+            apply(stack, [{**points, "at": at}])
+            assert ask("GET", member)[1]["rank"] == 1
+        for table in (tables := ("Scores", "Rankings", "Receipts", "League")):
+            engine.expire(table, stack.clock() / 1000)
+        project(stack)
+        counts.append({table: len(engine.scan(TableName=table)["Items"]) for table in tables})
+    assert counts[10]["League"] > counts[5]["League"]
+    assert len({tuple(count.values()) for count in counts[25:]}) == 1, counts
 
 
 SUNDAY: Final = datetime(2026, 11, 22, 23, 57, tzinfo=UTC)

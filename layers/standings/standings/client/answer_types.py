@@ -219,6 +219,8 @@ class BoardDefinition(TypedDict):
     keep: str
     shards: int
     seasons: NotRequired[list[Season]]
+    expires: NotRequired[str | None]
+    expires_at: NotRequired[str | None]
     metrics: list[MetricDefinition]
 
 

@@ -51,7 +51,8 @@ class Family:
     """All boards whose names match one pattern, such as `berlin-*`.
 
     `endings` says what happens to its periods when they are final, `announce` how long the top is in each window whose
-    top is announced. ValueError if two metrics have the same code.
+    top is announced. A board ends `expires` milliseconds after it began; None: never. ValueError if two metrics have
+    the same code.
     """
 
     pattern: str
@@ -61,6 +62,7 @@ class Family:
     shards: int
     endings: "Endings"
     announce: Mapping[str, int]
+    expires: int | None = None
     _codes: dict[str, "Metric"] = field(init=False, repr=False, default_factory=dict)
     _ordered_by: dict[str, list["Metric"]] = field(init=False, repr=False, default_factory=dict)
 
@@ -305,6 +307,7 @@ class Ranking(NamedTuple):
     """One ordered list of a board: a metric, a window, and the index of one of its periods (0 for `all`).
 
     A rebuild writes new rankings of a board next to the old ones. Each such copy is a *generation*; the first is 0.
+    `board_ends` is when its board ends, in milliseconds. Only those who write a ranking have to know.
     """
 
     board: str
@@ -312,6 +315,7 @@ class Ranking(NamedTuple):
     window: Window
     period: int
     generation: int = 0
+    board_ends: int | None = None
 
     @property
     def key(self) -> str:

@@ -143,9 +143,11 @@ def _family(path: _Path, table: Any) -> Family:
     metrics = _metrics((*path, "metrics"), values["metrics"], timetable, shards)
     _check_use(path, seasons, metrics)
     endings = _endings(path, values, metrics)
+    _check_expires((*path, "expires"), values, timetable)
     announced = _announced((*path, "announce"), values["announce"], metrics)
+    members, expires = values["members"], values["expires"]
     try:
-        family = Family(pattern, timetable, metrics, values["members"], shards, endings, announced)
+        family = Family(pattern, timetable, metrics, members, shards, endings, announced, expires)
     except ValueError as error:
         raise _Mistake((*path, "metrics"), str(error)) from error
     _check_size(path, family)
@@ -254,6 +256,7 @@ _SPAN_EXPECTED: Final = 'a span such as "7 days", "36 hours" or "90 minutes"'
 _IF_TABLE: Final = _if(lambda value: isinstance(value, dict))
 _FAMILY: Final = {
     "announce": _Key("tops by window such as day = { top = 10 }", _IF_TABLE, {}),
+    "expires": _Key(_SPAN_EXPECTED, _span, is_optional=True),
     "keep": _Key(_SPAN_EXPECTED, _span, "35 days"),
     "late": _Key(_SPAN_EXPECTED, _span, "7 days"),
     "members": _choice(get_args(Members)),
@@ -501,7 +504,7 @@ def _endings(path: _Path, values: Mapping[str, Any], metrics: Mapping[str, Metri
     for name in settle:
         if not ranked[name]:
             raise _Mistake((*path, "settle"), f"expected a window that a metric is ranked in, got {name!r}")
-    if settle and values["keep"] < values["late"] + 2 * DAY:
+    if settle and values["keep"] < values["late"] + SETTLED_FOR:
         reason = "expected keep to be at least 2 days longer than late, to have time to settle"
         raise _Mistake((*path, "settle"), reason)
     prizes: dict[str, tuple[Prize, ...]] = {}
@@ -517,6 +520,28 @@ def _endings(path: _Path, values: Mapping[str, Any], metrics: Mapping[str, Metri
             if sum((one.metric, one.name) == (prize.metric, prize.name) for one in prizes[window]) > 1:
                 raise _Mistake(where, f"expected each name once for a metric, got {prize.name!r} twice")
     return Endings(settle, prizes)
+
+
+SETTLED_FOR: Final = 2 * DAY  # Time to settle what is final, before it can no longer be read
+
+
+def _check_expires(path: _Path, values: Mapping[str, Any], timetable: Timetable) -> None:
+    """`_Mistake` if a board would end before its first period of each settled window could be settled."""
+    days = {"day": 1, "week": 7, "month": 31, "year": 366, "season": timetable.seasons.longest}
+    longest = max((days[name] * DAY for name in values["settle"]), default=0)
+    least = longest + timetable.late + SETTLED_FOR
+    if values["expires"] is not None and values["expires"] < least:
+        settled = f"the longest window that is settled ({longest // DAY} days), late and " if longest else "late and "
+        reason = f"expected at least {settled}2 days, {_shown_span(least)} in all, got {_shown_span(values['expires'])}"
+        raise _Mistake(path, f"{reason}: lengthen it, or shorten late")
+
+
+def _shown_span(milliseconds: int) -> str:
+    """A span as the file writes it: `11 days`."""
+    units = (("day", DAY), ("hour", HOUR), ("minute", MINUTE))
+    unit, size = next((unit, size) for unit, size in units if milliseconds % size == 0)
+    number = milliseconds // size
+    return f"{number} {unit}{'' if number == 1 else 's'}"
 
 
 def _prize(path: _Path, table: Mapping[str, Any], metrics: list[str]) -> Prize:

@@ -38,7 +38,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from standings.domain.boards import Family, Metric, Ranking
-from standings.domain.windows import MINUTE, SECOND, Timetable, Unit, first_index, window_of
+from standings.domain.windows import DAY, MINUTE, SECOND, Timetable, Unit, first_index, window_of
 
 AHEAD: Final = 10 * MINUTE
 """Events may count in a bucket this long before it begins: `at` may be ahead, and clocks may be wrong."""
@@ -230,6 +230,10 @@ longer, or else it bounds its attempts by this."""
 CLOCK_SKEW_S: Final = 60  # Seconds by which two clocks differ at most
 PROPAGATION_WAIT: Final = (BOARD_TTL_S + MAX_ATTEMPT_S + CLOCK_SKEW_S) * SECOND
 """Milliseconds after which no function uses an older record of a board."""
+ENDED_KEPT: Final = DAY  # Items of a board may be deleted so long after its end: longer than any clock is wrong
+RECORD_KEPT: Final = 90 * DAY
+"""So long after a board's end its name is taken: longer than any receipt, dead letter, parked record or item of a
+removed member is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +245,9 @@ class BoardRecord:
     projectors write all in `written`. `latest` is the newest generation, created at `renewed` (milliseconds). `stale`
     ones await removal. A `deleted` board is not listed. `settled` has the codes of rankings that are settled, or being
     settled: history counts in none of them. It is None for a board that version 0.3 settled, or that settles nothing.
+
+    The board ends at the instant `ends` (milliseconds; None: never), which is fixed when it begins: from then on it
+    takes no events, and nothing of it is read. `RECORD_KEPT` later its name is free.
     """
 
     board: str
@@ -256,6 +263,27 @@ class BoardRecord:
     renewed: int = 0
     job: "Job | None" = None
     settled: frozenset[str] | None = None
+    ends: int | None = None
+
+    def has_ended(self, now: int) -> bool:
+        """Whether the board has ended by `now` (milliseconds). A board that was deleted before is deleted."""
+        return self.ends is not None and now >= self.ends and not self.deleted
+
+    @property
+    def gone_at(self) -> int | None:
+        """The instant (ms) from which the name is free, as if there were no record; None: never."""
+        if self.ends is None:
+            return None
+        return (self.renewed if self.deleted else self.ends) + RECORD_KEPT
+
+    def is_gone(self, now: int) -> bool:
+        """Whether the record counts as none. DynamoDB deletes it some days later, or has already."""
+        return self.gone_at is not None and now >= self.gone_at
+
+    @property
+    def expiry(self) -> int | None:
+        """From when on DynamoDB may delete members' items, in seconds; None: never."""
+        return None if self.ends is None else (self.ends + ENDED_KEPT) // SECOND
 
     @property
     def projected_since(self) -> int:

@@ -40,6 +40,12 @@ def no_such_member(board: str, member: str) -> NotFoundError:
     return NotFoundError("no-such-member", "No such member", f"board {board!r} has no member {member!r}")
 
 
+def ended(board: str, at: str | None) -> NotFoundError:
+    """The error of a board that has ended at an instant such as `2027-01-20T10:15:00.000Z`."""
+    detail = f"board {board!r} ended at {at}: nothing of it can be read, and it takes no events"
+    return NotFoundError("expired", "Board has ended", detail)
+
+
 def being_deleted(board: str) -> NotFoundError:
     """The error of a board whose members and ranks somebody is deleting."""
     detail = f"board {board!r} is being deleted; once that has ended, a new event begins it again"

@@ -32,7 +32,7 @@ from standings.domain.windows import EPOCH, MINUTE, SECOND, instant
 
 _OfAField = Literal["id", "at", "board", "member", "metrics", "amount", "note", "set", "updates", "correct", "retract"]
 _OfABody = Literal["json", "size", "missing", "unknown", "age", "ahead", "bounds", "limit"]
-_OfAWriter = Literal["damaged", "deleting", "internal", "store", "unregistered"]
+_OfAWriter = Literal["damaged", "deleting", "expired", "internal", "store", "unregistered"]
 Rule = Literal[_OfAField, _OfABody, _OfAWriter]
 """Why an event is refused. It is a dimension of a metric, so the words are few and never come from an event."""
 MAX_ID_LENGTH: Final = 128

@@ -38,8 +38,10 @@ from standings.domain.windows import (
 )
 
 
-def moves(boards: Boards, changes: Iterable["Change"], generations: Sequence[int] = (0,)) -> list["Move"]:
-    """The moves of one member, from its first image to its last, in each generation.
+def moves(
+    boards: Boards, changes: Iterable["Change"], generations: Sequence[int] = (0,), board_ends: int | None = None
+) -> list["Move"]:
+    """The moves of one member, from its first image to its last, in each generation. `board_ends` is for `Ranking`.
 
     A place that changed and changed back is a move too: its row must get the newest version, so that a late record from
     in between is not applied.
@@ -57,10 +59,11 @@ def moves(boards: Boards, changes: Iterable["Change"], generations: Sequence[int
         if place(change.old, ranking) != place(change.new, ranking)
     )
     member, version, at = last.member, last.version, last.written_at_ms
+    kept = [(ranking, place(first, ranking), place(last, ranking)) for ranking in moved]
     return [
-        Move(ranking._replace(generation=generation), member, place(first, ranking), place(last, ranking), version, at)
+        Move(ranking._replace(generation=generation, board_ends=board_ends), member, old, new, version, at)
         for generation in generations
-        for ranking in moved
+        for ranking, old, new in kept
     ]
 
 
@@ -172,7 +175,7 @@ def place_if_ranked(image: "Image", ranking: Ranking) -> Place | None:
 
 
 def _place_of(image: "Image", ranking: Ranking, aggregate: Aggregate) -> Place:
-    _, metric, window, period, _ = ranking
+    metric, window, period = ranking.metric, ranking.window, ranking.period
     if not metric.tie_breaks:
         return place_of(metric, aggregate)
     others = (aggregate_in_period(image, each, window, period) for each in metric.separate_tie_breaks)
@@ -226,6 +229,7 @@ class Image:
       comes back: its earlier rankings no longer follow from the item. It is 0 if version 0.3 did not keep the stamp.
     - `merged_at` is the stamp of the latest merge into another member, which is a removal too: what counted before it
       counts for that member. It stays when the member comes back.
+    - `expiry` is from when on DynamoDB may delete the item, in seconds: a day after its board has ended. None: never.
     """
 
     board: str
@@ -242,6 +246,15 @@ class Image:
     removed: bool = False
     removed_at: int | None = None
     merged_at: int | None = None
+    expiry: int | None = None
+
+    @property
+    def is_left_over(self) -> bool:
+        """Whether the item is what DynamoDB has not deleted yet of a board that has ended: it counts as none.
+
+        What is stored has more than the image, so nothing may be added to it. It is written over as a whole.
+        """
+        return self.removed and self.removed_at is None
 
     @property
     def texts(self) -> tuple[Mapping[str, str], ...]:
@@ -296,7 +309,8 @@ def removed(image: Image, now: int) -> Image:
     Its stamp is later than any that the item had: so it is after the receipts of all that the item counted.
     """
     stamp = max(now, image.written_at_ms + 1)
-    return replace(rewritten(image, stamp, image.values), hidden=False, removed=True, removed_at=stamp)
+    gone = rewritten(image, stamp, image.values)
+    return replace(gone, hidden=False, removed=True, removed_at=stamp, expiry=None)
 
 
 def merged(family: Family, old: Image, new: Image, now: int) -> tuple[Image, Image, list[str]]:

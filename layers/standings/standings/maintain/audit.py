@@ -69,6 +69,8 @@ class Audits:
         record = self.clock.backoff(findings.deadline).retry(self.catalog.current, findings.board)
         if record is None or record.deleted or (record.job is not None and record.job.task == DELETE):
             return None
+        if record.has_ended(self.clock.now()):
+            return None
         family = self.catalog.boards.family(findings.board)
         if family is None:
             raise ValueError(f"no family in boards.toml matches {findings.board!r}")
@@ -106,7 +108,8 @@ class Audits:
 def is_read(catalog: BoardCatalog, clock: Clock, record: BoardRecord) -> bool:
     """Whether readers still use the generation that this record of a board names."""
     now = clock.retry(catalog.current, record.board)
-    return now is not None and not now.deleted and now.generation == record.generation
+    is_there = now is not None and not now.deleted and not now.has_ended(clock.now())
+    return is_there and now is not None and now.generation == record.generation
 
 
 @dataclass(frozen=True)

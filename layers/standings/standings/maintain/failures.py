@@ -191,8 +191,15 @@ class ParkedRecords:
         now = self.clock.now()
         rankings = list(calendar_rankings(family, named.board, now))
         record = self.catalog.written([named.board]).get(named.board)
+        if record is None and family.expires is not None:
+            return  # The board has ended, and its record is gone.
+        if record is not None and record.has_ended(now):
+            return
+        board_ends = record.ends if record is not None else None
         for generation in record.written if record is not None else (0,):
-            yield from placements_now(family, image, rankings, generation, now, rewrite_every_item=True)
+            yield from placements_now(
+                family, image, rankings, generation, now, rewrite_every_item=True, board_ends=board_ends
+            )
 
     def _image(self, named: ParkedMember, backoff: Backoff) -> Image | None:
         return backoff.retry(self.scores.image, (named.board, named.member))

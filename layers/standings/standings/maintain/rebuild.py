@@ -93,7 +93,8 @@ class Rebuild:
         many `members` of the phase are done, in `slot` of `SLOTS` slots, and in how many seconds the next step
         is: `{"board": "b", "task": "rebuild", "phase": "placing", "generation": 3, "members": 9900, "slot": 12,
         "wait": 0.0, "done": False}`.
-        ValueError: no such board. StoreUnavailableError: try again later. StoreRefusedError: a member cannot be placed.
+        ValueError: no such board, or it has ended. StoreUnavailableError: try again later. StoreRefusedError: a member
+        cannot be placed.
         """
         return _Run(self, board, deadline).run(task, begin=begin)
 
@@ -131,7 +132,7 @@ class Rebuild:
         now = self.clock.monotonic()
         deadline = now + (deadline - now) / 2
         record = self.clock.backoff(deadline).retry(self.catalog.current, board)
-        if record is None or (record.job is None and record.renewed >= since):
+        if record is None or record.has_ended(self.clock.now()) or (record.job is None and record.renewed >= since):
             return None
         progress = self.continue_job(board, REBUILD, deadline, begin=record.job is None)
         return None if progress["done"] else progress["wait"]
@@ -292,8 +293,15 @@ class _Run:
             # A projector that has known both generations may have failed after it wrote list items in the new one. A
             # projector that did not know the new generation may have acknowledged records.
             rewrite_every_item = image.written_at_ms >= recent
+            ends = self._record.ends
             moves += placements_now(
-                self._family, image, rankings, generation, now, rewrite_every_item=rewrite_every_item
+                self._family,
+                image,
+                rankings,
+                generation,
+                now,
+                rewrite_every_item=rewrite_every_item,
+                board_ends=ends,
             )
             if len(moves) >= MAX_PLACEMENTS:
                 self._service.rankings.place(moves, self._deadline)

@@ -243,9 +243,9 @@ class Settlements:
         if final is None or now < final:
             raise NotSettledError(f"the period is final at {instant(final)}: settle it then")
         record = self.clock.retry(self.catalog.current, ranking.board)
-        is_gone = record is None or record.deleted or record.is_being_deleted
+        is_gone = record is None or record.deleted or record.is_being_deleted or record.has_ended(now)
         if record is None or (is_gone and not files_are_there):
-            raise NotSettledError("there is no such board, or it is being deleted")
+            raise NotSettledError("there is no such board, or it is being deleted, or it has ended")
         if files_are_there:
             return record
         until = record.coverage.readable_until(ranking)
@@ -344,7 +344,7 @@ class _Run(Run[Position]):
         """
         now = self._settlements.clock.now()
         record = self._settlements.clock.retry(self._catalog.current, board)
-        if record is None or record.deleted:
+        if record is None or record.deleted or record.has_ended(now):
             return
         for ranking in open_rankings(family, board, now):
             if ranking.window.name not in family.endings.settle:

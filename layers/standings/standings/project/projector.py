@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from standings.catalog import BoardCatalog
 from standings.domain.boards import Boards
-from standings.domain.coverage import BoardRecord
+from standings.domain.coverage import CLOCK_SKEW_S, BoardRecord
 from standings.domain.members import Change, Image
+from standings.domain.windows import SECOND
 from standings.rankings.commits import Outcome, PruneResult
 from standings.rankings.storing import MAX_PLACEMENTS, Placement, Rankings, placements
 from standings.runtime.clock import Clock
@@ -122,6 +123,7 @@ class _Batch:
         backoff = self._projector.clock.backoff(self._deadline)
         try:
             written = backoff.retry(catalog.written, [board for board, _ in self.positions])
+            self._leave_ended(written)
             changes = backoff.retry(self._changes, written)
         except StoreUnavailableError as error:
             self._unfinished.update(*self.positions.values())
@@ -140,6 +142,12 @@ class _Batch:
             # Lambda delivers everything from the lowest unfinished record again.
             self._result.failed = self._records[min(unfinished)].sequence
         return self._result
+
+    def _leave_ended(self, written: Mapping[str, BoardRecord]) -> None:
+        """Leave out the changes of boards that have ended: by no clock are they read any more."""
+        now = self._projector.clock.now() - CLOCK_SKEW_S * SECOND
+        ended = {board for board, record in written.items() if record.has_ended(now)}
+        self.positions = {key: of for key, of in self.positions.items() if key[0] not in ended}
 
     def _changes(self, written: Mapping[str, BoardRecord]) -> dict[MemberKey, list[Change]]:
         """The changes of each member, up to the item as it is now if they are from before the board's last rebuild."""
@@ -171,7 +179,8 @@ class _Batch:
             try:
                 boards, record = self._projector.catalog.boards, written.get(key[0])
                 generations = record.written if record is not None else (0,)
-                of_member = placements(boards, changes[key], generations)
+                board_ends = record.ends if record is not None else None
+                of_member = placements(boards, changes[key], generations, board_ends)
             except Exception as bug:  # noqa: BLE001 - a member whose images break the code must not stop the others
                 for position in self.positions.pop(key):
                     self.park(position, f"cannot be projected: {bug!r}", bug)

@@ -76,7 +76,7 @@ class AuditReads:
         """A member's item in Scores, and items of Rankings. DamagedItem if the member's item cannot be read."""
         rankings = [(self._rankings, item_key(key)) for key in keys]
         image, *items = self._at_once([(self._scores, member_item_key(board, member)), *rankings])
-        return decode_stored(image) if image else None, items
+        return decode_stored(image, self._clock.now()) if image else None, items
 
     def _at_once(self, keys: Sequence[tuple[str, Item]]) -> list[Item]:
         gets: Any = [{"Get": {"TableName": table, "Key": key}} for table, key in keys]

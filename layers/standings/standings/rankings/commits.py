@@ -1,4 +1,7 @@
-"""Commits changes of one ranking, or of one rolling window, in groups, until all are done or the time is over."""
+"""Commits changes of one ranking, or of one rolling window, in groups, until all are done or the time is over.
+
+And says from when on DynamoDB may delete what they write.
+"""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -8,7 +11,10 @@ from operator import call
 from typing import Any, Final, NamedTuple
 
 from standings.domain.boards import Ranking
+from standings.domain.coverage import ENDED_KEPT
 from standings.domain.scoring import Place
+from standings.domain.windows import SECOND
+from standings.rankings import EXPIRY_MARGIN
 from standings.runtime.clock import OUT_OF_TIME, Backoff
 from standings.stores import CancelReason, StoreRefusedError, StoreUnavailableError
 
@@ -112,3 +118,15 @@ def attempt_all(
         fruitless = fruitless + 1 if tried.is_fruitless else 0
         if tried.conflict and (tried.is_busy or fruitless > AT_ONCE) and not backoff.wait():
             outcome.failure = tried.conflict
+
+
+def expiry_of(until: int, board_ends: int | None) -> int:
+    """From when on DynamoDB may delete an item, in seconds: at `until`, or soon after its board has ended (ms)."""
+    return (until if board_ends is None else min(until, board_ends + ENDED_KEPT)) // SECOND
+
+
+def expiry_of_read(read_until: int | None, board_ends: int | None) -> int | None:
+    """The same of an item that is read until an instant (ms; None: always). None: it stays for ever."""
+    if read_until is None:
+        return None if board_ends is None else expiry_of(board_ends + ENDED_KEPT, board_ends)
+    return expiry_of(read_until + EXPIRY_MARGIN, board_ends)

@@ -108,17 +108,29 @@ class Rankings:
                 raise StoreRefusedError(f"{one.member!r} cannot be placed in {one.ranking.key}: {reason}")
 
 
-def placements(boards: Boards, changes: Sequence[Change], generations: Sequence[int] = (0,)) -> list[Placement]:
-    """The changes of place of one member, from its first image to its last, in each generation."""
-    found: list[Placement] = [*moves(boards, changes, generations)]
+def placements(
+    boards: Boards, changes: Sequence[Change], generations: Sequence[int] = (0,), board_ends: int | None = None
+) -> list[Placement]:
+    """The changes of place of one member, from its first image to its last, in each generation.
+
+    Their board ends at an instant (ms; None: never).
+    """
+    found: list[Placement] = [*moves(boards, changes, generations, board_ends)]
     family = boards.family(changes[0].new.board)
     if family is not None and any(window.rolling for metric in family.metrics.values() for window in metric.windows):
-        found += shifts(boards, changes, generations)
+        found += shifts(boards, changes, generations, board_ends)
     return found
 
 
 def placements_now(
-    family: Family, image: Image, rankings: Iterable[Ranking], generation: int, now: int, *, rewrite_every_item: bool
+    family: Family,
+    image: Image,
+    rankings: Iterable[Ranking],
+    generation: int,
+    now: int,
+    *,
+    rewrite_every_item: bool,
+    board_ends: int | None = None,
 ) -> list[Placement]:
     """What brings a member to its place in some calendar rankings and in every rolling window, wherever it is counted.
 
@@ -126,14 +138,12 @@ def placements_now(
     it, windows in which the member has no place are left out.
     """
     member, version, stamp = image.member, image.version, image.written_at_ms
-    found: list[Placement] = [
-        Move(ranking._replace(generation=generation), member, None, place(image, ranking), version, stamp)
-        for ranking in rankings
-    ]
+    written = (ranking._replace(generation=generation, board_ends=board_ends) for ranking in rankings)
+    found: list[Placement] = [Move(one, member, None, place(image, one), version, stamp) for one in written]
     for window in rolling_windows(family, image.board):
         steps = steps_of(image, window, max(now, stamp))
         if rewrite_every_item or steps.steps:
-            of = window._replace(generation=generation)
+            of = window._replace(generation=generation, board_ends=board_ends)
             found.append(Shift(of, member, (), steps, version, stamp, rewrite_every_item))
     return found
 

@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from standings.domain.boards import BOARD_NAME, Family, Metric, Prize, family_of
+from standings.domain.coverage import BoardRecord
 from standings.domain.errors import bad_argument, being_deleted
-from standings.domain.windows import DAY, HOUR, MINUTE, WEEKDAYS, Timetable, day_text
+from standings.domain.windows import DAY, HOUR, MINUTE, WEEKDAYS, Timetable, day_text, instant
 from standings.read.cursors import encode_name, read_name
 from standings.read.session import ReadSession, decimal_of
 
@@ -43,8 +44,20 @@ def definition(session: ReadSession, board: str) -> dict[str, Any]:
         "keep": _span(timetable.keep),
         "shards": family.shards,
         **({"seasons": _seasons(timetable)} if timetable.seasons.all else {}),
+        **_expires(family, record),
         "metrics": [_metric(session, board, family, metric) for metric in family.metrics.values()],
     }
+
+
+def _expires(family: Family, record: BoardRecord | None) -> dict[str, Any]:
+    """How long boards last, and when this one ends: `{"expires": "60 days", "expires_at": "2027-01-20T10:15:00.000Z"}`.
+
+    Nothing where boards do not end. A board that began before `expires` was changed ends as it said then.
+    """
+    ends = None if record is None or record.deleted else record.ends
+    if family.expires is None and ends is None:
+        return {}
+    return {"expires": None if family.expires is None else _span(family.expires), "expires_at": instant(ends)}
 
 
 def _metric(session: ReadSession, board: str, family: Family, metric: Metric) -> dict[str, Any]:

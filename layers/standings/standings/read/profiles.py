@@ -67,6 +67,7 @@ def search(
         raise bad_argument("name", f"expected at least {MIN_SEARCH_LENGTH} letters, got {len(beginning)}")
     if board is not None:
         family_of(session.boards, board)
+        session.check_open(board)
     elif needs_board:
         detail = "is missing: where anyone may read, say on which board (or deploy with OpenSearch=true)"
         raise bad_argument("board", detail)
@@ -93,5 +94,6 @@ def search(
 def _on_board(session: ReadSession, board: str, matches: list[Match]) -> list[Match]:
     """Those matches that are members of the board and not hidden there."""
     images = session.backoff().retry(session.tables.scores.images, [(board, one.member) for one in matches])
+    session.check_open(board, images.values())
     shown = {member for (_, member), image in images.items() if not (image.removed or image.hidden)}
     return [one for one in matches if one.member in shown]

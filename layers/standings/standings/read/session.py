@@ -12,7 +12,7 @@ import orjson
 from standings.domain import windows
 from standings.domain.boards import Boards, Metric, Ranking, family_of
 from standings.domain.coverage import BoardRecord
-from standings.domain.errors import NotFoundError, TooFarError, bad_argument, being_deleted, no_such_member
+from standings.domain.errors import NotFoundError, TooFarError, bad_argument, being_deleted, ended, no_such_member
 from standings.domain.events import MAX_SHOWN_LENGTH
 from standings.domain.members import Image
 from standings.domain.scoring import MISSING, Aggregate, SortValues, decimal_text
@@ -28,6 +28,7 @@ Method = Literal["competition", "ordinal", "dense"]
 METHODS: Final = ("competition", "ordinal", "dense")
 BEYOND: Final = 12
 """Entries that are read of a partition beyond its share. Of ten shards, few have more of a hundred entries."""
+_UNREAD: Final[Any] = object()
 LAST_READ_S: Final = 12.0
 """Seconds after which a request starts no more reads. The last read must end before the function times out."""
 
@@ -93,10 +94,30 @@ class ReadSession:
         return Backoff(clock, self._begun + RETRIED_FOR_S)
 
     def record(self, board: str) -> BoardRecord | None:
-        """A board's record, up to a minute old; None for a board without events."""
-        return self.tables.known_records.get_or_read(
-            board, lambda: self.backoff().retry(self.tables.records.records, [board]).get(board)
-        )
+        """A board's record, up to a minute old; None for a board without events.
+
+        Raises NotFoundError if the board has ended. Then its record is read each time, and so it is where boards end
+        and this one has none: one that begins under the name has a new generation.
+        """
+        known = self.tables.known_records
+        read_at, record = known.instant(), known.get(board, _UNREAD)
+        is_in_doubt = family_of(self.boards, board).expires is not None if record is None else False
+        if record is _UNREAD or is_in_doubt or (record is not None and record.has_ended(self.now)):
+            record = self.backoff().retry(self.tables.records.records, [board]).get(board)
+            known.put(board, record, read_at)
+        if record is None or record.is_gone(self.now):
+            return None
+        if record.has_ended(self.now):
+            raise ended(board, instant(record.ends))
+        return record
+
+    def check_open(self, board: str, images: Iterable[Image | None] = ()) -> None:
+        """NotFoundError if a board has ended. Its record is read only where its family, or one of its items, expires.
+
+        Whoever reads no ranking of the board calls it.
+        """
+        if family_of(self.boards, board).expires is not None or any(one and one.expiry is not None for one in images):
+            self.record(board)
 
     def records(self, boards: Iterable[str]) -> dict[str, BoardRecord | None]:
         """The records of several boards, by name, as `record` has them. Those that are not cached are read together."""
@@ -110,8 +131,12 @@ class ReadSession:
         return records
 
     def image(self, board: str, member: str) -> Image:
-        """A member's item, strongly consistently. NotFoundError if the board has no such member, or no longer."""
+        """A member's item, strongly consistently.
+
+        NotFoundError if the board has ended, or has no such member, or no longer.
+        """
         image = self.backoff().retry(self.tables.scores.image, (board, member))
+        self.check_open(board, [image])
         if image is None or image.removed:
             raise no_such_member(board, member)
         return image

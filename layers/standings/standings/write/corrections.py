@@ -3,7 +3,8 @@
 A transaction holds the receipt of the correction, that of its event, and the changes of all their members' items.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from standings.aws.dynamodb.scores import Correction, NewReceipt, Receipt, Rewrite, Scores
@@ -42,7 +43,7 @@ from standings.stores import (
     StoreRefusedError,
     StoreUnavailableError,
 )
-from standings.write.writer import NotCountedYetError, rewrite, stamp_of
+from standings.write.writer import NotCountedYetError, expired_board, rewrite, stamp_of
 
 WAITS: Final = 15 * MINUTE
 """So long after it was sent, a correction that came before its event is refused. Until then it is delivered again."""
@@ -88,8 +89,11 @@ class Corrections:
         found = self._scores.images(items, consistent=True)
         now = self._clock.now()
         settled = {board: History(record.settled) for board, record in records.items()}
-        images = {item: found.get(item) for item in items}
-        plan = _Plan(dated(correction, content), main, content, images, settled)
+        ended = {board for board, record in records.items() if record.has_ended(now)}
+        _check_open(correction, records, ended)
+        images = {item: found.get(item) if item[0] not in ended else None for item in items}
+        expiries = {board: record.expiry for board, record in records.items()}
+        plan = _Plan(dated(correction, content), main, content, images, settled, expiries)
         changes = plan.changes(self._catalog, now, patches=False)
         new = plan.receipts(self._catalog, now)
         if self._scores.bytes_of(new, changes) > MAX_TRANSACTION_BYTES:
@@ -115,6 +119,13 @@ class Corrections:
         return records
 
 
+def _check_open(correction: Event, records: Mapping[str, BoardRecord], ended: Collection[str]) -> None:
+    """Refuse a correction of a board that has ended. One is taken back on those of its boards that have not."""
+    if ended and (correction.updates or len(ended) == len(records)):
+        board = min(ended)
+        raise expired_board(board, records[board].ends, correction.id)
+
+
 def refused(correction: Event, reason: str) -> RefusedEvent:
     """The refusal of a correction, for a reason that says what to do."""
     return RefusedEvent("correct", f"{refusal(str(correction.corrects))} {reason}", correction.id)
@@ -135,7 +146,8 @@ def correctable(correction: Event, main: Receipt, now: int) -> Content:
 class _Plan(NamedTuple):
     """A correction (with an `at`), the receipt of its event, what that counted, and the images of all their members.
 
-    `settled` has what is settled of each of their boards.
+    An item of a board that has ended is None. `settled` has what is settled of each of their boards, `expiries` from
+    when on its items may be deleted (seconds; None: never).
     """
 
     correction: Event
@@ -143,6 +155,7 @@ class _Plan(NamedTuple):
     content: Content
     images: Mapping[MemberKey, Image | None]
     settled: Mapping[str, History]
+    expiries: Mapping[str, int | None]
 
     @property
     def lost(self) -> set[MemberKey]:
@@ -210,6 +223,7 @@ class _Plan(NamedTuple):
             raise refused(self.correction, reason)
         before = image if image is not None else new_image(*item, stamp)
         after, changed = corrected(family, before, counted, part, stamp)
+        after = replace(after, expiry=self.expiries[item[0]])
         if (beyond := beyond_bounds(family, after, changed)) is not None:
             detail = f"metrics: {beyond} would go beyond ±(2^53 - 1) units"
             raise RefusedEvent("bounds", detail, self.correction.id)

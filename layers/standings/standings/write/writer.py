@@ -36,7 +36,7 @@ from standings.domain.members import (
     set_key,
 )
 from standings.domain.scoring import decimal_text
-from standings.domain.windows import DAY
+from standings.domain.windows import DAY, instant
 from standings.runtime.clock import OUT_OF_TIME, Backoff, Clock
 from standings.stores import (
     MAX_ACTIONS,
@@ -201,6 +201,8 @@ class _Transaction:
     started: bool = False
     # The records of the boards of history, which must be as they were read.
     records: Mapping[str, BoardRecord] = field(default_factory=dict)
+    # The records of all boards.
+    boards: Mapping[str, BoardRecord] = field(default_factory=dict)
     # Whether the items are too large together to be written whole.
     patches: bool = False
 
@@ -230,9 +232,25 @@ class _Transaction:
                 detail = f"board: {board!r} is being deleted: replay the event once that has ended"
                 self._refuse(event, RefusedEvent("deleting", detail, event.id))
 
+    def _refuse_ended(self) -> None:
+        """Refuse the events of boards that have ended. Those that counted before are duplicates."""
+        now = self.writer.clock.now()
+        ended = {board: record.ends for board, record in self.boards.items() if record.has_ended(now)}
+        late = [event for event in self.events.values() if any(one.board in ended for one in event.updates)]
+        receipts = self.writer.scores.receipts(event.id for event in late) if late else {}
+        for event in late:
+            receipt = receipts.get(event.id)
+            if receipt is not None and event.digest in (receipt.digest, receipt.current):
+                self._drop(event)
+                continue
+            board = next(one.board for one in event.updates if one.board in ended)
+            self._refuse(event, expired_board(board, ended[board], event.id))
+
     def _read_items(self) -> None:
         """Register the boards, and read the items that cannot be added to without reading them."""
         records = self.writer.catalog.register(one.board for event in self.events.values() for one in event.updates)
+        self.boards = records
+        self._refuse_ended()
         if leaving := {board for board, record in records.items() if record.is_being_deleted}:
             self._refuse_leaving(leaving)
         of_history = (event for event in self.events.values() if event.history)
@@ -255,6 +273,8 @@ class _Transaction:
         """Try to apply the events; drop those that do not fit. StoreUnavailableError if the next try has to wait."""
         if not self.started:
             self._read_items()
+        else:
+            self._refuse_ended()
         now = self.writer.clock.now()
         plan, receipts = self._planned(now, backoff)
         events, changes = list(self.events.values()), list(plan.changes.values())
@@ -313,7 +333,8 @@ class _Transaction:
             try:
                 events, boards = self.events.values(), self.writer.catalog.boards
                 settled = {board: History(record.settled) for board, record in self.records.items()}
-                return plan_changes(boards, events, self.images, now, as_read, settled, patches=self.patches)
+                ends = {board: record.expiry for board, record in self.boards.items()}
+                return plan_changes(boards, events, self.images, now, as_read, settled, ends, patches=self.patches)
             except UnfitEventError as unfit:
                 if unfit.item not in self.certain:
                     self.images[unfit.item] = self.writer.scores.image(unfit.item)
@@ -391,6 +412,11 @@ class _Transaction:
         self.result.refused.append((self.message_of[event.id], refusal))
 
 
+def expired_board(board: str, ends: int | None, event_id: str) -> RefusedEvent:
+    """The refusal of an event of a board that has ended."""
+    return RefusedEvent("expired", f"board: {board!r} ended at {instant(ends)}, and takes no more events", event_id)
+
+
 def _check_age(message: QueueMessage, event: Event, now: int) -> None:
     """Refuse a message whose receipt may have expired, however it came back to the queue."""
     if message.refused_since is not None and now - message.refused_since > REPLAYABLE_DAYS * DAY:
@@ -446,14 +472,15 @@ def plan_changes(
     now: int,
     as_read: Collection[MemberKey] = (),
     settled: Mapping[str, History] = {},
+    expiries: Mapping[str, int | None] = {},
     *,
     patches: bool = False,
 ) -> "Plan":
     """Plan the change of each item of the events. Raise UnfitEventError for the first event that does not fit.
 
-    `settled` has what is settled of each board that an event of history names. The items in `as_read` are changed only
-    if they are still as they were read. With `patches`, items are not written whole, unless one has so many changes
-    that they fit into no expression.
+    `settled` has what is settled of each board that an event of history names, `expiries` from when on each board's
+    items may be deleted (seconds). The items in `as_read` are changed only if they are still as they were read. With
+    `patches`, items are not written whole, unless one has so many changes that they fit into no expression.
     """
     events = list(events)
     by_item = _by_item(events, settled)
@@ -468,11 +495,13 @@ def plan_changes(
         added = [_added(family, part, stamp) for part in parts]
         for part, one in zip(parts, added, strict=True):
             counted[part.event_id][item] = one
-        addition = None if item in as_read else _addition(family, item, parts, added, image, stamp)
+        may_add = item not in as_read and not (image is not None and image.is_left_over)
+        addition = _addition(family, item, parts, added, image, stamp) if may_add else None
         if addition is not None:
-            changes[item] = addition
+            changes[item] = addition._replace(expiry=expiries.get(item[0]))
             continue
         after, changed, older = _count(family, item, parts, image, stamp)
+        after = replace(after, expiry=expiries.get(item[0])) if changed else after
         superseded |= older
         # If nothing changed, the item is only checked.
         changes[item] = (

@@ -5,7 +5,7 @@ The legend of the attributes is in `tables`. All times are in milliseconds since
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from string import ascii_lowercase, digits
 from typing import Any, Final, NamedTuple
@@ -40,7 +40,7 @@ from standings.aws.dynamodb.tables import (
 )
 from standings.domain.boards import MAX_UNITS
 from standings.domain.coverage import CLOCK_SKEW_S, BoardRecord, BucketCoverage, Coverage, Job
-from standings.domain.members import Change, Image
+from standings.domain.members import Change, Image, new_image
 from standings.domain.windows import DAY, SECOND
 from standings.runtime.clock import Clock
 from standings.stores import (
@@ -70,6 +70,7 @@ _RECORD: Final = ("coverage", "codes", "generation", "written", "latest", "stale
 _NOT_COUNTED: Final = "attribute_not_exists(d)"
 _AFTER_RECORDS: Final = "$"  # It sorts after the partitions of boards' records, and before the name of any board
 _NEXT_VERSION: Final = "if_not_exists(v, :t) + :i"  # A new item starts at the clock: above any earlier item's version
+_NOT_EXPIRED: Final = "(attribute_exists(x) OR e > :now)"  # An item of this board, or of a member that was removed
 _STAMPED_BEFORE: Final = "t <= :t"  # No faster clock wrote the item. The fastest clock decides which events are late.
 
 
@@ -78,7 +79,8 @@ class Addition(NamedTuple):
 
     The store applies it if the item was not written after `written_at_ms` and its total has room for `abs_total`. With
     `known` the item must exist. `removes` are accumulators to remove. The accumulators in the parts of
-    `texts_removed` lose their tie key, their note, their set key or their companions (`Image.texts`).
+    `texts_removed` lose their tie key, their note, their set key or their companions (`Image.texts`). `expiry` is that
+    of the item (seconds). With one, nothing is added to an item of an earlier board of that name.
     """
 
     board: str
@@ -89,6 +91,7 @@ class Addition(NamedTuple):
     written_at_ms: int
     abs_total: int
     known: bool
+    expiry: int | None = None
 
 
 class Rewrite(NamedTuple):
@@ -239,7 +242,7 @@ class Scores:
         wanted = [member_item_key(*key) for key in keys]
         images: dict[MemberKey, Image] = {}
         for item in batch_get(self._client, self._scores, wanted, self._clock, consistent=consistent):
-            image = decode_or_damage(item)
+            image = decode_or_damage(item, self._clock.now())
             if isinstance(image, Image):
                 images[image.board, image.member] = image
             elif damaged is None:
@@ -251,7 +254,7 @@ class Scores:
     def image(self, key: MemberKey) -> Image | None:
         """Read an item, strongly consistently; None if it does not exist."""
         item = get_item(self._client, self._scores, member_item_key(*key), consistent=True)
-        return decode_stored(item) if item is not None else None
+        return decode_stored(item, self._clock.now()) if item is not None else None
 
     def members(self, board: str, slot: int, after: str | None, limit: int) -> list[Image | DamagedItem]:
         """Read up to `limit` items of a slot, strongly consistently, in the order of members that follow `after`.
@@ -264,7 +267,7 @@ class Scores:
             condition += " AND sk > :s"
             values[":s"] = {"S": after}
         items = query_items(self._client, limit, self._scores, condition, values, ConsistentRead=True)
-        return [decode_or_damage(item) for item in items]
+        return [decode_or_damage(item, self._clock.now()) for item in items]
 
     def boards_of(self, member: str, after: str | None, limit: int) -> list[str]:
         """Up to `limit` boards that have an item of a member, by name, after a board: `["berlin-2026", "club"]`.
@@ -339,7 +342,7 @@ class Scores:
             is_receipt = position < len(receipts)
             receipt = _receipt_of(item) if item and is_receipt else None
             is_image = not is_receipt and position < len(receipts) + len(changes)
-            image = decode_stored(item) if item and is_image else None
+            image = decode_stored(item, now) if item and is_image else None
             conflicts.append(Conflict(position, reason, message, receipt, image))
         return conflicts
 
@@ -362,7 +365,8 @@ class Scores:
             if isinstance(change, Addition):
                 actions.append(self._addition(change))
             else:
-                actions.append(self._rewrite(change) if change.whole else self._patch(change))
+                is_whole = change.whole or (change.before is not None and change.before.is_left_over)
+                actions.append(self._rewrite(change) if is_whole else self._patch(change))
         return actions
 
     def _receipt(self, receipt: NewReceipt, expiry: str) -> dict[str, Any]:
@@ -392,13 +396,19 @@ class Scores:
         }
         values |= {f":{number}": {"N": str(amount)} for number, amount in enumerate(change.adds.values())}
         exists = "attribute_exists(v) AND attribute_not_exists(x) AND" if change.known else "attribute_not_exists(v) OR"
+        condition = f"{exists} ({_STAMPED_BEFORE} AND g <= :room)"
+        if change.expiry is not None:
+            values |= {":e": {"N": str(change.expiry)}, ":now": {"N": str(change.written_at_ms // SECOND)}}
+            condition = f"{exists} ({_STAMPED_BEFORE} AND g <= :room AND {_NOT_EXPIRED})"
         texts = zip(TEXT_PREFIXES, change.texts_removed, strict=True)
         removes = (*change.removes, *(prefix + name for prefix, names in texts for name in names))
         return {
             "Update": {
-                **conditional(self._scores, f"{exists} ({_STAMPED_BEFORE} AND g <= :room)", values),
+                **conditional(self._scores, condition, values),
                 "Key": member_item_key(change.board, change.member),
-                "UpdateExpression": _addition_expression(tuple(change.adds), removes),
+                "UpdateExpression": _addition_expression(
+                    tuple(change.adds), removes, expires=change.expiry is not None
+                ),
             }
         }
 
@@ -498,16 +508,21 @@ def _seen(before: Image | None) -> tuple[str, dict[str, Any] | None]:
 
 
 @lru_cache(maxsize=4096)
-def _addition_expression(adds: tuple[str, ...], removes: tuple[str, ...]) -> str:
-    """The update expression of an addition. A member that was removed exists again, and does not expire."""
+def _addition_expression(adds: tuple[str, ...], removes: tuple[str, ...], *, expires: bool) -> str:
+    """The update expression of an addition. A member that was removed exists again, and expires with its board."""
     added = ", ".join(["g :g", *(f"{name} :{number}" for number, name in enumerate(adds))])
+    if expires:
+        return f"SET v = {_NEXT_VERSION}, t = :t, e = :e ADD {added} REMOVE {', '.join(['x', *removes])}"
     return f"SET v = {_NEXT_VERSION}, t = :t ADD {added} REMOVE {', '.join(['e', 'x', *removes])}"
 
 
-def decode_image(item: Item, keys: Item | None = None) -> Image:
+def decode_image(item: Item, keys: Item | None = None, now: int | None = None) -> Image:
     """The image of a member's item. Raises KeyError, ValueError or TypeError if the item is malformed.
 
     ValueError also if it has another key than `keys` (None: any).
+
+    An item that has expired by `now` (ms; None: none has) was of a board that has ended, and waits for its deletion: it
+    is as that of a member that is not there, without scores. So a board that begins again under the name has none.
     """
     if keys is not None and (item["pk"], item["sk"]) != (keys["pk"], keys["sk"]):
         raise ValueError(f"expected an image of {keys!r}, got one of {item['pk']!r} {item['sk']!r}")
@@ -528,6 +543,10 @@ def decode_image(item: Item, keys: Item | None = None) -> Image:
     _check_bound(MAX_NUMBER, version, abs_total)
     _check_bound(LAST_INSTANT, written_at_ms, removed_at or 0, merged_at or 0)
     _check_bound(MAX_UNITS, *values.values())
+    expiry = int(item["e"]["N"], 10) if "e" in item and "x" not in item else None
+    if expiry is not None and now is not None and expiry * SECOND <= now:
+        ended = new_image(board_of(key[0]), key[1], written_at_ms)
+        return replace(ended, version=version, abs_total=abs_total, removed=True)
     return Image(
         board=board_of(key[0]),
         member=key[1],
@@ -543,6 +562,7 @@ def decode_image(item: Item, keys: Item | None = None) -> Image:
         removed="x" in item,
         removed_at=removed_at,
         merged_at=merged_at,
+        expiry=expiry,
     )
 
 
@@ -563,17 +583,17 @@ def _removed_at(item: Item) -> int:
     return int(item["t"]["N"], 10) if "x" in item else 0
 
 
-def decode_or_damage(item: Item) -> Image | DamagedItem:
-    """The image of a stored item, or what is wrong with the item."""
+def decode_or_damage(item: Item, now: int) -> Image | DamagedItem:
+    """The image of a stored item at `now` (ms), or what is wrong with the item."""
     try:
-        return decode_image(item)
+        return decode_image(item, now=now)
     except (KeyError, ValueError, TypeError) as error:
         return DamagedItem(board_of(item["pk"]["S"]), item["sk"]["S"], f"{type(error).__name__}: {error}")
 
 
-def decode_stored(item: Item) -> Image:
-    """The image of a stored item. Raises DamagedItem."""
-    image = decode_or_damage(item)
+def decode_stored(item: Item, now: int) -> Image:
+    """The image of a stored item at `now` (ms). Raises DamagedItem."""
+    image = decode_or_damage(item, now)
     if isinstance(image, DamagedItem):
         raise image
     return image
@@ -602,6 +622,8 @@ def encode_image(image: Image) -> dict[str, Any]:
     if image.removed:
         item["x"] = {"BOOL": True}
         item["e"] = {"N": str((image.written_at_ms + REMOVED_LIFETIME) // SECOND)}
+    elif image.expiry is not None:
+        item["e"] = {"N": str(image.expiry)}
     return item
 
 
@@ -613,9 +635,12 @@ def decode_change(record: Any) -> Change | None:
     keys = record["Keys"]
     if _member_of(keys) is None:
         return None
-    old = decode_image(record["OldImage"], keys) if "OldImage" in record else None
-    if "NewImage" in record:
-        return Change(old, decode_image(record["NewImage"], keys))
+    new = decode_image(record["NewImage"], keys) if "NewImage" in record else None
+    # One that had expired when it was written over was of an earlier board of that name.
+    now = None if new is None else new.written_at_ms
+    old = decode_image(record["OldImage"], keys, now) if "OldImage" in record else None
+    if new is not None:
+        return Change(old, new)
     if old is None:
         raise KeyError("NewImage")
     return Change(old, old.without_scores())
@@ -695,7 +720,7 @@ class BoardRecords:
     def names(self, after: str | None, limit: int, prefix: str = "") -> list[str]:
         """Up to `limit` names of boards with a prefix that sort after a name, such as `["berlin-2025", "berlin-2026"]`.
 
-        Deleted boards are left out.
+        Boards that were deleted or have ended are left out.
         """
         values: dict[str, Any] = {":p": {"S": BOARDS}}
         condition = "pk = :p"
@@ -708,16 +733,22 @@ class BoardRecords:
             values[":s"] = {"S": prefix}
         start: dict[str, Any] = {}
         names: list[str] = []
+        left_out = 0
         while len(names) < limit:
-            page_size = limit - len(names)
+            page_size = limit - len(names) + left_out
             page = query_items(self._client, page_size, self._scores, condition, values, **start)
             page = [item for item in page if item["sk"]["S"].startswith(prefix)]
-            # A board that is being deleted, or was by version 0.2.
-            names += [item["sk"]["S"] for item in page if "x" not in item]
+            # A board that is being deleted, or was by version 0.2; or one that has ended.
+            found = [item["sk"]["S"] for item in page if "x" not in item and not self._has_ended(item)]
+            names += found
+            left_out += len(page) - len(found)
             if len(page) < page_size:
                 break
             start["ExclusiveStartKey"] = _key(page[-1]["sk"]["S"])
-        return names
+        return names[:limit]
+
+    def _has_ended(self, item: Item) -> bool:
+        return "e" in item and decode_record(item).has_ended(self._clock.now())
 
     def put(self, record: BoardRecord, seen: BoardRecord | None) -> bool:
         """Replace the record that was seen (None: no record). False if there is another version."""
@@ -726,12 +757,12 @@ class BoardRecords:
         if seen is None or was_deleted == _is_done_with(record):
             is_put = put_version(self._client, self._scores, item, version)
         else:
-            is_put = self._move(item, seen, was_deleted=was_deleted)
+            is_put = self._move(record, item, seen, was_deleted=was_deleted)
         return is_put or (
             was_deleted and put_version(self._client, self._scores, {**item, "pk": {"S": BOARDS}}, version)
         )
 
-    def _move(self, item: Item, seen: BoardRecord, *, was_deleted: bool) -> bool:
+    def _move(self, record: BoardRecord, item: Item, seen: BoardRecord, *, was_deleted: bool) -> bool:
         """Put a record among the deleted boards or back. Its tombstone stays. False if there is another version."""
         request = conditional(self._scores, "v = :v", {":v": {"N": str(seen.version)}})
         actions: list[dict[str, Any]] = [
@@ -739,9 +770,13 @@ class BoardRecords:
             {"Delete": {**request, "Key": _key(seen.board)}},
         ]
         if was_deleted:
+            tombstone: dict[str, Any] = {"ConditionCheck": {**request, "Key": _key(seen.board, DELETED_BOARDS)}}
+            if record.ends is not None and seen.ends is None:
+                # The tombstone must go before this record does, or a later board would go on with its generation.
+                tombstone = {"Put": {**request, "Item": encode_record(replace(seen, ends=record.ends))}}
             actions = [
                 {"Put": {**conditional(self._scores, "attribute_not_exists(pk)"), "Item": item}},
-                {"ConditionCheck": {**request, "Key": _key(seen.board, DELETED_BOARDS)}},
+                tombstone,
             ]
         for _, reason, _, message in transact(self._client, actions):
             if reason is CancelReason.BUSY:
@@ -767,6 +802,8 @@ def encode_record(record: BoardRecord) -> dict[str, Any]:
     content["again"] = False  # Version 0.2 reads it
     if record.settled is not None:
         content["settled"] = sorted(record.settled)
+    if record.ends is not None:
+        content["ends"] = record.ends
     if job is not None:
         content["job"] = {**job._asdict(), "coverage": _encode_coverage(job.coverage)}
     item: dict[str, Any] = {
@@ -779,6 +816,8 @@ def encode_record(record: BoardRecord) -> dict[str, Any]:
         item["x"] = {"BOOL": True}
     if job is not None:
         item["f"] = {"S": job.token}
+    if record.gone_at is not None:
+        item["e"] = {"N": str(-(-record.gone_at // SECOND))}
     return item
 
 
@@ -791,6 +830,7 @@ def decode_record(item: Item) -> BoardRecord:
     if (job := content["job"]) is not None:
         fields["job"] = Job(**{**job, "coverage": _decode_coverage(job["coverage"])})
     fields["settled"] = frozenset(content["settled"]) if "settled" in content else None
+    fields["ends"] = content.get("ends")
     version, begun = int(item["v"]["N"]), int(item["t"]["N"])
     return BoardRecord(item["sk"]["S"], version, begun, deleted="x" in item, **fields)
 

@@ -7,6 +7,7 @@ import orjson
 
 from standings.aws.dynamodb.tables import DynamoDBClient, get_item, item_key, put_version, top_key
 from standings.domain.boards import Ranking
+from standings.domain.coverage import ENDED_KEPT
 from standings.domain.scoring import SortValues
 
 
@@ -61,11 +62,16 @@ class AnnouncedTops(_VersionedJson):
     Every method may raise StoreUnavailableError.
     """
 
-    def read(self, ranking: Ranking) -> AnnouncedTop | None:
-        """Read what was last announced, strongly consistently; None before the first announcement."""
+    def read(self, ranking: Ranking, now: int = 0) -> AnnouncedTop | None:
+        """Read what was last announced, strongly consistently; None before the first announcement.
+
+        What has expired by `now` (ms) was of an earlier board of that name, which has ended: its top is empty.
+        """
         content = self._content(_key(ranking))
         if content is None:
             return None
+        if ranking.board_ends is not None and now >= content.get("until", now + 1):
+            return AnnouncedTop(content["version"], content["seq"], content["at"], (), None)
         top = [Standing(member, tuple(values)) for member, *values in content["top"]]
         unsent = content["unsent"]
         if isinstance(unsent, str):  # as version 0.2 wrote it
@@ -82,7 +88,11 @@ class AnnouncedTops(_VersionedJson):
             "unsent": announced.unsent,
         }
         # A season that can no longer be read may be again, once boards.toml names the next one.
-        return self._put(_key(ranking), content, ranking.kept_until)
+        until = ranking.kept_until
+        if ranking.board_ends is not None:
+            ends = ranking.board_ends
+            content["until"] = until = (ends if until is None else min(until, ends)) + ENDED_KEPT
+        return self._put(_key(ranking), content, until)
 
 
 def _key(ranking: Ranking) -> str:

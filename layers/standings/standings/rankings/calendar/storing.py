@@ -23,9 +23,9 @@ from standings.domain.members import Move
 from standings.domain.scoring import Place, decode_sort_key, sort_key
 from standings.domain.tiers import ROOT, Path, deltas, path, prefixes
 from standings.domain.windows import SECOND
-from standings.rankings import EXPIRY_MARGIN, ROW_LIFETIME
+from standings.rankings import ROW_LIFETIME
 from standings.rankings.calendar.pruning import Pruning
-from standings.rankings.commits import Attempt, Conflict, Outcome, attempt_all
+from standings.rankings.commits import Attempt, Conflict, Outcome, attempt_all, expiry_of_read
 from standings.runtime.clock import RANKING_TTL_S, Backoff, Clock, TtlCache
 from standings.stores import MAX_ACTIONS, CancelReason, StoreRefusedError
 
@@ -90,8 +90,7 @@ class CalendarStorage:
 
         Raises StoreRefusedError if the store will never add to the tiers, and StoreUnavailableError.
         """
-        until = ranking.kept_until
-        expiry = None if until is None else (until + EXPIRY_MARGIN) // SECOND
+        expiry = expiry_of_read(ranking.kept_until, ranking.board_ends)
         lane = self._lanes.get(ranking.key) or _Lane()
         if lane.conflicts >= CONFLICTS and (on_root := self._change_lane(ranking, lane, expiry)):
             return on_root

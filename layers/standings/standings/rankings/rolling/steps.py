@@ -21,15 +21,18 @@ from standings.domain.boards import Boards, Family, Metric, Ranking, generation_
 from standings.domain.members import AHEAD_MARGIN, SKIP_MARGIN, Change, Image, aggregate_of, contributions
 from standings.domain.scoring import Place, SortValues, place_of, sort_key
 from standings.domain.tiers import Path, deltas
-from standings.domain.windows import DAY, HOUR, SECOND, Unit, Window
+from standings.domain.windows import DAY, HOUR, Unit, Window
 from standings.rankings import EXPIRY_MARGIN, ROW_LIFETIME
+from standings.rankings.commits import expiry_of, expiry_of_read
 from standings.stores import StoreRefusedError
 
 MAX_STEP: Final = 100_000  # Periods of a step: more than any that can be stored
 _LENGTH: Final[dict[Unit, int]] = {"h": HOUR, "d": DAY}
 
 
-def shifts(boards: Boards, changes: Iterable[Change], generations: Sequence[int] = (0,)) -> "list[Shift]":
+def shifts(
+    boards: Boards, changes: Iterable[Change], generations: Sequence[int] = (0,), board_ends: int | None = None
+) -> "list[Shift]":
     """The shifts of one member, from its first image to its last, in each generation.
 
     Steps that changed and changed back are a shift too: the row must get the newest version, so that a late record from
@@ -43,7 +46,7 @@ def shifts(boards: Boards, changes: Iterable[Change], generations: Sequence[int]
         passed = [steps_of(image, rankings, last.written_at_ms) for change in ordered for image in change]
         if any(old != new for old, new in zip(passed[::2], passed[1::2], strict=True)):
             for generation in generations:
-                of = rankings._replace(generation=generation)
+                of = rankings._replace(generation=generation, board_ends=board_ends)
                 found.append(Shift(of, last.member, passed[:-1], passed[-1], last.version, last.written_at_ms))
     return found
 
@@ -182,12 +185,13 @@ def blocks_to_write(
 
 
 class RollingRankings(NamedTuple):
-    """All rankings of a rolling window on a board, in one generation."""
+    """All rankings of a rolling window on a board, in one generation. `board_ends` is as that of `Ranking`."""
 
     board: str
     metric: Metric
     window: Window
     generation: int = 0
+    board_ends: int | None = None
 
     @property
     def key(self) -> str:
@@ -381,13 +385,13 @@ def row_item(shift: Shift, steps: Steps) -> dict[str, Any]:
     It stays until none of its steps can be read, and no older change can be replayed.
     """
     until = max((shift.ranking.readable_until(step.until - 1) for step in steps.steps[-1:]), default=0)
-    expiry = max(until + EXPIRY_MARGIN, shift.written_at_ms + ROW_LIFETIME)
+    until = max(until + EXPIRY_MARGIN, shift.written_at_ms + ROW_LIFETIME)
     return {
         "pk": {"S": entry_key(shift.ranking.key, shift.member)},
         "v": {"N": str(shift.version)},
         "t": {"N": str(shift.written_at_ms)},
         "p": {"S": encode_steps(steps)},
-        "e": {"N": str(expiry // SECOND)},
+        "e": {"N": str(expiry_of(until, shift.ranking.board_ends))},
     }
 
 
@@ -415,7 +419,7 @@ def list_item(shift: Shift, block: Block, place: Place | None) -> dict[str, Any]
         "pk": {"S": entry_key(block_list, shift.member)},
         "v": {"N": str(shift.version)},
         "t": {"N": str(shift.written_at_ms)},
-        "e": {"N": str((rankings.readable_until(block.until - 1) + EXPIRY_MARGIN) // SECOND)},
+        "e": {"N": str(expiry_of_read(rankings.readable_until(block.until - 1), rankings.board_ends))},
     }
     if place is not None:
         stored["r"] = {"S": index_key(block_list, shard_of(shift.member, rankings.metric.shards))}

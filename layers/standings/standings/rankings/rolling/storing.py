@@ -39,9 +39,16 @@ from standings.aws.dynamodb.tables import (
     update_if,
 )
 from standings.domain.tiers import Path
-from standings.domain.windows import MAX_ROLLING_BUCKETS, SECOND
-from standings.rankings import EXPIRY_MARGIN
-from standings.rankings.commits import Attempt, Conflict, Outcome, RunAll, attempt_all, one_after_another
+from standings.domain.windows import MAX_ROLLING_BUCKETS
+from standings.rankings.commits import (
+    Attempt,
+    Conflict,
+    Outcome,
+    RunAll,
+    attempt_all,
+    expiry_of_read,
+    one_after_another,
+)
 from standings.rankings.rolling.reading import positions
 from standings.rankings.rolling.steps import (
     Log,
@@ -263,6 +270,8 @@ class RollingStorage:
             "z": {"N": "0"},
             **more,
         }
+        if (expiry := expiry_of_read(None, rankings.board_ends)) is not None:
+            item = {**item, "e": {"N": str(expiry)}}
         return put_if(self._client, self._table, item, "attribute_not_exists(pk)")
 
     def _change_log(self, rankings: RollingRankings, log: "_LogInUse") -> None:
@@ -440,7 +449,7 @@ class _Fold:
         raise StoreUnavailableError(f"other folds keep changing {self._rankings.key}")
 
     def _update(self, period: int, path: Path, counters: dict[int, int], condition: str, at: int) -> dict[str, Any]:
-        expiry = (self._rankings.readable_until(period) + EXPIRY_MARGIN) // SECOND
+        expiry = expiry_of_read(self._rankings.readable_until(period), self._rankings.board_ends)
         written_at_ms = max(entry.written_at_ms for entry in self._log.entries)
         sets = {f"p{self._number}": self._log.end, "t": written_at_ms, "e": expiry}
         adds = {COUNTERS[digit]: count for digit, count in counters.items()}
