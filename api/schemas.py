@@ -488,8 +488,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         "score that comes from this event."
     ),
     "Set": flag(
-        "Whether the numbers are the new totals, by default false: only for metrics that add up. `least` "
-        "and `most` then bound the change. A pair of board and member may stand once in an event that sets its total."
+        "Whether the numbers are the new totals or bests, by default false. Of a metric that adds up, `least` and "
+        "`most` then bound the change. A `max` or `min` is replaced in `all` and in the open periods that contain "
+        "`at`. A `last` cannot be set. A pair of board and member may stand once in an event that sets its numbers."
     ),
     "EventId": text(
         "A unique id. An event that is posted again with the same id and content counts once; with other content it "
@@ -530,7 +531,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
             "reason?": text("Why it was refused: the first 450 bytes. Not for a token without `standings/admin`."),
             "at": text("When it was counted or refused.", format="date-time"),
             "superseded?": flag(
-                "True if a total that it sets was older than one that had counted: it changed nothing."
+                "True if a number that it sets was older than one that had counted, which stays in `all`."
             ),
             "corrected?": "CorrectedBy",
             "retracted?": "CorrectedBy",

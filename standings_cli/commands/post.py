@@ -40,8 +40,8 @@ with --id it counts once. --wait waits until the event is counted, and prints th
 is refused, the reason, with exit status 1. It asks the API: with a token, that needs the scopes
 standings/read and standings/write, and standings/admin for the reason.
 
-With --set the numbers are new totals: `points=0 --set`; in a file, those of every row that does not say
-so itself. Only metrics with aggregate sum can be set so; with last, each event sets the score.
+With --set the numbers are new totals (sum) or bests (max, min), whatever was there: `points=0 --set`; in
+a file, those of every row that does not say so itself. With last, each event sets the score.
 
 Files (.gz too; - is standard input):
   --jsonl  Each line is an event, as in docs/reference/events.md, or a row as tools write it:
@@ -100,7 +100,7 @@ def add(commands: Commands) -> None:
     files.add_argument("--jsonl", type=values.file, metavar="FILE", help="events as JSON lines")
     files.add_argument("--csv", type=values.file, metavar="FILE", help="events as CSV with a header")
     parser.add_argument("--id", help="the id of the one event (random)")
-    parser.add_argument("--set", action="store_true", help="the numbers are the members' new totals")
+    parser.add_argument("--set", action="store_true", help="the numbers are the members' new totals, or bests")
     parser.add_argument("--note", metavar="JSON", help='a JSON object about the one event: {"video": "v1"}')
     parser.add_argument("--at", metavar="TIME", help="when the one event happened, or rows without a time (now)")
     parser.add_argument("--board", type=values.board, help="the board of rows that name none")

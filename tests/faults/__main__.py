@@ -1,9 +1,9 @@
 """Run one schedule and print each of its steps: `make faults SEED=7`.
 
 `make faults SEED=7 SEEDS=100` runs the hundred schedules from seed 7 on and prints those that came out wrong. Both end
-with status 1 if a schedule came out wrong. With NOTES=1 they are schedules in which scores keep notes,
-with TIES=1 schedules in which rankings have tie-breaks, with PEOPLE=1 schedules in which members are merged and
-rankings begin at a score, with CORRECTIONS=1 schedules in which events are corrected.
+with status 1 if a schedule came out wrong. With NOTES=1 they are schedules in which scores keep notes, and with BESTS=1
+beside it bests are set. With TIES=1 rankings have tie-breaks, with PEOPLE=1 members are merged and rankings begin at a
+score, with CORRECTIONS=1 events are corrected.
 """
 
 import argparse
@@ -22,6 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("seed", type=int, help="seed of the first schedule")
     parser.add_argument("count", type=int, nargs="?", default=1, help="number of schedules (default: 1)")
     parser.add_argument("--notes", action="store_true", help="scores of the league keep notes: other schedules")
+    parser.add_argument("--bests", action="store_true", help="with --notes, bests are set: other schedules")
     parser.add_argument("--ties", action="store_true", help="rankings of the league have tie-breaks: other schedules")
     parser.add_argument("--people", action="store_true", help="members are merged: other schedules")
     parser.add_argument("--corrections", action="store_true", help="events are corrected: other schedules")
@@ -30,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     traps: Counter[str] = Counter()
     began = time.process_time()
     for seed in range(options.seed, options.seed + options.count):
-        kinds = {name: getattr(options, name) for name in ("notes", "ties", "people", "corrections")}
+        kinds = {name: getattr(options, name) for name in ("notes", "bests", "ties", "people", "corrections")}
         world = run(seed, Options(trace=options.count == 1, **kinds))
         traps.update(world.traps.keys())
         wrong += bool(world.differences)

@@ -141,11 +141,15 @@ class Judge:
             self.set += 1
             changes = model.set_totals(event.id, member, event.at, amounts)
             model.keep_sets(event.id, member, event.at, changes)
+        is_superseded = key in event.sets and not all(
+            model.is_latest(event.id, event.at, metric, member) for metric in amounts
+        )
         if changes:
-            model.count(event.id, member, event.at, changes, now, event.notes.get(key), history=event.history)
+            how = {"history": event.history, "sets": key in event.sets}
+            model.count(event.id, member, event.at, changes, now, event.notes.get(key), **how)
             self.corrected["history"] += event.history
             self._record_traps(board, model, now)
-        return len(changes) < len(amounts)
+        return is_superseded
 
     def _correct(
         self,

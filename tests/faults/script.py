@@ -217,10 +217,11 @@ SUMS: Final = frozenset({"points", "runs", "extra"})
 
 
 class Notes:
-    """Draws the notes of one schedule's events, and which of them set totals."""
+    """Draws the notes of one schedule's events, and which of them set totals, or `bests` too."""
 
-    def __init__(self, shape: Shape, seed: int) -> None:
+    def __init__(self, shape: Shape, seed: int, *, bests: bool) -> None:
         self._rng = Random(f"notes {seed}")
+        self._settable = SUMS | {"best", "worst"} if bests else SUMS
         (league,) = (family for family in shape.families if family.name == LEAGUE)
         self._noted = {name for name, metric in league.metrics.items() if metric.notes}
 
@@ -232,8 +233,8 @@ class Notes:
         if self._noted:
             at = at.replace(second=at.second // 10 * 10, microsecond=0)
         notes = self._drawn(updates)
-        sums = [key for key, amounts in updates.items() if amounts.keys() <= SUMS] if self._noted and good else []
-        sets = frozenset(key for key in sums if self._rng.random() < 0.5)
+        settable = [key for key, amounts in updates.items() if amounts.keys() <= self._settable]
+        sets = frozenset(key for key in settable if self._noted and good and self._rng.random() < 0.5)
         shares = [
             {
                 "board": board,
@@ -320,7 +321,7 @@ class Script:
         self.members = [f"m{number}" for number in range(count)]
         self._amount = SEESAW if world.seesaw else AMOUNTS
         self.clans = [f"clan#{number}" for number in range(self._rng.randint(1, 2))]
-        self._notes = Notes(world.shape, world.seed)
+        self._notes = Notes(world.shape, world.seed, bests=world.options.bests)
         self._corrections = Corrections(world)
         self._number = 0
         self._merges = Random(f"{world.seed} merges")

@@ -53,6 +53,8 @@ class Options:
     """Whether to keep a line for each step."""
     notes: bool = False
     """Whether scores of the league keep notes, and some events set totals. The seed then makes another schedule."""
+    bests: bool = False
+    """Whether some of these events set bests too. The seed then makes another schedule."""
     ties: bool = False
     """Whether rankings of the league have tie-breaks. The seed then makes another schedule."""
     people: bool = False

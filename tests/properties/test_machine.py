@@ -153,10 +153,11 @@ class Machine(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def set_totals(self, data: st.DataObject) -> None:
-        """Set totals, once or twice in a batch, beside events of other members; perhaps again what was refused."""
+        """Set totals and bests, once or twice in a batch, beside events of others; perhaps again what was refused."""
         updates = draw_totals(data, self.boards, self.members)
         if updates:
-            new = Sent(self.new_id("s"), self.now - timedelta(minutes=self.rng.choice(MINUTES_AGO)), updates, sets=True)
+            at = self.now - timedelta(minutes=self.rng.choice(MINUTES_AGO))
+            new = Sent(self.new_id("s"), at, updates, sets=True, history=self.rng.random() < 1 / 4)
             tries = [new, *(sent for sent in self.refused.values() if sent.sets)]
             sent = data.draw(st.sampled_from(tries), label="which")
             others = [event for event in (self.made_up(data), self.made_up(data)) if not sent.members & event.members]
@@ -558,7 +559,8 @@ class Machine(RuleBasedStateMachine):
             calendar, written = model.calendar, model.written.get(member, self.now)
             if written > self.now and calendar.takes(sent.at, written) != calendar.takes(sent.at, self.now):
                 self.met.add("a writer whose clock is behind would count in a closed period")
-            model.count(sent.id, member, sent.at, amounts, stamp, notes[board, member], history=sent.history)
+            how = {"history": sent.history, "sets": sent.sets}
+            model.count(sent.id, member, sent.at, amounts, stamp, notes[board, member], **how)
             if sent.sets:
                 model.keep_sets(sent.id, member, sent.at, amounts)
 

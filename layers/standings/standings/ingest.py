@@ -233,7 +233,7 @@ def event_status(scores: "Scores", clock: Clock, event_id: str, *, with_reason: 
     """What became of an event: `{"id": "0197f2c4", "status": "counted", "at": "2026-11-21T10:15:01.000Z"}`.
 
     The status is `counted`, or `refused`: then `with_reason` adds the `reason`, which may name a member. A counted one
-    is `superseded` if a total that it sets was older than one that had counted. If it was corrected, `corrected` says
+    is `superseded` if a number that it sets was older than one that had counted. If it was corrected, `corrected` says
     when and `by` which id; if it was taken back, so does `retracted`. A correction `corrects` another event.
 
     Raises NotFoundError if neither is known, StoreUnavailableError.

@@ -85,7 +85,7 @@ class Rig:
 
         `more` may hold `others`, numbers of other metrics, the event's `id`, its `board`, its time `at`, the time
         `sent` of its message, and the time `received` at which that was first received, all in milliseconds. With
-        `sets`, the points are the new total.
+        `sets`, the points are the new total, or best.
         """
         number = next(self._numbers)
         at = more.get("at", stack.clock())

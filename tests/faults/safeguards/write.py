@@ -4,12 +4,13 @@ import re
 from dataclasses import replace
 from typing import Any, Final
 
+from standings.domain.boards import is_total
 from standings.domain.windows import DAY, MINUTE, SECOND
 from tests.support.aws.stack import ManualClock, Stack
 from tests.support.awslambda.pollers import Context
 
 from .replacing import Change, Safeguard, always, deleting, unconditional, unconditionally
-from .rig import BEST, LATE, NOT_LATE, NOW, WINDOW, Rig
+from .rig import BEST, LATE, NOT_LATE, NOW, ROLLING_POINTS, WINDOW, Rig
 
 Safeguard("a receipt is written only if none exists", Change("aws.dynamodb.scores:Scores._receipt", unconditionally))
 
@@ -91,6 +92,35 @@ def set_in_the_other_order(pipeline: Rig) -> None:
     pipeline.send(stack, "a", 8, sets=True)
     pipeline.count(stack, "a", 3, sets=True, at=NOW - DAY)
     assert pipeline.scores(stack) == {"a": 8}
+
+
+def _of_all_alone(original: Any, *given: Any) -> Any:
+    image, changed, is_superseded = original(*given)
+    keys = {name: key for name, key in image.set_keys.items() if is_total(name)}
+    return replace(image, set_keys=keys), changed, is_superseded
+
+
+@Safeguard(
+    "a best that is older than the one that was set last in a period changes nothing there",
+    Change("domain.members:set_bests", _of_all_alone),
+)
+def bests_set_in_the_other_order(pipeline: Rig) -> None:
+    """Of two bests with one time, that with the greater id comes first."""
+    stack = pipeline.functions(BEST.replace('"all"', '"all", "day"'))
+    pipeline.send(stack, "a", 8, sets=True, id="z")
+    pipeline.count(stack, "a", 3, sets=True, id="b")
+    assert (pipeline.scores(stack), pipeline.scores(stack, "day")) == ({"a": 8}, {"a": 8})
+
+
+@Safeguard(
+    "a best that is set replaces what came late for its day", Change("domain.members:_is_late_for", always(False))
+)
+def a_best_set_after_a_late_one(pipeline: Rig) -> None:
+    """A best of yesterday comes late. Then `late` is made longer, and the best of yesterday is set."""
+    pipeline.send(pipeline.functions(NOT_LATE.replace("sum", "max")), "a", 9, at=NOW - DAY)
+    stack = pipeline.functions(ROLLING_POINTS.replace("sum", "max"))
+    pipeline.count(stack, "a", 5, sets=True, at=NOW - DAY)
+    assert pipeline.scores(stack, WINDOW) == {"a": 5}
 
 
 # ---- again after a removal

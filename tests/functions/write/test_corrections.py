@@ -189,8 +189,8 @@ def test_what_a_merged_member_counted_is_neither_corrected_nor_taken_back(stack:
 @pytest.mark.parametrize(
     ("first", "instead", "expected"),
     [
-        (event("e1", set=True), retract("e1"), "it set a total: set the right total with a new id"),
-        (event("e1", board="bests"), retract("e1"), "another aggregate than sum: remove the member, post"),
+        (event("e1", set=True), retract("e1"), "it set a total or a best: set the right one with a new id"),
+        (event("e1", board="bests"), retract("e1"), "another aggregate than sum: set the right max or min"),
         (event("e1"), correct("e1", 1, board="bests"), "metrics.points: expected an amount of a metric with aggregate"),
         (event("e1"), correct("e1", 1, set=True), "set: expected an amount of a metric with aggregate sum"),
         (

@@ -1,12 +1,14 @@
-"""An event with `"set": true` makes totals what it says, and counts the difference like any amount.
+"""An event with `"set": true` makes totals what it says, and counts the difference; it replaces bests.
 
-`tests/properties/test_machine.py` and `tests/faults/test_schedules.py` set totals beside all that can happen.
+`tests/properties/test_machine.py` and `tests/faults/test_schedules.py` set numbers beside all that can happen.
 """
 
 import random
 from typing import Any, Final
 
-from tests.support.aws.stack import Stack, apply, count, deliver
+from standings.domain.windows import DAY, SECOND
+from tests.support.aws.stack import ManualClock, Stack, apply, count, deliver
+from tests.support.awslambda.pollers import Context
 from tests.support.builders.stages.writers import AT, event
 from tests.support.dynamodb.requests import Requests
 
@@ -16,6 +18,18 @@ metrics.points = { aggregate = "sum", precision = 1, least = -2, most = 5, windo
 [boards."club"]
 members = "registered"
 metrics.points = { aggregate = "sum", windows = ["all"] }
+[boards."bests"]
+late = "1 day"
+keep = "40 days"
+seasons = [{ name = "autumn", starts = "2026-11-01", ends = "2026-12-01" }]
+metrics.weight = { with = "points", order = "ascending" }
+[boards."bests".metrics.points]
+aggregate = "max"
+least = 0
+most = 200
+notes = true
+tie_breaks = ["weight"]
+windows = ["all", "day", "last-7-days", "season", "week"]
 [boards."*"]
 late = "1 day"
 metrics.points = { aggregate = "sum", windows = ["all", "day"] }
@@ -31,6 +45,22 @@ def scores(stack: Stack, board: str = "b") -> dict[str, float]:
     _, card = stack.get(f"/boards/{board}/member", id="m")
     (windows,) = (one["windows"] for one in card["metrics"] if one["metric"] == "points")
     return {one["window"]: one["score"] for one in windows}
+
+
+def best(event_id: str, points: int, day: int, member: str = "m", **more: Any) -> dict[str, Any]:
+    """A lift on a day of November; its note has the event's id."""
+    metrics = {"points": points, "weight": day}
+    about = {"board": "bests", "at": f"2026-11-{day}T09:00:00Z", "note": {"of": event_id}, "metrics": metrics}
+    return event(event_id, member=member, **about, **more)
+
+
+def bests(stack: Stack, **period: str) -> list[float | None]:
+    """The member's best in all, the day, the last seven days, the season and the week."""
+    answers = [
+        stack.get(f"/boards/bests/points/{window}/rank", member="m", **(period if window == "day" else {}))[1]
+        for window in ("all", "day", "last-7-days", "season", "week")
+    ]
+    return [answer.get("score") for answer in answers]
 
 
 def total(stack: Stack, member: str) -> int:
@@ -86,7 +116,73 @@ def test_a_total_that_comes_too_late_says_so_for_good_and_a_removal_forgets_it(s
     assert scores(stack) == {"all": 2, "day": None}
 
 
-def test_least_and_most_bound_the_change(stack: Stack) -> None:
+def test_a_best_is_replaced_in_all_and_in_the_open_periods_that_contain_its_time(
+    stack: Stack, clock: ManualClock
+) -> None:
+    clock.milliseconds -= 3 * DAY
+    apply(stack, [best("1", 120, 18)])
+    clock.milliseconds += 3 * DAY
+    apply(stack, [best("2", 150, 20), best("3", 90, 21)])
+    assert bests(stack) == [150, 90, 150, 150, 150]
+
+    apply(stack, [best("right", 100, 20, set=True)])
+    assert bests(stack) == [100, 90, 120, 100, 100]
+    assert bests(stack, period="2026-11-20")[1] == 100
+    page = stack.get("/boards/bests/points/week", notes="true")[1]["entries"]
+    assert page == [{"rank": 1, "member": "m", "score": 100, "tie_breaks": {"weight": 20}, "note": {"of": "right"}}]
+    # One of a closed day; in all periods that are open, another one is later.
+    apply(stack, [best("older", 70, 18, set=True)])
+    assert [*bests(stack), bests(stack, period="2026-11-18")[1]] == [100, 90, 120, 100, 100, 120]
+    known = {name: stack.get("/events", id=name)[1].get("superseded") for name in ("right", "older")}
+    assert known == {"right": None, "older": True}
+    stack.post("/events", [best("history", 70, 18, set=True)], history="true")
+    count(stack)
+    assert [*bests(stack), bests(stack, period="2026-11-18")[1]] == [100, 90, 100, 100, 100, 70]
+
+    # What it replaced stays known; what comes later and is better counts, whatever its time.
+    apply(stack, [best("2", 150, 20), best("better", 130, 17)])
+    for task in ("rebuild", "audit"):
+        payload: dict[str, Any] = {"board": "bests", "begin": True} if task == "rebuild" else {"board": "bests"}
+        while not (answer := stack.maintenance({task: payload}, Context()))["done"]:
+            clock.milliseconds += round(answer.get("wait", 0) * SECOND)
+            payload |= {"begin": False} if task == "rebuild" else {"cursor": answer["cursor"]}
+        assert not answer.get("drift")
+    assert bests(stack) == [130, 90, 130, 130, 130]
+
+
+def test_bests_that_are_set_stay_by_their_time_in_each_period(stack: Stack) -> None:
+    """In whichever order they come, alone or together."""
+    rng = random.Random(11)
+    for number in range(12):
+        days = [rng.choice((20, 21)) for _ in range(4)]
+        of = [
+            [best(f"{number}{k}{who}", k, day, f"{who}{number}", set=True) for k, day in enumerate(days)]
+            for who in "ab"
+        ]
+        apply(stack, of[0])
+        for one in rng.sample(of[1], 4):
+            apply(stack, [one])
+        stay = {day: k for k, day in enumerate(days)}
+        for who in "ab":
+            for window, period, expected in (
+                ("all", None, stay[max(days)]),
+                *(("day", f"2026-11-{day}", k) for day, k in stay.items()),
+                ("last-7-days", None, max(stay.values())),
+                ("week", None, stay[max(days)]),
+            ):
+                path = f"/boards/bests/points/{window}/rank"
+                about = {} if period is None else {"period": period}
+                assert stack.get(path, member=f"{who}{number}", **about)[1]["score"] == expected
+
+
+def test_least_and_most_bound_the_change_of_a_total_and_a_best_itself(stack: Stack) -> None:
+    apply(stack, [best("best", 200, 21, set=True)])
+    deliver(stack, [best("beyond", 201, 21, set=True)])
+    assert (bests(stack)[0], stack.dead_letters.reasons()) == (
+        200,
+        ["metrics.points: expected at least 0 and at most 200 on board 'bests', got 201"],
+    )
+    stack.dead_letters.messages.clear()
     apply(stack, [event("1", 5, board="limited", set=True), event("2", 10, board="limited", set=True)])
     assert scores(stack, "limited") == {"all": 10}
     deliver(stack, [event("3", 15.1, board="limited", set=True), event("4", 7.9, board="limited", set=True)])

@@ -203,7 +203,7 @@ class Sent:
     lists_boards: bool = False
     """Whether updates that are equal but for their boards are written as one, with a list of boards."""
     sets: bool = False
-    """Whether the amounts are new totals."""
+    """Whether the amounts are new totals, or bests."""
     history: bool = False
     """Whether it counts in periods that have closed too."""
 
@@ -248,23 +248,26 @@ def draw_updates(data: st.DataObject, boards: Mapping[str, Board], members: Sequ
 
 
 def draw_totals(data: st.DataObject, boards: Mapping[str, Board], members: Sequence[str]) -> Updates:
-    """Totals to set for one or two pairs of board and member; none if no metric of these boards adds up."""
-    sums = [
+    """Totals or bests to set for one or two pairs of board and member; none if these boards have no such metric."""
+    settable = [
         (name, metric)
         for name in sorted(boards)
         for metric, of in boards[name].metrics.items()
-        if of.aggregate == "sum"
+        if of.aggregate != "last" and of.kept_with is None
     ]
-    if not sums:
+    if not settable:
         return ()
-    named = st.tuples(st.sampled_from(sums), st.sampled_from(members))
+    named = st.tuples(st.sampled_from(settable), st.sampled_from(members))
     chosen = data.draw(
         st.lists(named, min_size=1, max_size=2, unique_by=lambda one: (one[0][0], one[1])), label="whose"
     )
     units = st.sampled_from((*UNITS, *NEAR[:1]) if any(name == "bounds" for (name, _), _ in chosen) else UNITS)
-    return tuple(
-        (name, member, ((metric, data.draw(units, label="total")),), None) for (name, metric), member in chosen
-    )
+    updates = []
+    for (name, metric), member in chosen:
+        amounts = whole(boards[name], {metric: data.draw(units, label="total")})
+        note = data.draw(st.sampled_from((None, *NOTES) if keeps_notes(boards[name], amounts) else (None,)))
+        updates.append((name, member, tuple(sorted(amounts.items())), note))
+    return tuple(updates)
 
 
 def whole(board: Board, amounts: Mapping[str, int]) -> dict[str, int]:

@@ -23,6 +23,8 @@ TRAPS: Final = {
     "a writer whose clock is behind would count in a closed period": "noted",
     "a writer's clock is behind": "lasts",
     "a total that is set twice in a batch": "sums",
+    "a best that is set": "bests",
+    "a best that is set twice in a batch": "lifts",
     "a member that is merged": "lifts",
     "a merge beyond the bounds": "bounds",
     "history": "sums",
@@ -58,9 +60,10 @@ def _of_totals(boards: Mapping[str, Board], events: Sequence[Sent], refused: Col
     ids = Counter(sent.id for sent in events)
     for sent in (one for one in events if one.sets):
         metrics = [boards[board].metrics[name] for board, _, given, _ in sent.updates for name, _ in given]
-        if sent.id not in refused:
-            yield "a total that is set twice in a batch" if ids[sent.id] > 1 else "a total that is set"
-        elif any(metric.least is not None for metric in metrics):
+        for is_sum in {metric.aggregate == "sum" for metric in metrics} if sent.id not in refused else ():
+            what = "a total" if is_sum else "a best"
+            yield f"{what} that is set twice in a batch" if ids[sent.id] > 1 else f"{what} that is set"
+        if sent.id in refused and any(one.least is not None for one in metrics if one.aggregate == "sum"):
             yield "a total that may not change by so much"
 
 

@@ -373,10 +373,18 @@ class Counted(NamedTuple):
     history: bool = False
     taken: Mapping[str, int] | None = None
     """What it had counted, if it was taken back. Its amounts are 0 then; its instant stays."""
+    hidden: frozenset[tuple[str, str]] = frozenset()
+    """Each metric, with `all` or the kind of bucket, in which a best that was set has replaced it."""
 
     @property
     def since(self) -> float:
         return self.at if self.is_dated else -inf
+
+    def own_bucket(self, kind: str) -> Bucket | None:
+        """The bucket that contains its instant, closed or not; of `all` and closed seasons there is none."""
+        if kind not in CALENDAR:
+            return self.buckets.get(kind)
+        return self.calendar.bucket(kind, _EPOCH + timedelta(milliseconds=self.at))
 
     def counts(self, window: str, on: datetime, held: Sequence[Bucket]) -> bool:
         """Whether it counts in the period that contains an instant, whose buckets are `held`."""
@@ -414,8 +422,8 @@ class BoardModel:
     """By member, the instant of its latest removal. It is later than any at which the item was written before."""
     merges: dict[str, datetime] = field(default_factory=dict)
     """By member, the instant of its latest merge into another one."""
-    sets: dict[tuple[str, str], tuple[int, bytes]] = field(default_factory=dict)
-    """By metric and member, `at` (milliseconds) and id of the latest total that was set."""
+    sets: dict[tuple[str, ...], tuple[int, bytes]] = field(default_factory=dict)
+    """By metric and member, `at` (milliseconds) and id of the latest number that was set: of bests by bucket too."""
     counted: list[Counted] = field(default_factory=list)
     written: dict[str, datetime] = field(default_factory=dict)
     """By member, the latest instant at which any function wrote its item. A clock that is behind does not go back."""
@@ -475,16 +483,48 @@ class BoardModel:
         return sum(event.amounts.get(metric, 0) for event in self.counted if event.member == member)
 
     def set_totals(self, event_id: str, member: str, at: datetime, totals: Mapping[str, int]) -> dict[str, int]:
-        """Return the changes that take sums of a member to new totals, without those that are older than the latest."""
+        """Return the changes that take sums of a member to new totals, without those that are older than the latest.
+
+        Bests are returned as they are: `count` sets them.
+        """
         return {
-            metric: total - self.sum(metric, member)
+            metric: total - self.sum(metric, member) if self.metrics[metric].aggregate == "sum" else total
             for metric, total in totals.items()
-            if (_milliseconds(at), event_id.encode()) >= self.sets.get((metric, member), (-inf, b""))
+            if self.metrics[metric].aggregate != "sum" or self.is_latest(event_id, at, metric, member)
         }
+
+    def is_latest(self, event_id: str, at: datetime, metric: str, member: str) -> bool:
+        """Whether no later total, or best of `all`, was set."""
+        of = (metric, member) if self.metrics[metric].aggregate == "sum" else (metric, member, "all", "None")
+        return (_milliseconds(at), event_id.encode()) >= self.sets.get(of, (-inf, b""))
 
     def keep_sets(self, event_id: str, member: str, at: datetime, metrics: Iterable[str]) -> None:
         """Keep that these totals of a member were set."""
-        self.sets |= {(metric, member): (_milliseconds(at), event_id.encode()) for metric in metrics}
+        sums = [metric for metric in metrics if self.metrics[metric].aggregate == "sum"]
+        self.sets |= {(metric, member): (_milliseconds(at), event_id.encode()) for metric in sums}
+
+    def _replacing(self, event: Counted) -> Counted:
+        """Hide what the bests that an event sets replace, and in itself those that a later one has replaced before.
+
+        A best is set in `all`, and in each bucket that takes the event.
+        """
+        hidden: set[tuple[str, str]] = set()
+        key = event.at, event.id.encode()
+        bests = [name for name in event.amounts if self.metrics[name].aggregate in ("max", "min")]
+        for metric, kind in ((metric, kind) for metric in bests for kind in ("all", *CALENDAR, SEASON)):
+            bucket = event.own_bucket(kind) if event.history else event.buckets.get(kind)
+            place = (metric, event.member, kind, str(bucket))
+            if (bucket is None and kind != "all") or key < self.sets.get(place, (-inf, b"")):
+                hidden.add((metric, kind))
+                continue
+            self.sets[place] = key
+            self.counted = [
+                one._replace(hidden=one.hidden | {(metric, kind)})
+                if one.member == event.member and metric in one.amounts and one.own_bucket(kind) == bucket
+                else one
+                for one in self.counted
+            ]
+        return event._replace(hidden=frozenset(hidden))
 
     def was_removed_since(self, member: str, counted: datetime, sent: datetime) -> bool:
         """Whether a member was removed after an instant, and more than a minute before another.
@@ -506,14 +546,20 @@ class BoardModel:
         note: Any = None,
         *,
         history: bool = False,
+        sets: bool = False,
     ) -> None:
-        """Count one member's part of an event at the instant `now`, by the clock of its writer."""
+        """Count one member's part of an event at the instant `now`, by the clock of its writer.
+
+        With `sets`, its bests replace those that are there.
+        """
         self.members.setdefault(member, False)
         now = self._write(member, now)
         at_ms = _milliseconds(at)
         buckets = self.calendar.takes(_EPOCH + timedelta(milliseconds=at_ms), now, history=history)
         when = at_ms, dict(amounts), buckets, now, replace(self.calendar)
-        self.counted.append(Counted(event_id, member, *when, note, self.longest, self.keeps_instants, history))
+        event = Counted(event_id, member, *when, note, self.longest, self.keeps_instants, history)
+        event = self._replacing(event) if sets else event
+        self.counted.append(event)
 
     def take_back(self, event_id: str, now: datetime) -> set[str]:
         """Take back what an event counts at the instant `now`. Return the members for whom it counted."""
@@ -674,7 +720,8 @@ class BoardModel:
         held = self.calendar.held(window, on)
         events: dict[str, list[Counted]] = {}
         for event in map(self._as_of_now, self.counted):
-            if metric in event.amounts and event.counts(window, on, held):
+            is_hidden = (metric, "all" if window == "all" else unit(window)) in event.hidden
+            if metric in event.amounts and not is_hidden and event.counts(window, on, held):
                 events.setdefault(event.member, []).append(event)
         return events
 

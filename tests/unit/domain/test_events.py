@@ -14,7 +14,8 @@ BOARDS = parse_boards("""
 metrics.points = { aggregate = "sum", windows = ["all"] }
 metrics.distance = { aggregate = "sum", precision = 3 }
 [boards."bests"]
-metrics.best = { aggregate = "max", notes = true }
+metrics.best = { aggregate = "max", notes = true, most = 500 }
+metrics.level = { aggregate = "last" }
 [boards."lifts"]
 metrics.best = { aggregate = "max", notes = true, windows = ["all"], tie_breaks = ["weight", "age"] }
 metrics.weight = { with = "best", order = "ascending", precision = 1, most = 200 }
@@ -306,9 +307,10 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("note", but(note={}), "note: expected a metric that keeps notes"),
     (
         "set",
-        but(board="bests", set=True, metrics={"best": 3}),
-        "metrics.best: expected a metric with aggregate sum to set, got one",
+        but(board="bests", set=True, metrics={"level": 3}),
+        "metrics.level: expected a metric with aggregate sum, max or min to set, got one with last, which each event",
     ),
+    ("limit", but(board="bests", set=True, metrics={"best": 501}), "metrics.best: expected at most 500 on board"),
 ]
 
 
@@ -320,7 +322,7 @@ OF_A_BOARD = (
         "updates[1].metrics.points: expect",
         "note: expected a metric that keeps",
     ),
-    "metrics.best: expected a metric with aggregate",
+    *("metrics.level: expected a metric with aggregate", "metrics.best: expected at most"),
 )
 """What other definitions allow."""
 

@@ -238,6 +238,11 @@ class Metric:
         return 1 + len(self.tie_breaks)
 
     @property
+    def is_best(self) -> bool:
+        """Whether the number is the best of several events, which may be set."""
+        return self.aggregate in ("max", "min")
+
+    @property
     def adds_up(self) -> bool:
         """Whether an event can be counted without reading what was counted before."""
         return self.aggregate == "sum" and not self.ties_by_instant

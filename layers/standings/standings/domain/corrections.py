@@ -11,15 +11,15 @@ from typing import Final
 import orjson
 
 from standings.domain.boards import Accumulator, Family, Metric, late_name
-from standings.domain.events import NO_AT, Event, RefusedEvent
+from standings.domain.events import NO_AT, SET_INSTEAD, Event, RefusedEvent
 from standings.domain.members import HAS_BESTS, SETS_TOTALS, TOO_LARGE, Content, EventPart, Image, apply_event
 from standings.domain.windows import Window
 
 WHY_NOT: Final = {
     TOO_LARGE: "it counted in more places than its receipt has room for: post what is missing, or the difference as a "
     "negative amount, with a new id",
-    SETS_TOTALS: "it set a total: set the right total with a new id and a later `at`",
-    HAS_BESTS: "it names a metric with another aggregate than sum: remove the member, post its right results again",
+    SETS_TOTALS: "it set a total or a best: set the right one with a new id and a later `at`",
+    HAS_BESTS: f"it names a metric with another aggregate than sum: {SET_INSTEAD}",
     "": "it counted before version 0.4, whose receipts say where an event counted: post the difference with a new id",
 }
 """Why an event cannot be corrected, and what to do instead, by what its receipt holds in place of the content."""

@@ -115,7 +115,7 @@ NO_AT: Final = -1
 class Update:
     """What an event adds to one member of one board: units by metric, and notes as JSON by metric.
 
-    With `sets`, the units are the member's new totals.
+    With `sets`, the units are the member's new totals, and its new bests.
     """
 
     board: str
@@ -189,14 +189,14 @@ def _check_correction(boards: Boards, updates: Iterable[Update]) -> None:
         for name in () if update.sets else update.amounts:
             if metrics[name].aggregate != "sum":
                 detail = f"metrics.{name}: {_CORRECT_SUMS}, got one with aggregate {metrics[name].aggregate}"
-                raise RefusedEvent("correct", f"{detail}: {_POST_BESTS}")
+                raise RefusedEvent("correct", f"{detail}: {SET_INSTEAD}")
         if update.sets:
-            detail = f"set: {_CORRECT_SUMS}, got a total: set the right total with a new id and a later `at`"
+            detail = f"set: {_CORRECT_SUMS}, got a number to set: send that with a new id, and without correct"
             raise RefusedEvent("correct", detail)
 
 
 _CORRECT_SUMS: Final = "expected an amount of a metric with aggregate sum in a correction"
-_POST_BESTS: Final = "remove the member, then post its right results again"
+SET_INSTEAD: Final = "set the right max or min, or post the right last, with a new id"
 
 
 # A number that a float may round, or cannot hold at all: such a body is parsed again, with exact numbers.
@@ -294,7 +294,7 @@ def read_at(text: str, now: int) -> int:
 class _Share(NamedTuple):
     """An update as it is written: numbers by metric, and a note as JSON, for a member of some boards.
 
-    Its fields' names begin with `prefix`, such as `updates[0].`. With `sets` the numbers are new totals.
+    Its fields' names begin with `prefix`, such as `updates[0].`. With `sets` the numbers are new totals, or bests.
     """
 
     prefix: str
@@ -321,7 +321,7 @@ def _shares(document: dict[str, Any]) -> Iterator[_Share]:
             refuse("metrics", f"{prefix}metrics", f"an object of 1 to {MAX_METRICS} numbers", numbers)
         for board in names:
             if (board, member) in sets_of and (sets or sets_of[board, member]):
-                once = f"board {board!r} and member {shown(member)} once in an event that sets that member's total"
+                once = f"board {board!r} and member {shown(member)} once in an event that sets that member's numbers"
                 raise RefusedEvent("set", f"{prefix}set: expected {once}, got another update of them")
             sets_of[board, member] = sets
         yield _Share(prefix, names, member, numbers, note, sets)
@@ -392,11 +392,11 @@ def _amounts(share: _Share, boards: Boards) -> Iterator[tuple[str, list[tuple[Me
                 raise RefusedEvent("metrics", detail)
             field = f"{share.prefix}metrics.{name}"
             units = _units(field, number, metric)
-            if share.sets:
-                if metric.aggregate != "sum":
-                    detail = f"{field}: expected a metric with aggregate sum to set, got one with {metric.aggregate}"
-                    raise RefusedEvent("set", detail)
-            elif metric.is_beyond_limits(units):
+            if share.sets and metric.aggregate == "last":
+                expected = "a metric with aggregate sum, max or min to set"
+                raise RefusedEvent("set", f"{field}: expected {expected}, got one with last, which each event sets")
+            # Of a sum that is set, they bound the change.
+            if not (share.sets and metric.aggregate == "sum") and metric.is_beyond_limits(units):
                 advice = TO_LOWER if units < 0 and metric.aggregate == "sum" else ""
                 refuse("limit", field, f"{limits_of(metric)} on board {board!r}{advice}", number)
             amounts.append((metric, units))

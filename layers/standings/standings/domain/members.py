@@ -223,7 +223,8 @@ class Image:
     - `abs_total` is at least the absolute value of any sum of accumulators.
     - `values` holds the accumulators by attribute name, such as `{"h9e": 300}`, `tie_keys` the tie keys of those that
       have one, `notes` their notes as JSON, `companions` their companions.
-    - `set_keys` holds, by accumulator, the key of the latest total that was set (`set_key`).
+    - `set_keys` holds, by accumulator, the key of the latest number that was set (`set_key`): of a sum by its total
+      alone, of a best also by bucket.
     - `removed` marks a removed member: the item has a version and no scores.
     - `removed_at` is the stamp of the latest removal, in milliseconds; None: there was none. It stays when the member
       comes back: its earlier rankings no longer follow from the item. It is 0 if version 0.3 did not keep the stamp.
@@ -396,7 +397,7 @@ def counts_again(images: Iterable["Image | None"], counted_at: int, sent: int | 
 class EventPart(NamedTuple):
     """What one event adds to one item: units and notes by metric. `at` is in milliseconds.
 
-    With `sets`, the units are the new totals. An event of `history` also counts in periods that have closed.
+    With `sets`, the units are the new totals or bests. An event of `history` also counts in periods that have closed.
     """
 
     event_id: str
@@ -417,11 +418,38 @@ class History(NamedTuple):
 
 
 def set_key(part: EventPart) -> str:
-    """The key of a total that an event sets: its `at` as sortable text, then its id, as in `VP6xaXHVrun-0197f2c4`.
+    """The key of a number that an event sets: its `at` as sortable text, then its id, as in `VP6xaXHVrun-0197f2c4`.
 
-    Of several totals, the one with the greatest key stays.
+    Of several numbers, the one with the greatest key stays.
     """
     return encode_sortable(part.at) + part.event_id
+
+
+def set_bests(family: Family, image: Image, event: EventPart, now: int) -> tuple[Image, list[str], bool]:
+    """Replace bests by those that an event sets at `now` (ms), unless a later one was set there.
+
+    Returns the new image, the accumulators that changed, and whether a later best stays in `all`. What came late for a
+    bucket is replaced with it, so no rolling period keeps it. Sums that the event sets are left out.
+    """
+    key, changed, is_superseded = set_key(event), list[str](), False
+    bests = {name: units for name, units in event.amounts.items() if family.metrics[name].is_best}
+    for metric, name in _accumulators(family, event._replace(amounts=bests), now):
+        if key < image.set_keys.get(name, ""):
+            is_superseded = is_superseded or name == metric.total()
+            continue
+        note, companions = event.notes.get(metric.name, NO_NOTE), companions_of(metric, event.amounts)
+        best = aggregate_of_event(metric, bests[metric.name], event.at, event.event_id, note, companions)
+        names = [name, *(each for each in image.values if _is_late_for(name, each))]
+        image = _with_cells(image, dict.fromkeys(names, best))
+        image = replace(image, set_keys={**image.set_keys, name: key})
+        changed += names
+    return image, changed, is_superseded
+
+
+def _is_late_for(bucket: str, name: str) -> bool:
+    """Whether an accumulator has the late events of a bucket: `lb1bd20770` or `lb1bd20770f20778` of `b1bd20770`."""
+    late = late_name(bucket)
+    return name == late or name.startswith(f"{late}f")
 
 
 def apply_event(family: Family, image: Image, event: EventPart, now: int) -> tuple[Image, list[str]]:
@@ -502,7 +530,7 @@ def _accumulators(family: Family, event: EventPart, now: int) -> Iterator[tuple[
             name = None if index is None else metric.bucket(unit, index)
             if index is None and event.history is not None:
                 name = _past_bucket(family, metric, unit, event, now)
-            elif index is None:
+            elif index is None and not event.sets:
                 name = metric.late_bucket(unit, event.at, now)
             if name is not None:
                 yield metric, name
@@ -511,7 +539,8 @@ def _accumulators(family: Family, event: EventPart, now: int) -> Iterator[tuple[
 def _past_bucket(family: Family, metric: Metric, unit: Unit, event: EventPart, now: int) -> str | None:
     """The accumulator of a bucket that has closed, for an event of history; None if no period of it can be read.
 
-    If a calendar period is settled, the event counts in all rolling periods that contain the bucket, and not in that.
+    If a calendar period is settled, the event counts in all rolling periods that contain the bucket, and not in that. A
+    best that is set replaces the bucket itself, so it needs one that no settled period has.
     """
     timetable = metric.timetable
     if now - event.at > MAX_READ:
@@ -524,6 +553,8 @@ def _past_bucket(family: Family, metric: Metric, unit: Unit, event: EventPart, n
     is_read = any(now < (timetable.readable_until(one, index) or 0) for one in windows if not one.rolling)
     if is_read and not _is_settled(family, metric, unit, index, event.history, now):
         return metric.bucket(unit, index)
+    if event.sets:
+        return metric.bucket(unit, index) if rolls and not is_read else None
     return late_name(metric.bucket(unit, index)) if rolls else None
 
 

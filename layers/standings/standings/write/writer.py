@@ -33,6 +33,7 @@ from standings.domain.members import (
     may_count_again,
     new_image,
     rewritten,
+    set_bests,
     set_key,
 )
 from standings.domain.scoring import decimal_text
@@ -524,8 +525,8 @@ def _by_item(events: Iterable[Event], settled: Mapping[str, History]) -> dict[Me
 class Plan(NamedTuple):
     """How events change items: one stamp for all items and receipts, in milliseconds, and the change of each item.
 
-    `superseded` are the ids of events that set a total which is older than the one there. `contents` has, by event, the
-    text for its receipt that says what it counts (`domain.corrections`).
+    `superseded` are the ids of events that set a number which is older than the one there. `contents` has, by event,
+    the text for its receipt that says what it counts (`domain.corrections`).
     """
 
     stamp: int
@@ -550,6 +551,7 @@ _VALUE: Final = len(", :10000 ")  # Bytes that a name needs in addition to its o
 _SET: Final = len(",#00=:00")  # Bytes of an attribute that a patch sets
 _REMOVED: Final = len(",#00")  # Bytes of one that it removes
 _MOST_ATTRIBUTES: Final = 4  # Of an accumulator: its number, its tie key, its note, its set key or its companions
+_BOTH: Final = 1  # More, if some have both of the last
 
 
 def _added(family: Family, part: EventPart, stamp: int) -> Mapping[str, int] | str:
@@ -581,9 +583,11 @@ def _count(
     for part in sorted(parts, key=set_key) if any(part.sets for part in parts) else parts:
         one = part
         if part.sets:
-            after, one = _with_differences(family, item, after, part)
-            superseded |= {part.event_id} if len(one.amounts) < len(part.amounts) else set()
+            after, one, is_older = _with_differences(family, item, after, part)
             changed.update(family.metrics[name].total() for name in one.amounts)
+            after, bests, is_older_best = set_bests(family, after, part, stamp)
+            changed.update(bests)
+            superseded |= {part.event_id} if is_older or is_older_best else set()
         after, names = apply_event(family, after, one, stamp)
         if (beyond := beyond_bounds(family, after, names)) is not None:
             raise UnfitEventError(one.event_id, item, "bounds", f"metrics: {beyond} would go beyond ±(2^53 - 1) units")
@@ -604,10 +608,11 @@ def rewrite(
         after, merged = late_merged(family, after, stamp)
         gone = expired(family, after, stamp)
     else:
-        merge_bytes = _MOST_ATTRIBUTES * (_SET + _REMOVED)
+        most = _MOST_ATTRIBUTES + (_BOTH if after.companions.keys() & after.set_keys.keys() else 0)
+        merge_bytes = most * (_SET + _REMOVED)
         after, merged = late_merged(family, after, stamp, room // merge_bytes)
         room -= merge_bytes * len(merged)
-        gone = expired(family, after, stamp)[: room // (_MOST_ATTRIBUTES * _REMOVED)]
+        gone = expired(family, after, stamp)[: room // (most * _REMOVED)]
     return Rewrite(rewritten(after, stamp, [*merged, *gone]), before, whole)
 
 
@@ -617,15 +622,19 @@ def _room(before: Image, after: Image, changed: Iterable[str]) -> int:
     return MAX_EXPRESSION - _FIXED - _SET * sum(1 + sum(name in names for names in texts) for name in changed)
 
 
-def _with_differences(family: Family, item: MemberKey, image: Image, part: EventPart) -> tuple[Image, EventPart]:
+def _with_differences(family: Family, item: MemberKey, image: Image, part: EventPart) -> tuple[Image, EventPart, bool]:
     """Turn the totals that an event sets into amounts to add: the image with the event's set key, and the changed part.
 
-    A total that is older than the one that was set last is left out: it changes nothing.
+    A total that is older than the one that was set last is left out: it changes nothing. The last value says whether
+    there was one. Bests that the event sets are left out.
     """
-    key, amounts = set_key(part), dict[str, int]()
+    key, amounts, is_older = set_key(part), dict[str, int](), False
     for name, total in part.amounts.items():
         metric = family.metrics[name]
+        if metric.aggregate != "sum":
+            continue
         if key < image.set_keys.get(metric.total(), ""):
+            is_older = True
             continue
         image = replace(image, set_keys={**image.set_keys, metric.total(): key})
         before = image.values.get(metric.total(), 0)
@@ -635,7 +644,7 @@ def _with_differences(family: Family, item: MemberKey, image: Image, part: Event
             got = "got a change of {} (from {} to {})".format(*steps)
             message = f"metrics.{name}: expected a change of {limits_of(metric)} on board {item[0]!r}, {got}"
             raise UnfitEventError(part.event_id, item, "limit", message)
-    return image, part._replace(amounts=amounts, sets=False)
+    return image, part._replace(amounts=amounts, sets=False), is_older
 
 
 def _addition(

@@ -164,7 +164,7 @@ class Receipt(NamedTuple):
 class NewReceipt(NamedTuple):
     """A receipt to write. Its `stamp` (ms) is the stamp of all items in its transaction.
 
-    `is_superseded`: a total that the event sets was older than one that had counted. `replaces` is the receipt of the
+    `is_superseded`: a number that the event sets was older than one that had counted. `replaces` is the receipt of the
     same event that it takes the place of: from before its members were removed, or before this `correction`. `content`
     is the text of what the event counted. `corrects` is the event that it corrects, if it is that of a correction.
     """
@@ -196,7 +196,7 @@ class Conflict(NamedTuple):
 class EventStatus(NamedTuple):
     """What became of an event: it was counted or refused at `at`, in milliseconds. `reason` is None if it counted.
 
-    `is_superseded`: a total that it sets was older than one that had counted, and changed nothing. `correction` is the
+    `is_superseded`: a number that it sets was older than one that had counted, which stays. `correction` is the
     latest one of the event; `corrects` is the event that it corrects itself.
     """
 

@@ -49,7 +49,7 @@ Names count in an item's size, so attributes have short ones. Times are in milli
 |                 | m accumulator   | S    | tie key of that accumulator (`domain.scoring`); `…=`: all amounts are 0 |
 |                 | n accumulator   | S    | note of the event that the accumulator's value came with, as JSON       |
 |                 | w accumulator   | S    | companions of the accumulator's value: a code, and their units in `[]`  |
-|                 | k accumulator   | S    | `at` and id of the latest total that was set; absent: none was          |
+|                 | k accumulator   | S    | `at` and id of the latest number that was set; absent: none was         |
 | board's record  | v               | N    | version: 1 more at every write                                          |
 |                 | t               | N    | when the board's first event was applied                                |
 |                 | d               | S    | the rest of the record, as JSON                                         |
@@ -58,7 +58,7 @@ Names count in an item's size, so attributes have short ones. Times are in milli
 | receipt         | d               | B    | digest of the event; absent if it was refused                           |
 |                 | w               | S    | why the event was refused                                               |
 |                 | t               | N    | when it was refused; if it counted, the stamp of its members' items     |
-|                 | s               | BOOL | a total that it sets was older than the one there; absent if not        |
+|                 | s               | BOOL | a number that it sets was older than the one there; absent if not       |
 |                 | c               | S    | what it counted and where (`domain.corrections`), or why that is absent |
 |                 | b, u            | S, N | id of the latest correction, and when that counted; absent: none did    |
 |                 | f               | N    | of a corrected event: its first `t`                                     |
