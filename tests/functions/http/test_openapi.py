@@ -95,6 +95,7 @@ CALLS: Final[list[tuple[str, str, dict[str, Any], Any]]] = [
         [{**EVENT, "board": ["b", "c"]}, {"id": "2", "retract": "1"}, {}, 7],
     ),
     ("deleteProfile", "/members", {"id": "b"}, None),
+    ("doTask", "/tasks", {}, {"boards": {"show": {"boards": ["b"]}}}),
 ]
 """What changes something. The client's tests compare its reads with the description."""
 SUCCESS: Final = {"postEvents": 202, "deleteMember": 204, "deleteProfile": 204}
