@@ -56,16 +56,17 @@ function make(name, given = {}, ...inside) {
     else if (value === true) made.setAttribute(key, "");
     else if (value !== false && value !== undefined) made.setAttribute(key, value);
   }
-  made.append(...inside.flat().filter(one => one !== null && one !== undefined && one !== ""));
+  made.append(...inside.flat(Infinity).filter(one => one || one === 0));
   return made;
 }
 const link = (text, given) => make("a", {href: "#" + new URLSearchParams(given)}, text);
 const button = (text, click) => make("button", {type: "button", click}, text);
 const badge = state => make("span", {class: "badge", "data-is": state}, state);
 const card = (title, ...inside) => make("section", {class: "card"}, make("h2", {tabindex: -1}, title), ...inside);
-function table(caption, heads, rows) {
+// A head that begins with # is of numbers. With `stacked` a phone shows each cell in a line of its own.
+function table(caption, heads, rows, stacked = "") {
   const cell = (content, column) => make("td", {class: heads[column].startsWith("#") ? "number" : undefined, "data-of": heads[column].replace("#", "")}, content);
-  return make("div", {class: "wide"}, make("table", {class: "stack"}, make("caption", {}, caption),
+  return make("div", {class: "wide"}, make("table", {class: stacked}, caption ? make("caption", {}, caption) : "",
     make("thead", {}, make("tr", {}, heads.map(head => make("th", {scope: "col", class: head.startsWith("#") ? "number" : undefined}, head.replace("#", ""))))),
     make("tbody", {}, rows.map(row => make("tr", {}, row.map(cell))))));
 }
@@ -199,7 +200,7 @@ async function setHidden(board, member, hidden) {
   const before = await cardOf(board, member), inside = places(before);
   await change({
     title: hidden ? `Hide ${member} on ${board}?` : `Show ${member} on ${board}?`,
-    moves: [hidden ? "It leaves every ranking of this board, and all behind it move up. Its scores stay, and its events still count." : "It comes back into every ranking with its scores, and all behind it move down.", ...inside, "The other one of Hide and Show undoes it."],
+    moves: [hidden ? "It leaves every ranking of this board, and all behind it move up. Its scores stay, and its events still count." : "It comes back into every ranking with its scores, and all behind it move down.", ...inside, `“${hidden ? "Show" : "Hide"}” undoes it.`],
     yes: hidden ? "Hide" : "Show",
     async act() {
       await call("PUT", memberOf(board) + idOf(member), {hidden});
@@ -287,8 +288,8 @@ function letters(answer, title) {
   const several = ids.length > 1 && make("div", {class: "group"}, button(`Replay these ${ids.length}`, () => replay(ids, events)), button(`Drop these ${ids.length}`, () => drop(ids, events)));
   return [table(title + more, ["Event", "Reason", "For", "Sent", "Do"], answer.messages.map(one => [
     make("span", {title: one.id}, one.event || one.id), [one.reason, make("span", {class: "body"}, one.body)],
-    [one.members.map(member => [link(member, {view: "member", id: member}), " "]), one.boards.length ? "on " : "", one.boards.map(board => [link(board, {view: "board", id: board}), " "])],
-    when(one.sent), make("div", {class: "group"}, button("Replay", () => replay([one.id], [one.event].filter(Boolean))), button("Drop", () => drop([one.id], [one.event].filter(Boolean))))])),
+    [one.members.map(member => [link(member, {view: "member", id: member}), " "]), one.boards.length > 0 && "on ", one.boards.map(board => [link(board, {view: "board", id: board}), " "])],
+    when(one.sent), make("div", {class: "group"}, button("Replay", () => replay([one.id], [one.event].filter(Boolean))), button("Drop", () => drop([one.id], [one.event].filter(Boolean))))]), "stack"),
     several || ""];
 }
 const many = (ids, events) => ids.length === 1 ? `the event ${events[0] || ids[0]}` : `${ids.length} refused events`;
@@ -344,7 +345,7 @@ const VIEWS = {
     const {boards} = await task("boards show", {boards: page.boards.map(one => one.board)});
     const rows = boards.map(one => [link(one.board, {view: "board", id: one.board}), badge(one.state), when(one.begun), audit(one), one.settled === null ? "" : number(one.settled), number(refused.messages.filter(letter => letter.boards.includes(one.board)).length)]);
     return [card("Boards", form("Find", {prefix: {text: "Its name begins with", value: prefix}}, given => { location.hash = new URLSearchParams({view: "boards", ...given}); }),
-      table(rows.length ? "" : "No such board.", ["Board", "State", "Begun", "Audited", "#Settled", "#Refused"], rows), page.next ? make("p", {class: "links"}, link("More boards", {view: "boards", prefix, cursor: page.next})) : "")];
+      table(rows.length ? "" : "No such board.", ["Board", "State", "Begun", "Audited", "#Settled", "#Refused"], rows, "stack"), page.next ? make("p", {class: "links"}, link("More boards", {view: "boards", prefix, cursor: page.next})) : "")];
   },
   async board({id}) {
     const [{boards: [now]}, definition, refused] = await Promise.all([task("boards show", {boards: [id]}), orNone(get("boards/" + encodeURIComponent(id))), task("dead_letters list", {board: id, limit: LETTERS})]);

@@ -112,6 +112,7 @@ def test_a_member_is_found_by_name_and_by_id_and_shows_boards_ranks_and_refusals
     expect(board).to_have_text(["kmall301 of 3", "kmday301 of 3"])
     refused = tab.page.locator("#view tbody").last
     expect(refused).to_contain_text("x1metrics: board 'run-1' has no metric 'kn'")
+    expect(refused.locator("td").nth(2)).to_have_text("ada on run-1 ")
     assert "x2" not in refused.inner_text()
 
 
