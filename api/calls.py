@@ -115,6 +115,9 @@ _SCORES: Final = [
     {"window": "all", "period": _ALWAYS, "score": 48, "rank": 2, "percentile": 66.66, "total": 3},
     {"window": "day", "period": _DAY, **_UNRANKED, "total": None},
 ]
+_OF_MEMBER: Final = [{"board": "berlin-2026", "hidden": False}, {"board": "germany-2026", "hidden": True}]
+_ON_ONE: Final = [{"metric": "points", "score": 48, "windows": _SCORES[:1]}]
+_RANKED_ON: Final = [{"board": "berlin-2026", "hidden": False, "metrics": _ON_ONE}]
 _HIDDEN: Final = {"board": "berlin-2026", "member": "u123", "hidden": True}
 _SUM: Final = {"metric": "points", "aggregate": "sum", "precision": 0, "order": "descending", "ties": "member"}
 _WINDOWS: Final = [{"window": "all", "period": _ALWAYS}, {"window": "day", "period": _DAY}]
@@ -265,6 +268,32 @@ OPERATIONS: Final = {
         "BoardList",
         {"boards": [{"board": "berlin-2026"}, {"board": "berlin-2027"}], "next": None},
         {"prefix": "Only boards whose names begin with this."},
+    ),
+    "listMemberBoards": Operation(
+        "Members",
+        """The boards that a member is in
+
+        Lists the boards on which the member is, hidden or not, in the byte order of their names. With `ranks=true` also
+        its ranks in the current period of one window, in each metric that a board ranks in that window.
+
+        An index says where to look, and each item is read as it is now. So no board is listed that the member has left,
+        and one to which it has just come may be missing for about a second. A page may have fewer boards than `limit`,
+        even none: read on until `next` is null. A page with ranks ends after 100 ranks.
+
+        404: `not-built`, as long as DynamoDB builds the index after an upgrade from version 0.3.""",
+        "Boards, and the cursor of the next page.",
+        "MemberBoards",
+        (
+            ({"member": "u123", "boards": _OF_MEMBER, "next": None}, "boards: ?id=u123"),
+            ({"member": "u123", "boards": _RANKED_ON, "next": None}, "ranks: ?id=u123&ranks=true&window=all"),
+        ),
+        {
+            "id": _ID,
+            "limit": "The highest number of boards on a page, by default {default}.",
+            "cursor": "`next` of another page of this member's boards, unchanged.",
+            "ranks": "If `true`, each board also has the member's scores and ranks.",
+            "window": "The window of the ranks, by default `all`. Needs `ranks=true`.",
+        },
     ),
     "getBoard": Operation(
         "Boards",

@@ -385,6 +385,18 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
             "profile?": "ShownProfile",
         },
     ),
+    "MemberBoards": record(
+        "The boards that a member is in, by name.",
+        {"member": "Member", "boards": listed("MemberBoard", _most("listMemberBoards", "limit")), "next": "Cursor"},
+    ),
+    "MemberBoard": record(
+        "A board that a member is in. With `ranks=true` also its scores in each metric that is ranked in the window.",
+        {
+            "board": "Board",
+            "hidden": flag("Whether the member is hidden from every ranking of the board."),
+            "metrics?": listed("MetricScore"),
+        },
+    ),
     "MetricScore": record(
         "A member's score in a metric, and in each window in which the metric is ranked.",
         {

@@ -253,10 +253,14 @@ def test_each_side_of_what_is_provisioned_is_scaled_by_its_use() -> None:
     stack = deployed(**SCALED)
     targets = {(target["ResourceId"], target["ScalableDimension"]): name for name, target in stack.of(TARGET)}
     tables = [("table", f"table/${{{name}Table}}") for name in ("Scores", "Receipts", "Rankings")]
+    indexes = [
+        ("index", f"table/${{{table}Table}}/index/{one}")
+        for table, one in (("Scores", "boards"), ("Rankings", "places"))
+    ]
 
     assert targets.keys() == {
         (resource, f"dynamodb:{kind}:{side}CapacityUnits")
-        for kind, resource in (*tables, ("index", "table/${RankingsTable}/index/places"))
+        for kind, resource in (*tables, *indexes)
         for side in ("Read", "Write")
     }
     for (_, dimension), name in targets.items():

@@ -149,6 +149,7 @@ READS: Final[list[tuple[str, dict[str, Any]]]] = [
     *(("/boards", {}), ("/boards/b", {}), ("/boards/b/member", {"id": "m6", "ranks": "true"})),
     *((RANKING, page) for page in PAGES),
     *((f"{RANKING}/rank", one) for one in ({"member": "m6"}, {"score": 5})),
+    ("/members/boards", {"id": "m6"}),
     *(("/members", one) for one in ({"id": "m6"}, {"name": "ad"}, {"name": "ad", "board": "b"})),
     *(("/events", {"id": "e1"}), (f"{RANKING}/percentile", {"p": 50}), (f"{RANKING}/distribution", {})),
 ]

@@ -79,6 +79,7 @@ _FLAG: Final = Argument("flag")
 _LIMIT: Final = Argument("whole", 1, 1_000, 100)
 _POSITION: Final = Argument("whole", 1 - 10**_MAX_DIGITS, 10**_MAX_DIGITS - 1)
 _ID: Final = {"id": Argument(missing="say which member")}
+_BOARDS_OF: Final = {"limit": Argument("whole", 1, 100, 100), "cursor": _TEXT, "ranks": _FLAG, "window": _TEXT}
 _PERIOD: Final = {"period": _TEXT, "method": _TEXT}
 _SHOWN: Final = {"profiles": _FLAG, "notes": _FLAG}
 _STARTS: Final = {"cursor": _TEXT, "rank": _POSITION, "score": _TEXT, "tie_breaks": _TEXT, "around": _TEXT}
@@ -97,6 +98,7 @@ CALLS: Final[Mapping[str, Call]] = {
     "getProfile": Call("GET", _PROFILE, READ, _FOUND),
     "putProfile": Call("PUT", _PROFILE, ADMIN, _ID),
     "deleteProfile": Call("DELETE", _PROFILE, ADMIN, _ID),
+    "listMemberBoards": Call("GET", f"{_PROFILE}/boards", READ, {**_ID, **_BOARDS_OF}),
     "listBoards": Call("GET", "/boards", READ, {"prefix": _TEXT, "limit": _LIMIT, "cursor": _TEXT}),
     "getBoard": Call("GET", "/boards/<board>", READ, {}),
     "getMember": Call("GET", _MEMBER, READ, {**_ID, "ranks": _FLAG, "method": _TEXT, **_SHOWN}),

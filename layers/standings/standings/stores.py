@@ -19,6 +19,10 @@ class StoreRefusedError(Exception):
     """The store will never do this. The message says why."""
 
 
+class IndexNotBuiltError(Exception):
+    """The table does not have the index, or its building has not ended."""
+
+
 class CancelReason(Enum):
     """Why an action cancelled its transaction."""
 

@@ -52,6 +52,8 @@ READS: Final[list[Call]] = [
     lambda client: client.boards(),
     lambda client: client.boards("go", limit=1),
     lambda client: client.boards(cursor=client.boards(limit=1)["next"]),
+    lambda client: client.member_boards("a", limit=1, cursor=client.member_boards("a", limit=1)["next"]),
+    lambda client: client.member_boards("a", ranks=True, window="last-7-days"),
     lambda client: client.profile("b"),
     lambda client: client.search("ad"),
     lambda client: client.search("ad", board="b", limit=1),

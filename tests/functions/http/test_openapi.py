@@ -123,6 +123,7 @@ NEEDED: Final[dict[str, dict[str, Any]]] = {
     "radius": {"around": "a"},
     "periods": {"member": "a"},
     "limit of getProfile": {"name": "ad", "board": "b"},
+    "limit of listMemberBoards": {"id": "a"},
 }
 """The arguments without which another is refused."""
 
@@ -141,7 +142,7 @@ def test_whole_numbers_have_the_described_limits(stack: Stack) -> None:
                 for value, is_refused in ((bound, False), (bound + beyond, True)):
                     status, *_ = call(stack, operation.method, path, {**more, argument: value}, EVENT)
                     assert (status == 400) == is_refused, (name, argument, value)
-    assert found == 8
+    assert found == 9
 
 
 SIZED: Final[list[tuple[str, str, dict[str, Any], Callable[[int], Any], int]]] = [

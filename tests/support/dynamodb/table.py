@@ -282,7 +282,8 @@ class Index(Ordered):
     A write only marks the row that it changes. A read of the index first brings in the marked rows, so many writes of
     one row cost one move.
 
-    ``behind`` is how many seconds of ``clock`` a write waits before reads of the index see it.
+    ``behind`` is how many seconds of ``clock`` a write waits before reads of the index see it. As long as it is being
+    built (``is_built``), it cannot be read.
     """
 
     def __init__(self, schema: IndexSchema, table: "Table") -> None:
@@ -292,6 +293,7 @@ class Index(Ordered):
         self._marked: dict[Key, float] = {}
         self._entries: dict[Key, Stored] = {}
         self.behind = 0.0
+        self.is_built = True
         self.clock = table.clock
 
     @property
@@ -610,6 +612,8 @@ def read_page(request: Mapping[str, Any], table: Table, expressions: Expressions
         if request["IndexName"] not in table.indexes or request.get("ConsistentRead"):
             raise Invalid(f"There is no index {request['IndexName']} with consistent reads")
         index = table.indexes[request["IndexName"]]
+        if not index.is_built:
+            raise Invalid(f"Cannot read from backfilling global secondary index: {index.schema.name}")
         index.bring_in()
         rows = index
     if request.get("Limit", 1) < 1:

@@ -110,6 +110,7 @@ class Standings(Calls):
     event = _awaited(client.Standings.event)
     about = _awaited(client.Standings.about)
     boards = _awaited(client.Standings.boards)
+    member_boards = _awaited(client.Standings.member_boards)
     profile = _awaited(client.Standings.profile)
     put_profile = _awaited(client.Standings.put_profile)
     search = _awaited(client.Standings.search)

@@ -130,6 +130,25 @@ class FoundMembers(TypedDict):
     complete: bool
 
 
+class MemberBoard(TypedDict):
+    """A board that a member is in.
+
+    With `ranks=true` also its scores in each metric that is ranked in the window.
+    """
+
+    board: str
+    hidden: bool
+    metrics: NotRequired[list[MetricScore]]
+
+
+class MemberBoards(TypedDict):
+    """The boards that a member is in, by name."""
+
+    member: str
+    boards: list[MemberBoard]
+    next: str | None
+
+
 class ListedBoard(TypedDict):
     """A board in a list."""
 

@@ -191,6 +191,25 @@ class Standings(Poster):
         given: dict[str, Any] = {"prefix": prefix, "limit": limit, "cursor": cursor}
         return self._answer("listBoards", {}, given)
 
+    def member_boards(
+        self,
+        member: str,
+        *,
+        ranks: bool = False,
+        window: str | None = None,
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> "answer_types.MemberBoards":
+        """The boards that a member is in: `{…, "boards": [{"board": "club", "hidden": False}], "next": None}`.
+
+        With `ranks` each board also has the member's scores and ranks in one window, by default `all`. A page may have
+        fewer boards than `limit`: read on while there is a `next`. Raises NotFound with kind `not-built` as long as the
+        index of a stack that was upgraded from 0.3 is being built.
+        """
+        found = values.member("member", member)
+        given: dict[str, Any] = {"id": found, "ranks": ranks, "window": window, "limit": limit, "cursor": cursor}
+        return self._answer("listMemberBoards", {}, given)
+
     def profile(self, member: str) -> "answer_types.Profile":
         """A member's profile: `{"name": "Ádám", "picture": None, "country": "HU", "data": None}`. Raises NotFound."""
         return self._answer("getProfile", {}, {"id": values.member("member", member)})

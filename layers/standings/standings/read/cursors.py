@@ -53,7 +53,7 @@ def read_cursor(reader: RankingReader, text: str) -> Cursor:
 
 
 def encode_name(name: str, prefix: str) -> str:
-    """The cursor that reads on after a name, in the list of names with a prefix."""
+    """The cursor that reads on after a board's name, in the list of names with a prefix or in another list of names."""
     return _with_checksum(name.encode(), f"names/{prefix}")
 
 

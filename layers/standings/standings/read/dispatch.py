@@ -30,7 +30,7 @@ from standings.domain.coverage import BOARD_TTL_S, BoardRecord
 from standings.domain.errors import InvalidBodyError, bad_argument
 from standings.domain.profiles import Profile
 from standings.rankings.reading import RankingReads
-from standings.read import board_list, member_ranks, notes, pages, profiles, score_statistics
+from standings.read import board_list, member_boards, member_ranks, notes, pages, profiles, score_statistics
 from standings.read.session import PRIVATE_LIMITS, Limits, RankingReader, ReadSession, method_of
 from standings.runtime.clock import RANKING_TTL_S, Clock, TtlCache
 
@@ -100,6 +100,15 @@ class _Read(NamedTuple):
         """The list of boards."""
         prefix, cursor = self.arguments.get("prefix", ""), self.arguments.get("cursor")
         return board_list.boards(self.session, prefix=prefix, limit=self.arguments.whole("limit"), cursor=cursor)
+
+    def boards_of(self) -> Answer:
+        """The boards that a member is in, with its ranks in a window if the client wants them."""
+        ranks, arguments = self.arguments.flag("ranks"), self.arguments
+        if not ranks:
+            self._refuse("is only valid with ranks=true", "window")
+        window = arguments.get("window", "all") if ranks else None
+        limit, cursor = arguments.whole("limit"), arguments.get("cursor")
+        return member_boards.boards_of(self.session, member=arguments["id"], limit=limit, cursor=cursor, window=window)
 
     def member(self) -> Answer:
         """A member's scores in every metric and window of a board."""
@@ -192,6 +201,7 @@ _READS: Final[Mapping[str, Callable[[_Read], Answer]]] = {
     "getAbout": lambda _: {"time_zones": zones.VERSION},
     "getProfile": _Read.profile,
     "listBoards": _Read.boards,
+    "listMemberBoards": _Read.boards_of,
     "getBoard": lambda read: board_list.definition(read.session, read.path["board"]),
     "getMember": _Read.member,
     "listRanking": _Read.page,

@@ -1,4 +1,4 @@
-"""Ranks of members: one, a group, one on its card, one in each period.
+"""Ranks of members: one, a group, one on its card, one on each of its boards, one in each period.
 
 Each takes two round trips for its ranks: the members' entries, then the tier nodes on the paths of their scores.
 """
@@ -116,6 +116,16 @@ def card(
     )
 
 
+def cards(session: ReadSession, images: Sequence[Image], window: str) -> list[dict[str, Any]]:
+    """The cards of a member on several boards, with its ranks in the current period of one window.
+
+    Each has the metrics alone that are ranked in this window. The ranks of all boards take two round trips together.
+    """
+    windows = {image.board: rankings_in(session, image.board, window) for image in images}
+    ranks = _ranks_now(session, [one for some in windows.values() for one in some], images[0].member, "competition")
+    return [_card(session, image, windows[image.board], ranks) for image in images]
+
+
 def followed(session: ReadSession, board: str, member: str) -> dict[str, Any] | None:
     """The card with ranks once each of them follows the member's item; None as long as one does not.
 
@@ -140,6 +150,17 @@ def _current(session: ReadSession, board: str) -> _Windows:
     return [
         (metric, [session.current(board, metric, window) for window in metric.windows])
         for metric in family.counted_metrics
+    ]
+
+
+def rankings_in(session: ReadSession, board: str, window: str) -> _Windows:
+    """The rankings of a board in the current period of one window, each with its metric; none without a family."""
+    family = session.boards.family(board)
+    return [
+        (metric, [session.current(board, metric, one)])
+        for metric in (family.counted_metrics if family is not None else ())
+        for one in metric.windows
+        if one.name == window
     ]
 
 

@@ -98,6 +98,17 @@ class ReadSession:
             board, lambda: self.backoff().retry(self.tables.records.records, [board]).get(board)
         )
 
+    def records(self, boards: Iterable[str]) -> dict[str, BoardRecord | None]:
+        """The records of several boards, by name, as `record` has them. Those that are not cached are read together."""
+        known = self.tables.known_records
+        records = {board: known.get(board) for board in boards}
+        missing, read_at = [board for board, record in records.items() if record is None], known.instant()
+        found = self.backoff().retry(self.tables.records.records, missing) if missing else {}
+        for board in missing:
+            records[board] = found.get(board)
+            known.put(board, records[board], read_at)
+        return records
+
     def image(self, board: str, member: str) -> Image:
         """A member's item, strongly consistently. NotFoundError if the board has no such member, or no longer."""
         image = self.backoff().retry(self.tables.scores.image, (board, member))

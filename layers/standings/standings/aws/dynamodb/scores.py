@@ -16,6 +16,7 @@ from standings.aws.dynamodb.tables import (
     BOARDS,
     COMPANIONS_PREFIX,
     DELETED_BOARDS,
+    MEMBER_BOARDS,
     MEMBER_FIELDS,
     NOTE_PREFIX,
     SET_KEY_PREFIX,
@@ -42,7 +43,14 @@ from standings.domain.coverage import CLOCK_SKEW_S, BoardRecord, BucketCoverage,
 from standings.domain.members import Change, Image
 from standings.domain.windows import DAY, SECOND
 from standings.runtime.clock import Clock
-from standings.stores import MAX_TRANSACTION_BYTES, CancelReason, MemberKey, StoreUnavailableError
+from standings.stores import (
+    MAX_TRANSACTION_BYTES,
+    CancelReason,
+    IndexNotBuiltError,
+    MemberKey,
+    StoreRefusedError,
+    StoreUnavailableError,
+)
 
 RECEIPT_LIFETIME: Final = 30 * DAY
 REFUSAL_LIFETIME: Final = 14 * DAY  # As long as the dead-letter queue keeps the event
@@ -60,6 +68,7 @@ _TOKENS: Final = [first + second for first in digits + ascii_lowercase for secon
 TEXT_PREFIXES: Final = (TIE_KEY_PREFIX, NOTE_PREFIX, SET_KEY_PREFIX, COMPANIONS_PREFIX)
 _RECORD: Final = ("coverage", "codes", "generation", "written", "latest", "stale", "renewed", "job")  # As JSON
 _NOT_COUNTED: Final = "attribute_not_exists(d)"
+_AFTER_RECORDS: Final = "$"  # It sorts after the partitions of boards' records, and before the name of any board
 _NEXT_VERSION: Final = "if_not_exists(v, :t) + :i"  # A new item starts at the clock: above any earlier item's version
 _STAMPED_BEFORE: Final = "t <= :t"  # No faster clock wrote the item. The fastest clock decides which events are late.
 
@@ -256,6 +265,24 @@ class Scores:
             values[":s"] = {"S": after}
         items = query_items(self._client, limit, self._scores, condition, values, ConsistentRead=True)
         return [decode_or_damage(item) for item in items]
+
+    def boards_of(self, member: str, after: str | None, limit: int) -> list[str]:
+        """Up to `limit` boards that have an item of a member, by name, after a board: `["berlin-2026", "club"]`.
+
+        It reads an index, which follows the items within about a second. So a board may be missing to which the member
+        has just come, and one may be there whose item is gone or removed. Fewer than `limit` are the last.
+        IndexNotBuiltError as long as the stack has no such index, or DynamoDB is still building it.
+        """
+        start = _AFTER_RECORDS if after is None else member_key(after, member)[0]
+        values = {":m": {"S": member}, ":p": {"S": start}}
+        request = self._scores, "sk = :m AND pk > :p", values
+        try:
+            items = query_items(self._client, limit, *request, IndexName=MEMBER_BOARDS)
+        except StoreRefusedError as error:
+            if "index" not in str(error):
+                raise
+            raise IndexNotBuiltError(str(error)) from error
+        return [board_of(item["pk"]["S"]) for item in items]
 
     def receipts(self, event_ids: Iterable[str]) -> dict[str, Receipt]:
         """Read receipts by event id, strongly consistently. An event that was not applied is left out."""

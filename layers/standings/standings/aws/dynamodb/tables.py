@@ -17,6 +17,9 @@ The requests raise the errors of `stores`. Where a function of a key takes a `ra
 | settlements        | Rankings | #settle                            |        |                            |          |
 | a profile          | Profiles | member                             |        |                            |          |
 
+The index `boards` of Scores has the keys alone, the other way round: its hash is `sk`, its range is `pk`. So it lists
+the boards of a member. The partitions of boards' records begin with `#`, which sorts before the name of any board.
+
 The index `names` of Profiles has `p`, the first two characters of a name's search form, and `s`, the search form, a
 line break and the member. A name whose search form is shorter is not in it.
 
@@ -325,6 +328,7 @@ DELETED_BOARDS: Final = "#deleted"
 AUDIT: Final = "#audit"
 SETTLE: Final = "#settle"
 PLACES: Final = "places"
+MEMBER_BOARDS: Final = "boards"
 NAMES: Final = "names"
 PREFIX_LENGTH: Final = MIN_SEARCH_LENGTH  # Characters that a partition of the index `names` stands for
 TIE_KEY_PREFIX: Final = "m"
