@@ -29,8 +29,8 @@ _ABOUT: Final = """
 
     **Who may call.** By default every request must be signed for AWS IAM (Signature Version 4, service `execute-api`).
     A stack can accept JSON Web Tokens instead, with the scope `standings/read` for reads, `standings/write` for events
-    and `standings/admin` for members and profiles. It can also open reads, or writes, to everyone. The gateway itself
-    rejects calls without permission (401, 403), bodies that are too large (413) and too many requests (429). Its
+    and `standings/admin` for members, profiles and tasks. It can also open reads, or writes, to everyone. The gateway
+    itself rejects calls without permission (401, 403), bodies that are too large (413) and too many requests (429). Its
     answers do not have the format below.
 
     **Problems.** All other errors are `application/problem+json` (RFC 9457). `type` is the kind of problem and does not
@@ -51,6 +51,7 @@ _TAGS: Final = {
     "Numbers": "A ranking as a whole: percentiles and the distribution of scores.",
     "Boards": "The boards and their definitions.",
     "Events": "Events to count.",
+    "Tasks": "What administrators do beside the other calls.",
     "Description": "The stack, and this document.",
 }
 _SIGNED: Final = """

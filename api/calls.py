@@ -490,6 +490,33 @@ OPERATIONS: Final = {
         {**_ALL, "buckets": _BUCKETS},
         {"buckets": "The highest number of buckets, by default {default}."},
     ),
+    "doTask": Operation(
+        "Tasks",
+        """Do a task of the admin's page
+
+        What the page at `/admin` does beside the other calls, by the function and the code of the command line. A
+        stack has it only with the parameter `AdminPage`. A task does as much as it can in 20 seconds. If the answer's
+        `done` is false, send the same task again, with the answer's `cursor` if it has one.
+
+        - `boards` `show` (`boards`): what is done to each of up to 100 boards, when it was audited, what is settled
+        - `settlements` `list` (`board`, `cursor`): the settled periods of a board
+        - `dead_letters` `list` (`ids`, `reason`, `board`, `member`, `limit`): refused messages, with their reasons
+        - `dead_letters` `replay` (`ids`, `reason`, `board`, `member`, `cursor`): sends them to the queue again
+        - `dead_letters` `delete` (`ids`): deletes them for good
+        - `merge` (`board`, `old`, `new`): gives all that one member has on a board to another one
+
+        404: `no-such-path` without the parameter; `no-such-board`; with `merge` also `being-deleted`,
+        `no-such-member`.""",
+        "What was done.",
+        "TaskAnswer",
+        {"board": "berlin-2026", "old": "u7", "new": "u123", "merged": True, "hidden": False, "done": True},
+        body="Task",
+        sent=(
+            ({"boards": {"show": {"boards": ["berlin-2026"]}}}, "board: How a board is"),
+            ({"dead_letters": {"list": {"board": "berlin-2026"}}}, "refused: What was refused of a board"),
+            ({"merge": {"board": "berlin-2026", "old": "u7", "new": "u123"}}, "merge: Two ids of one person"),
+        ),
+    ),
     "getAbout": Operation(
         "Description",
         """About the stack

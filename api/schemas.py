@@ -557,6 +557,13 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
             ),
         },
     ),
+    # Tasks.
+    "Task": record(
+        "One task, by its name, with its arguments.",
+        {f"{name}?": anything() for name in ("boards", "settlements", "dead_letters", "merge")},
+        bounds=(1, 1),
+    ),
+    "TaskAnswer": record("What a task did. `done` says that nothing is left to do.", {"done": flag()}, closed=False),
     # Problems, and answers of the gateway.
     "BadRequest": _problem("An invalid request.", 400, "bad-argument bad-body too-far"),
     "NotYourMember": _problem("A member that the caller's token is not for.", 403, "not-your-member"),

@@ -165,6 +165,7 @@ def _deploy(template: Path, endpoint: str, directory: Path, parameters: Mapping[
         "OpenReads": "true",
         "OpenSearch": "true",
         "OpenWrites": "true",
+        "AdminPage": "true",
         "Settlements": "true",
         "Announcements": "true",
         "WriterMaximumConcurrency": "0",  # the embedded AWS does not support a limit

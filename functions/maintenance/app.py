@@ -1,6 +1,6 @@
 """The maintenance function: audits, settlements, rebuilds, deletions, erasures, merges and replays.
 
-Each call does as much as its time allows.
+Each call does as much as its time allows. With `AdminPage=true` the API passes it `POST /tasks`, for some of the tasks.
 An event names one task, such as `{"rebuild": {"board": "b"}}` (or `"berlin-*"` for all boards that match) or
 `{"dead_letters": {"replay": {"reason": "metrics"}}}`.
 The answer says whether the task is `done`. If it is not, send the same event again, with the answer's `cursor` if it
@@ -16,6 +16,8 @@ import botocore
 import urllib3
 from aws_lambda_powertools.metrics import MetricUnit
 
+from standings import http
+from standings.authorization import check_admin
 from standings.aws.dynamodb.profiles import Profiles
 from standings.aws.dynamodb.scores import Scores
 from standings.aws.dynamodb.tables import AUDIT, SETTLE, items_by_key
@@ -25,8 +27,12 @@ from standings.aws.functions import Invoker
 from standings.aws.s3 import ResultsBucket
 from standings.aws.sqs import DeadLetterQueue, Sender
 from standings.domain import zones
+from standings.domain.boards import family_of
 from standings.domain.coverage import DELETE, REBUILD
+from standings.domain.errors import InvalidBodyError
+from standings.domain.events import MAX_SHOWN_LENGTH
 from standings.maintain.audit import AuditPosition, Audits
+from standings.maintain.board_states import BoardStates
 from standings.maintain.deletion import Deletion
 from standings.maintain.erase import Erase
 from standings.maintain.failures import DeadLetterTasks, ParkedRecords, Selection
@@ -86,6 +92,7 @@ _settle_lease = Lease(
 )
 _settlements = Settlements(_catalog, _evidence, _settle_lease, _clock, _destination)
 _entries = CalendarReads(partial(items_by_key, _dynamodb, _rankings_table, clock=_clock), _clock)
+_states = BoardStates(_catalog, _audit_lease, _clock)
 _purging = Purging(_dynamodb, _rankings_table, _clock)
 _rebuilds = Rebuild(_catalog, _scores, _rankings, _entries, _purging, _clock, _looks)
 _itself = Invoker(lambda: building_blocks.client("lambda"), required("AWS_LAMBDA_FUNCTION_NAME"))
@@ -191,10 +198,18 @@ def _choosing(names: str, do: Callable[..., dict[str, Any]], **types: type) -> T
     """A task on those dead letters or parked objects that `names`, `reason` and `board` choose."""
 
     def call(deadline: float, **arguments: Any) -> dict[str, Any]:
-        chosen = Selection(*(arguments.pop(name, None) for name in (names, "reason", "board")))
+        chosen = Selection(*(arguments.pop(name, None) for name in (names, "reason", "board", "member")))
         return do(deadline, chosen=chosen, **arguments)
 
     return Task(call, {names: list, "reason": str, "board": str, **types})
+
+
+def _settled(deadline: float, *, board: str, cursor: str = "") -> dict[str, Any]:
+    """The settled periods of a board; none where the stack settles nothing, or the board has had no event."""
+    family_of(_boards, board)
+    if _destination is None:
+        return {"done": True, "cursor": None, "bucket": None, "results": []}
+    return _settlements.results(deadline, board=board, cursor=cursor)
 
 
 _TASKS: Final[Tasks] = {
@@ -220,10 +235,11 @@ _TASKS: Final[Tasks] = {
         "list": Task(_settlements.results, {"board": str, "cursor": str}, required="board"),
     },
     "announcements": {"show": Task(_announced, {})},
+    "boards": {"show": Task(_states.show, {"boards": list}, required="boards")},
     "runtime": Task(_runtime, {}),
     "dead_letters": {
-        "list": _choosing("ids", _dead_letters.list, limit=int),
-        "replay": _choosing("ids", _dead_letters.replay, cursor=int),
+        "list": _choosing("ids", _dead_letters.list, member=str, limit=int),
+        "replay": _choosing("ids", _dead_letters.replay, member=str, cursor=int),
         "delete": Task(_dead_letters.delete, {"ids": list}, required="ids"),
     },
     "parked": {
@@ -233,9 +249,35 @@ _TASKS: Final[Tasks] = {
 }
 
 
+OVER_HTTP_S: Final = 20.0
+"""Seconds that a task may take for a request. The API waits for 30; a call to AWS that began in time may still end."""
+_OVER_HTTP: Final[Tasks] = {
+    **{name: _TASKS[name] for name in ("boards", "merge", "dead_letters")},
+    "settlements": {"list": Task(_settled, {"board": str, "cursor": str}, required="board")},
+}
+_api = http.Api()
+
+
+@_api.route("doTask")
+def do_task() -> http.Response:
+    """Do one of the tasks of the admin's page, as far as it comes while the API waits."""
+    check_admin(_api.event)
+    document = _api.document()
+    try:
+        task, arguments = task_of(document, _OVER_HTTP)
+    except ValueError as error:
+        raise InvalidBodyError(str(error)[: 3 * MAX_SHOWN_LENGTH]) from error
+    return http.json(task.do(_clock.after(OVER_HTTP_S), **arguments))
+
+
 @metrics.log_metrics
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Do one task until it is done or the function's time is over; ValueError says what is wrong with the event."""
+    """Do one task until it is done or the function's time is over; ValueError says what is wrong with the event.
+
+    An event with a `requestContext` is a request to the API, which gets a response.
+    """
+    if isinstance(event, dict) and "requestContext" in event:
+        return _api.handle(event, context)
     deadline = _clock.after(context.get_remaining_time_in_millis() / 1000 - building_blocks.REPORTING_RESERVE)
     task, arguments = task_of(event, _TASKS)
     answer = task.do(deadline, **arguments)

@@ -61,5 +61,13 @@ def _listed(name: str) -> list[str]:
     return [one for one in os.environ.get(name, "").split(",") if one]
 
 
+@lru_cache(maxsize=1)
+def admin_page() -> http.Response:
+    """The admin's page: a document without data. What it reads and does goes by calls, and by the scopes of a token."""
+    return http.html(http.document(Path(__file__).with_name("admin")))
+
+
 if _OPEN_READS:
-    _api.page(live_page_)
+    _api.page("/", live_page_)
+if os.environ.get("ADMIN_PAGE") == "true":
+    _api.page(http.ADMIN_PAGE, admin_page)

@@ -34,6 +34,8 @@ EVERYTHING: Final = {
 }
 CLAIM: Final = {**TOKENS, "JwtMemberClaim": "sub"}
 PUBLIC: Final = {"OpenReads": "true"}
+BARE: Final = {**PUBLIC, "OpenWrites": "true"}
+ADMINS: Final = {"AdminPage": "true"}
 OPEN_URL: Final = {**PUBLIC, "FunctionUrl": "open", "QueryReservedConcurrency": "50"}
 SIGNED: Final = ("AWS_IAM", None)
 OPEN: Final = ("NONE", None)
@@ -61,6 +63,9 @@ def arn(name: str) -> dict[str, list[str]]:
         ({"OpenReads": "true"}, {**routes(), READ: OPEN}),
         ({"OpenReads": "true", **TOKENS}, {**routes(**TOKENS), READ: OPEN}),
         ({"OpenWrites": "true"}, {READ: SIGNED, **dict.fromkeys(EVENTS, OPEN), **dict.fromkeys(ADMIN, OPEN)}),
+        # The document of the page is for anyone: it has no data.
+        ({**TOKENS, **ADMINS}, {**routes(**TOKENS), "GET /admin": OPEN, "POST /tasks": BY_ADMIN}),
+        ({**ADMINS, **BARE}, {**routes(**BARE), "GET /admin": OPEN, "POST /tasks": OPEN}),
         # A preflight has no signature. Without a route of its own it would go to $default, which requires one.
         ({"CorsOrigins": "https://a.example"}, {**routes(), "OPTIONS /{proxy+}": OPEN}),
     ],
@@ -70,7 +75,7 @@ def test_who_may_call_which_route(parameters: dict[str, str], expected: dict[str
 
 
 def test_the_scope_of_a_call_is_the_one_that_its_route_asks_for() -> None:
-    required = routes(**TOKENS)
+    required = routes(**TOKENS, **ADMINS)
 
     for call in CALLS.values():
         route = f"{call.method} {call.path}".replace("<", "{").replace(">", "}")
@@ -152,6 +157,7 @@ CLAIMED: Final = "CommandFunction/Environment.Variables.JWT_MEMBER_CLAIM"
         (CORS, "Api/CorsConfiguration.AllowHeaders", [["authorization", "content-type", "if-none-match", *SIGNATURE]]),
         (CLAIM, CLAIMED, ["sub"]),
         ({"PictureOrigins": "a.example,b.example"}, f"{VARIABLES}.PICTURE_ORIGINS", ["a.example,b.example"]),
+        (ADMINS, f"{VARIABLES}.ADMIN_PAGE", ["true"]),
         ({"EmbedOrigins": "https://a.example"}, f"{VARIABLES}.EMBED_ORIGINS", ["https://a.example"]),
         ({}, "QueuesOverTlsOnly/PolicyDocument.Statement", [[{**OVER_TLS, "Effect": "Deny", "Principal": "*"}]]),
         ({"SenderArns": f"{TOPIC},{RULE}"}, f"{SENDERS}.Effect", ["Allow"]),
@@ -289,6 +295,7 @@ def test_alarms_go_to_the_topic_if_there_is_one() -> None:
             {"ResultsBucket", "ResultsBucketOverTlsOnly", "SettleRule", "SettleInvokePermission", "AuditRetries"},
         ),
         ({"FunctionUrl": "iam"}, {"QueryFunctionUrl", "FunctionUrlPolicy"}),
+        (ADMINS, {"AdminPageRoute", "TasksRoute", "MaintenanceIntegration", "TasksInvokePermission"}),
         (OPEN_URL, {"QueryFunctionUrl", "OpenUrlPermission", "OpenUrlInvokePermission"}),
     ],
 )
@@ -389,6 +396,7 @@ UNBOUND: Final = (
     "FunctionUrl is open without QueryReservedConcurrency, so reads could take all of the account's concurrency from "
     "writers and projectors"
 )
+WITHOUT_TOKENS: Final = "AdminPage is given without JwtIssuer, and a browser cannot sign requests for AWS IAM"
 WITH_OPEN_WRITES: Final = "JwtMemberClaim is given together with OpenWrites"
 LOCAL: Final = {"EndpointUrl": "http://localhost:4566"}
 
@@ -411,6 +419,10 @@ def test_every_parameter_is_described() -> None:
         ({"JwtAudience": "standings"}, ["JwtAudience is given without JwtIssuer"]),
         ({"JwtMemberClaim": "sub"}, ["JwtMemberClaim is given without JwtIssuer"]),
         ({**CLAIM, "OpenWrites": "true"}, [f"{WITH_OPEN_WRITES}, which lets anyone write for any member"]),
+        (ADMINS, [WITHOUT_TOKENS]),
+        ({**ADMINS, **PUBLIC}, [WITHOUT_TOKENS]),
+        ({**ADMINS, **BARE}, []),
+        ({**ADMINS, **TOKENS}, []),
         ({"SettleSchedule": "rate(1 day)"}, ["SettleSchedule is given without Settlements"]),
         ({"SettleSchedule": "rate(1 day)", "Settlements": "true"}, []),
         ({"TableCapacity": "provisioned", **LOCAL}, ["TableCapacity is provisioned with an EndpointUrl"]),

@@ -111,6 +111,7 @@ CALLS: Final[Mapping[str, Call]] = {
     "rankGroup": Call("POST", f"{RANKING}/ranks", READ, {**_PERIOD, "previous": _FLAG, **_SHOWN}),
     "getPercentile": Call("GET", f"{RANKING}/percentile", READ, {**_PERIOD, **_PERCENTILE}),
     "getDistribution": Call("GET", f"{RANKING}/distribution", READ, {**_PERIOD, **_BUCKETS}),
+    "doTask": Call("POST", "/tasks", ADMIN, {}),
     "getAbout": Call("GET", "/", READ, {}),
     "getDescription": Call("GET", "/openapi.json", READ, {}),
 }

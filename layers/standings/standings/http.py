@@ -37,7 +37,7 @@ class Api:
 
     def __init__(self, rankings_max_age: int = 0) -> None:
         self._rankings_max_age = rankings_max_age
-        self._page: Callable[[], Response] | None = None
+        self._pages: dict[str, Callable[[], Response]] = {}
         self._routes: dict[str, Callable[..., Response]] = {}
 
     def route(self, name: str) -> Callable[[_Answer], _Answer]:
@@ -63,21 +63,22 @@ class Api:
     def _read(self, name: str, **path: str) -> "Response":
         return json(self.answers.answer(name, path, self.arguments, self.document))
 
-    def page(self, function: Callable[[], "Response"]) -> None:
-        """Make a function answer `GET /` with a page for people. The page's script reads the query string.
+    def page(self, path: str, function: Callable[[], "Response"]) -> None:
+        """Make a function answer `GET /` or `GET /admin` with a page for people. Its script reads the query string.
 
-        A request that accepts JSON and no HTML still gets the answer for programs.
+        At `/` a request that accepts JSON and no HTML still gets the answer for programs.
         """
-        self._page = function
+        self._pages[path] = function
 
     def _page_asked_for(self) -> "Response | None":
         """The page, unless a program asks. Raises NotFoundError for the page's query string where there is no page."""
         accepted = (self.event.get("headers") or {}).get("accept", "")
         if "application/json" in accepted and "text/html" not in accepted:
             return None
-        if self._page is None and self.event.get("rawQueryString"):
+        page = self._pages.get("/")
+        if page is None and self.event.get("rawQueryString"):
             raise NotFoundError("no-such-path", "No such path", "there is no live page at /, for reads are not open")
-        return self._page and self._page()
+        return page and page()
 
     def handle(self, event: dict[str, Any], _context: Any) -> dict[str, Any]:
         """Answer an HTTP request in API Gateway's payload format 2.0. This is the Lambda function's handler.
@@ -141,6 +142,8 @@ class Api:
                 names = _names(call.path, path) if call.method == wanted else None
                 if names is not None and all(map(_NAME.fullmatch, names.values())):
                     return self._called(call, function, names)
+            if path == ADMIN_PAGE and wanted == "GET" and path in self._pages:
+                return self._pages[path]()
         except RequestError as error:
             return _request_error(error)
         except StoreUnavailableError as error:
@@ -204,7 +207,9 @@ def _path(event: Mapping[str, Any]) -> str:
 
 _OF_API_GATEWAY: Final = ".execute-api."
 """What the host of each API has in it that has no domain of its own: `a1b2c3.execute-api.eu-west-1.amazonaws.com`."""
-_FIRST_NAMES: Final = frozenset(call.path.split("/")[1] for call in calls.CALLS.values()) - {""}
+ADMIN_PAGE: Final = "/admin"
+_PATHS: Final = (*(call.path for call in calls.CALLS.values()), ADMIN_PAGE)
+_FIRST_NAMES: Final = frozenset(path.split("/")[1] for path in _PATHS) - {""}
 
 
 def _below_a_mapping(path: str) -> str:
@@ -215,7 +220,7 @@ def _below_a_mapping(path: str) -> str:
     names = path.split("/")
     for begin in range(1, len(names)):
         rest = f"/{'/'.join(names[begin:])}"
-        if all(names[1:begin]) and any(_names(call.path, rest) is not None for call in calls.CALLS.values()):
+        if all(names[1:begin]) and any(_names(known, rest) is not None for known in _PATHS):
             # `/boards/berlin/` is no call, and not the root of a domain either.
             return rest if rest != "/" or _FIRST_NAMES.isdisjoint(names) else path
     return path
@@ -231,6 +236,8 @@ def _no_such_call(path: str, method: str, answered: Collection[str]) -> Response
     allowed = {call.method: name for name, call in calls.CALLS.items() if _names(call.path, path) is not None}
     if method in allowed and allowed[method] not in answered:
         detail = f"this address does not take {method} {calls.short(path)}: send it to the stack's API (ApiUrl)"
+        if allowed[method] == "doTask":
+            detail += ", of a stack with AdminPage=true"
         return _request_error(NotFoundError("no-such-path", "No such path", detail))
     if "GET" in allowed:
         allowed["HEAD"] = allowed["GET"]
@@ -340,19 +347,19 @@ def _source(page: str, element: str) -> str:
 
 
 _FILES: Final = re.compile(
-    r'(?:<link rel="stylesheet" href="[a-z]+\.css">\n)+|(?:<script src="[a-z]+\.js"></script>\n)+'
+    r'(?:<link rel="stylesheet" href="[a-z./]+\.css">\n)+|(?:<script src="[a-z]+\.js"></script>\n)+'
 )
 
 
 def document(folder: Path, picture_hosts: Sequence[str] = ()) -> str:
-    """A folder's `page.html` with its styles and scripts: one document, as the live page is served.
+    """A folder's `page.html` with its styles and scripts: one document, as the live page and the admin's are served.
 
     It may load pictures from the given hosts, such as `["pictures.example"]`, and names the version of the time zones.
     One document needs one request, and its policy can name the hash of its one style and its one script.
     """
 
     def inlined(tags: re.Match[str]) -> str:
-        names = re.findall(r'"([a-z]+\.(?:css|js))"', tags[0])
+        names = re.findall(r'"([a-z./]+\.(?:css|js))"', tags[0])
         content = "".join((folder / name).read_text(encoding="utf-8") for name in names)
         element = "style" if tags[0].startswith("<link") else "script"
         return f"<{element}>\n{content}</{element}>\n"

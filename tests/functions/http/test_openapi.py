@@ -96,6 +96,7 @@ CALLS: Final[list[tuple[str, str, dict[str, Any], Any]]] = [
     ),
     ("deleteProfile", "/members", {"id": "b"}, None),
     ("deleteBoard", "/boards/b", {}, None),
+    ("doTask", "/tasks", {}, {"boards": {"show": {"boards": ["b"]}}}),
 ]
 """What changes something. The client's tests compare its reads with the description."""
 SUCCESS: Final = {"postEvents": 202, "deleteMember": 204, "deleteProfile": 204, "deleteBoard": 202}

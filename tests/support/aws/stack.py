@@ -97,6 +97,9 @@ class Stack:
         return self._ask("DELETE", path, None, arguments)
 
     def function(self, method: str, path: str) -> Handler:
+        """The function that a route of the API leads to."""
+        if (method, path) == ("POST", "/tasks"):
+            return self.maintenance
         return self.command if _ROUTES_TO_COMMAND.fullmatch(f"{method} {path}") else self.query
 
     def _ask(self, method: str, path: str, body: Any, arguments: Mapping[str, Any]) -> tuple[int, Any]:

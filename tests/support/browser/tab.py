@@ -66,7 +66,7 @@ class Tab:
         # API Gateway decodes the path before it calls a function.
         event = http_event(unquote(parts.path), parts.query, route.request.method, route.request.post_data)
         event["headers"] |= route.request.headers
-        found = self._stack.query(event, None)
+        found = self._stack.function(route.request.method, unquote(parts.path))(event, None)
         return {"status": found["statusCode"], "headers": found["headers"], "body": found["body"]}
 
     def _route(self, route: Route) -> None:

@@ -32,7 +32,7 @@ from standings.stores import (
 
 
 class Selection(NamedTuple):
-    """Matches by name, reason and board. None matches all.
+    """Matches by name, reason and board, and dead letters by member. None matches all.
 
     Names are keys of objects, and ids of messages or of the events in them. The reason is a part of the text:
     `Selection(reason="metrics", board="berlin-2026")`.
@@ -41,13 +41,17 @@ class Selection(NamedTuple):
     names: Collection[str] | None = None
     reason: str | None = None
     board: str | None = None
+    member: str | None = None
 
-    def accepts(self, names: Collection[str], reason: str, boards: Collection[str]) -> bool:
+    def accepts(
+        self, names: Collection[str], reason: str, boards: Collection[str], members: Collection[str] = ()
+    ) -> bool:
         """Whether a message or object with these names is chosen."""
         return (
             (self.names is None or any(name in self.names for name in names))
             and (self.reason is None or self.reason in reason)
             and (self.board is None or self.board in boards)
+            and (self.member is None or self.member in members)
         )
 
 
@@ -491,7 +495,8 @@ def _add(members: dict[MemberKey, ParkedMember], named: ParkedMember) -> None:
 
 
 def _accepts(chosen: Selection, letter: DeadLetter) -> bool:
-    return chosen.accepts(_names(letter), letter.reason or RECEIVED_TOO_OFTEN, _named(letter.body, "board"))
+    boards, members = _named(letter.body, "board"), _named(letter.body, "member")
+    return chosen.accepts(_names(letter), letter.reason or RECEIVED_TOO_OFTEN, boards, members)
 
 
 def _names(letter: DeadLetter) -> set[str]:

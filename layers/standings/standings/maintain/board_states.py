@@ -1,0 +1,77 @@
+"""How boards are: what is being done to them, when they were audited, and how much of them is settled."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any, Final
+
+from standings.catalog import BoardCatalog
+from standings.domain.coverage import BoardRecord
+from standings.domain.windows import instant
+from standings.maintain.audit import AuditPosition, Tally
+from standings.maintain.turns import Lease
+from standings.runtime.clock import Clock
+from standings.stores import SLOTS
+
+MAX_SHOWN: Final = 100  # Boards in one answer: so many records are one request
+
+
+@dataclass(frozen=True)
+class BoardStates:
+    """Shows boards by their records, and by the record of scheduled audits. It changes nothing."""
+
+    catalog: BoardCatalog
+    audits: Lease[AuditPosition]
+    clock: Clock
+
+    def show(self, deadline: float, *, boards: Collection[str]) -> dict[str, Any]:
+        """How the first 100 of these boards are: `{"done": True, "boards": [{"board": "b", "state": "open", …}]}`.
+
+        A state is `open`, `rebuild`, `delete` (both have a `job`), `deleted`, `unused` (it has had no event) or
+        `no-family`. `audited` is the turn of audits that last looked at the board, with the differences of all its
+        boards. `settled` counts the rankings that are settled, or being settled; None: version 0.3 settled them, or the
+        board settles nothing. Raises StoreUnavailableError.
+        """
+        names = sorted(set(boards))[:MAX_SHOWN]
+        backoff = self.clock.backoff(deadline)
+        records = backoff.retry(self.catalog.records.records, filter(self.catalog.boards.family, names))
+        position = backoff.retry(self.audits.read)
+        return {"done": True, "boards": [self._shown(name, records.get(name), position) for name in names]}
+
+    def _shown(self, name: str, record: BoardRecord | None, position: AuditPosition) -> dict[str, Any]:
+        family = self.catalog.boards.family(name)
+        shown = {"board": name, "family": None if family is None else family.pattern}
+        if record is None or family is None:
+            return {**shown, "state": "no-family" if family is None else "unused"}
+        job = None
+        if record.job is not None:
+            task, phase, since, _, slot, _, members = record.job
+            job = {"task": task, "phase": phase, "since": instant(since), "members": members, "part": slot}
+            job["parts"] = SLOTS
+        return {
+            **shown,
+            "state": "deleted" if record.deleted else "open" if record.job is None else record.job.task,
+            "begun": instant(record.begun),
+            "generation": record.generation,
+            "job": job,
+            "audited": _audited(name, record, position),
+            "settled": None if record.settled is None else len(record.settled),
+        }
+
+
+def _audited(name: str, record: BoardRecord, position: AuditPosition) -> dict[str, Any] | None:
+    """The turn of audits that last looked at a board; None if none has. A turn goes by the names of boards."""
+    passed = position.turn if position.board is not None and name < position.board else None
+    for turn in (passed, position.last):
+        if turn is not None and (turn.until is None or record.begun <= turn.until):
+            return _turn(name, turn)
+    return None
+
+
+def _turn(name: str, turn: Tally) -> dict[str, Any]:
+    return {
+        "since": instant(turn.since),
+        "until": None if turn.until is None else instant(turn.until),
+        "boards": turn.boards,
+        "drift": turn.drift,
+        "failed": name in turn.failed,
+    }
