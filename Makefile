@@ -61,8 +61,8 @@ serve: $(STACK) ## the same deployment with simulated activity, until Ctrl-C; SE
 	@$(RUN) -m demo.serve $(SERVE_ARGS)
 
 .PHONY: test
-test: $(TESTS) ## before each commit: a sample of everything; two to five minutes on two processors
-	@echo "a sample of every kind of test: two to five minutes on two processors"
+test: $(TESTS) ## before each commit: a sample of everything; four to twelve minutes on two processors
+	@echo "a sample of every kind of test: four to twelve minutes on two processors"
 	@$(RUN) -m pytest -m "not thorough" -n auto --dist loadgroup $(PYTEST_ARGS)
 
 # Some tests wait for minutes, for a deployment or a deletion: one process more than processors.
@@ -176,8 +176,7 @@ build: $(SAM_INSTALLED) ## sam build, with the template's own runtime and proces
 # Its recipe is expanded before a line of it runs, so a bucket that is missing is told at once.
 .PHONY: package
 package: $(SAM_INSTALLED) ## a template for CloudFormation, CDK and Terraform, dist/template.json: make package BUCKET=a-bucket-of-yours
-	@$(TOOLS)/sam/bin/python -c "import boto3; assert boto3.Session().region_name" 2>/dev/null || \
-		{ echo "which region is the bucket in? AWS_DEFAULT_REGION=eu-central-1 make package BUCKET=$(BUCKET)" >&2; exit 1; }
+	@$(TOOLS)/sam/bin/python -m package.bucket $(BUCKET)
 	@$(MAKE) --no-print-directory build
 	@$(SAM) package --s3-bucket $(or $(BUCKET),$(error which bucket of yours? make package BUCKET=name)) \
 		--s3-prefix standings --output-template-file .aws-sam/packaged.yaml >/dev/null

@@ -3,14 +3,16 @@
 import csv
 import io
 import json
+import shutil
 import sys
 import time
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
+from threading import Event, Thread
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from standings.domain.boards import column_of
 
@@ -48,11 +50,20 @@ def as_json(value: Any) -> str:
     return shown(json.dumps(value, ensure_ascii=False))
 
 
-def number(value: float | None) -> str:
-    """Return a number of the API with all its decimals, and commas for thousands; nothing for None."""
+Decimals = Mapping[str, int]
+"""How many decimals each metric of a board has: `{"km": 1}`. One that is missing has those of its numbers."""
+NO_DECIMALS: Final[Decimals] = {}
+
+
+def number(value: float | None, decimals: int = 0) -> str:
+    """Return a number of the API with all its decimals, and commas for thousands; nothing for None.
+
+    It has `decimals` at least: 12 of a metric with one decimal is `12.0`.
+    """
     if value is None:
         return ""
-    return f"{value:,}" if isinstance(value, int) else f"{Decimal(repr(value)):,f}"
+    exact = Decimal(repr(value))
+    return f"{exact:,.{max(decimals, -int(exact.as_tuple().exponent))}f}"
 
 
 def plain(value: float | None) -> str:
@@ -65,21 +76,28 @@ def tie_breaks_of(entries: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
     return next((tuple(entry["tie_breaks"]) for entry in entries if entry.get("tie_breaks")), ())
 
 
-def tie_break_cells(entry: Mapping[str, Any], names: Iterable[str]) -> list[str]:
+def tie_break_cells(entry: Mapping[str, Any], names: Iterable[str], decimals: Decimals = NO_DECIMALS) -> list[str]:
     """Return the tie-breaks of an entry as cells of a table: `["312", "-"]`; empty ones if it has no score."""
     numbers = entry.get("tie_breaks")
-    return ["" if numbers is None else number(numbers[name]) or "-" for name in names]
+    return ["" if numbers is None else number(numbers[name], decimals.get(name, 0)) or "-" for name in names]
 
 
-def tie_breaks_text(answer: Mapping[str, Any]) -> str:
+def tie_breaks_text(answer: Mapping[str, Any], decimals: Decimals = NO_DECIMALS) -> str:
     """Return the tie-breaks of an answer as a sentence names them: `penalty 312, level -`; empty without any."""
     numbers = answer.get("tie_breaks") or {}
-    return ", ".join(f"{shown(name)} {number(value) or '-'}" for name, value in numbers.items())
+    return ", ".join(f"{shown(name)} {number(value, decimals.get(name, 0)) or '-'}" for name, value in numbers.items())
 
 
-def scored(answer: Mapping[str, Any]) -> str:
+def scored(answer: Mapping[str, Any], decimals: Decimals = NO_DECIMALS) -> str:
     """Return a score and its tie-breaks: `8, penalty 312, level -`."""
-    return ", ".join(filter(None, (number(answer["score"]), tie_breaks_text(answer))))
+    score = number(answer["score"], decimals.get(answer["metric"], 0))
+    return ", ".join(filter(None, (score, tie_breaks_text(answer, decimals))))
+
+
+def named(entry: Mapping[str, Any]) -> str:
+    """Return a member with the name that its profile has: `Ada Lovelace (u7)`; without one the id."""
+    name, member = (entry.get("profile") or {}).get("name"), shown(entry["member"])
+    return f"{shown(name)} ({member})" if name else member
 
 
 def members(count: int) -> str:
@@ -166,35 +184,86 @@ def table(*columns: str, right: Collection[str]) -> "Table":
     return empty
 
 
-def standings(entries: Iterable[Mapping[str, Any]], member: str | None = None) -> "Table":
-    """Make a table of a ranking's entries. The entry of `member` is marked, and bold."""
+def standings(
+    entries: Iterable[Mapping[str, Any]], metric: str, decimals: Decimals, member: str | None = None
+) -> "Table":
+    """Make a table of a ranking's entries, with a column of names if one has a profile with a name.
+
+    The entry of `member` is marked, and bold.
+    """
     mark = [""] * (member is not None)
     listed = list(entries)
-    names = tie_breaks_of(listed)
-    more = tuple(map(column_of, names))
-    rows = table(*mark, "rank", "member", "score", *more, right=("rank", "score", *more))
-    for entry in listed:
+    ties, people = tie_breaks_of(listed), [(entry.get("profile") or {}).get("name") or "" for entry in listed]
+    more, also = tuple(map(column_of, ties)), ("name",) * any(people)
+    rows = table(*mark, "rank", "member", *also, "score", *more, right=("rank", "score", *more))
+    for entry, name in zip(listed, people, strict=True):
         is_member = entry["member"] == member
         marks = [] if member is None else [">" if is_member else ""]
-        cells = (number(entry["rank"]), shown(entry["member"]), number(entry["score"]))
-        rows.add_row(*marks, *cells, *tie_break_cells(entry, names), style="bold" if is_member else None)
+        cells = (number(entry["rank"]), shown(entry["member"]), *[shown(name) for _ in also])
+        numbers = (number(entry["score"], decimals.get(metric, 0)), *tie_break_cells(entry, ties, decimals))
+        rows.add_row(*marks, *cells, *numbers, style="bold" if is_member else None)
     return rows
 
 
-_PAUSE_S: Final = 5.0
+_SHOWN_AFTER_S: Final = 2.0
+_BETWEEN_S: Final = 0.5
+
+
+class Working:
+    """Shows a person that a command is at work: `audit: 3 boards compared, 12 s`, in the last line of a terminal.
+
+    It is there while its block runs, from two seconds after it was made on, and gone after the block. The block prints
+    nothing. In a pipe, and within the block of another one, it shows nothing. `text` may change at any time.
+    """
+
+    _is_shown: ClassVar[bool] = False
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+        self.text = ""
+        self._began = time.monotonic()
+        self._ended = Event()
+        self._thread: Thread | None = None
+        self._is_drawn = False
+
+    def __enter__(self) -> Self:
+        if sys.stderr.isatty() and not Working._is_shown:
+            Working._is_shown = True
+            self._ended.clear()
+            self._is_drawn = False
+            if time.monotonic() - self._began >= _SHOWN_AFTER_S:
+                self._draw()
+            self._thread = Thread(target=self._go_on, daemon=True)
+            self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._thread is not None:
+            self._ended.set()
+            self._thread.join()
+            self._thread, Working._is_shown = None, False
+            if self._is_drawn:
+                print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+    def _go_on(self) -> None:
+        while not self._ended.wait(max(_BETWEEN_S, self._began + _SHOWN_AFTER_S - time.monotonic())):
+            self._draw()
+
+    def _draw(self) -> None:
+        parts = filter(None, (self.text, f"{time.monotonic() - self._began:.0f} s"))
+        line = shown(f"{self.title}: {', '.join(parts)}")[: shutil.get_terminal_size().columns - 1]
+        print(f"\r{line}\x1b[K", end="", file=sys.stderr, flush=True)
+        self._is_drawn = True
 
 
 class Meter:
-    """Shows how much of `total` is done. `pause` is the number of seconds between two lines."""
+    """Shows a person how much of `total` is done: a bar on a terminal, nothing in a pipe."""
 
-    def __init__(self, title: str, total: float, pause: float = _PAUSE_S) -> None:
+    def __init__(self, title: str, total: float) -> None:
         self._title = title
-        self._total = total
-        self._pause = pause
         self._bar: Progress | None = _bar() if sys.stderr.isatty() else None
         if self._bar is not None:
             self._bar.add_task(title, total=total)
-        self._next = time.monotonic() + pause
 
     def __enter__(self) -> Self:
         if self._bar is not None:
@@ -206,13 +275,9 @@ class Meter:
             self._bar.stop()
 
     def move(self, done: float, text: str) -> None:
-        """Show the progress; without a terminal only if `pause` is over."""
+        """Show the progress."""
         if self._bar is not None:
             self._bar.update(self._bar.task_ids[0], completed=done, description=f"{self._title}: {text}")
-        elif (now := time.monotonic()) >= self._next:
-            self._next = now + self._pause
-            share = f" ({done / self._total:.0%})" if self._total else ""
-            self.say(f"{self._title}: {text}{share}")
 
     def say(self, text: str) -> None:
         """Print a line that stays. What a terminal could interpret is escaped."""
@@ -227,7 +292,10 @@ def _bar() -> "Progress":
 
     text = progress.TextColumn("{task.description}", markup=False)
     columns = (text, progress.BarColumn(), progress.TaskProgressColumn(), progress.TimeElapsedColumn())
-    return progress.Progress(*columns, console=console.Console(stderr=True), transient=True)
+    # Rich would print on the bar's console what goes to standard output, also where that is a file.
+    is_beside = sys.stdout.isatty()
+    there = console.Console(stderr=True)
+    return progress.Progress(*columns, console=there, transient=True, redirect_stdout=is_beside)
 
 
 def is_confirmed(question: str, answer: str, unless: str) -> bool:

@@ -43,15 +43,20 @@ def crossed(corner: str, cells: Iterable[tuple[str, str, str]]) -> Iterator[str]
 
 PEERS: Final = Path(__file__).parent / "peers.csv"
 """What we answer and what the peers do. The column `cost` names a board and a read; `README` marks the short list."""
+CHOICES: Final = ("Standings", "Redis sorted sets", "Nakama", "PlayFab v2", "Unity")
+"""The columns of the short list: what most people choose between."""
 
 
 def of_peers(result: Result, *, short: bool = False) -> Iterator[str]:
-    """Return the table of the peers, with our costs on the largest boards; short: of the short list."""
+    """Return the table of the peers, with our costs on the largest boards; short: of a few questions and `CHOICES`."""
     rows = sorted(result["reads"], key=lambda row: int(row["members"]))
     costs = {f"{row['board']}: {row['read']}": f"{row['read_units_most']:g}" for row in rows}
     with PEERS.open(encoding="utf-8", newline="") as lines:
         reads = [row for row in csv.DictReader(lines) if row["README"] or not short]
     columns = [name for name in reads[0] if name not in ("cost", "README")]
+    if short:
+        yield from crossed(columns[0], ((row[columns[0]], name, row[name]) for row in reads for name in CHOICES))
+        return
     yield f"| {columns[0]} | {columns[1]} | read units | {' | '.join(columns[2:])} |"
     yield "|---" * (len(columns) + 1) + "|"
     for row in reads:

@@ -184,6 +184,7 @@ def _runtime(_deadline: float) -> dict[str, Any]:
         "sdk_compiled": is_compiled("botocore"),
         "dynamodb_client": building_blocks.dynamodb_client(),
         "time_zones": zones.VERSION,
+        "system_zones": zones.of_system(),
         "done": True,
     }
 

@@ -3,7 +3,7 @@
 import argparse
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -19,7 +19,7 @@ from standings_cli.commands.options import Commands
 from standings_cli.doctor.checks import Deployed, Finding, Verdict, note, ok, run_checks
 from standings_cli.doctor.exercise import Tools, exercise
 from standings_cli.stack.connection import Connection
-from standings_cli.terminal import DIFFERS, OK, as_json, say, shown
+from standings_cli.terminal import DIFFERS, OK, Working, as_json, say, shown
 
 
 def add(commands: Commands) -> None:
@@ -27,8 +27,9 @@ def add(commands: Commands) -> None:
     parser = commands.add(
         "doctor",
         description="Check that the stack is deployed as it should be, without changing anything. Each check says "
-        "ok, note or failed; a note is what a parameter or a local AWS explains. With --exercise, also post some 2,000 "
-        "events to a board of its own, compare every rank with a sort, and delete the board.",
+        "ok, note or failed; what failed comes first. A note is what a parameter or a local AWS explains. With "
+        "--exercise, also post some 2,000 events to a board of its own, compare every rank with a sort, and delete "
+        "the board.",
     )
     parser.add_argument("--exercise", action="store_true", help="prove the ranks on a throw-away board")
     parser.add_argument(
@@ -44,19 +45,40 @@ def add(commands: Commands) -> None:
 
 
 def _doctor(connection: Connection, options: argparse.Namespace) -> int:
-    counts = dict.fromkeys(Verdict, 0)
-    for finding in _findings(connection, options):
-        counts[finding.verdict] += 1
-        if options.json:
-            print(as_json(finding._asdict()), flush=True)
-        else:
-            print(f"{finding.verdict:<6}  {shown(finding.about)}: {shown(finding.detail)}", flush=True)
+    if options.exercise:
+        say("standings: one event is refused on purpose, so the alarm on dead letters may ring")
+    working, found = Working("doctor"), list[Finding]()
+    findings = _findings(connection, options, working)
+    try:
+        while True:
+            with working:
+                finding = next(findings, None)
+            if finding is None:
+                break
+            found.append(finding)
+            working.text = f"{len(found)} checks, the last one: {finding.about}"
+            if options.json:
+                print(as_json(finding._asdict()), flush=True)
+    finally:  # Also of a run that somebody ends, or that cannot go on
+        for verdict, about, detail in () if options.json else _in_order(found, is_local=connection.is_local):
+            print(f"{verdict:<6}  {shown(about)}: {shown(detail)}")
+    counts = {verdict: sum(finding.verdict == verdict for finding in found) for verdict in Verdict}
     if not options.json:
         print(", ".join(f"{count} {verdict}" for verdict, count in counts.items()))
     return DIFFERS if counts[Verdict.FAILED] else OK
 
 
-def _findings(connection: Connection, options: argparse.Namespace) -> Iterator[Finding]:
+def _in_order(findings: Sequence[Finding], *, is_local: bool) -> Iterator[Finding]:
+    """Yield what failed, then notes, then what is ok. The notes of a local stack are one."""
+    of = {verdict: [finding for finding in findings if finding.verdict == verdict] for verdict in Verdict}
+    notes = of[Verdict.NOTE]
+    if is_local and notes:
+        about = ", ".join(dict.fromkeys(finding.about for finding in notes))
+        notes = [note("as on any local stack", f"{about} (--json has each)")]
+    yield from (*of[Verdict.FAILED], *notes, *of[Verdict.OK])
+
+
+def _findings(connection: Connection, options: argparse.Namespace, working: Working) -> Iterator[Finding]:
     deployed = Deployed(connection, now)
     recording = Recording(deployed, options.record) if options.record else None
     yield from run_checks(deployed)
@@ -64,9 +86,9 @@ def _findings(connection: Connection, options: argparse.Namespace) -> Iterator[F
         yield from recording.of_stack()
     if not options.exercise:
         return
-    say("standings: one event is refused on purpose, so the alarm on dead letters may ring")
     board = options.board or f"doctor-{token_hex(4)}"
-    tools = Tools(connection, now, Random(board))  # noqa: S311 - not for secrets
+    progress = partial(setattr, working, "text")
+    tools = Tools(connection, now, Random(board), say=progress)  # noqa: S311 - not for secrets
     if recording:
         yield from recording.watch()
         yield from exercise(tools, board, recording.of_board)
@@ -86,6 +108,7 @@ _NOBODY: Final = {"pk": {"S": "#doctor"}, "sk": {"S": "#doctor"}}
 _SOMEBODY: Final = {"pk": {"S": "#doctor"}, "sk": {"S": "#other"}}
 _MOST_LETTERS: Final = 10
 _MOST_PAGES: Final = 20
+_OF_SENDER: Final = frozenset({"SenderId", "AWSTraceHeader"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +120,13 @@ class Recording:
     _iterators: list[str] = field(default_factory=list)
 
     def of_stack(self) -> Iterator[Finding]:
-        """Save how tables, functions and event source mappings are described, and which errors writes can meet.
+        """Save how tables, functions, mappings and the function URL are described, and which errors writes can meet.
 
         The writes for it have conditions that never hold, so they change nothing.
         """
+        yield from self._save("runtime", lambda: self.deployed.runtime)
         yield from self._save("tables", lambda: self.deployed.tables)
+        yield from self._save("function-url", self._function_url)
         for function in self.deployed.functions:
             yield from self._save(function, partial(self._function, function))
         for name, request in _failing(self.deployed.resources["ScoresTable"]).items():
@@ -139,7 +164,16 @@ class Recording:
         client, function = self.deployed.connection.client("lambda"), self.deployed.resources[name]
         configuration = _body(client.get_function_configuration(FunctionName=function))
         mappings = _body(client.list_event_source_mappings(FunctionName=function))
-        return {"configuration": configuration, "mappings": mappings["EventSourceMappings"]}
+        # Of variables only the names: they say what is set, and a value may be anything.
+        variables = configuration.pop("Environment", {}).get("Variables", {})
+        mappings = mappings["EventSourceMappings"]
+        return {"configuration": configuration, "variables": sorted(variables), "mappings": mappings}
+
+    def _function_url(self) -> Any:
+        client, function = self.deployed.connection.client("lambda"), self.deployed.resources["QueryFunction"]
+        configs = client.list_function_url_configs(FunctionName=function)["FunctionUrlConfigs"]
+        grants = json.loads(client.get_policy(FunctionName=function)["Policy"])["Statement"] if configs else []
+        return {"configs": configs, "grants": grants}
 
     def _error(self, operation: str, request: dict[str, Any]) -> Any:
         try:
@@ -170,7 +204,14 @@ class Recording:
             MessageSystemAttributeNames=["All"],
             MessageAttributeNames=["All"],
         )
-        return [message for message in answer.get("Messages", []) if json.dumps(board) in message["Body"]]
+        ours = (message for message in answer.get("Messages", []) if json.dumps(board) in message["Body"])
+        return [_without_sender(message) for message in ours]
+
+
+def _without_sender(message: dict[str, Any]) -> dict[str, Any]:
+    """Return a message without who sent it, and without the handle that deletes it."""
+    attributes = {name: value for name, value in message.get("Attributes", {}).items() if name not in _OF_SENDER}
+    return {name: value for name, value in message.items() if name != "ReceiptHandle"} | {"Attributes": attributes}
 
 
 def without_account(content: Any) -> str:

@@ -7,7 +7,6 @@ again, so no line is in the file twice.
 import argparse
 import csv
 import json
-import math
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -88,7 +87,7 @@ def _export(connection: Connection, options: argparse.Namespace) -> int:
     options.resumes = options.output is not None
     path, arguments = ranking_path(connection.api, options)
     whole, form = WholeList(connection.api, path, arguments), options.format
-    with Meter(f"export of {shown(options.board)}", 1.0, pause=math.inf) as meter:
+    with Meter(f"export of {shown(options.board)}", 1.0) as meter:
         if options.output is None:
             _print(whole, form, meter)
             return _status(whole, options)

@@ -8,7 +8,7 @@ from standings.stores import SLOTS
 from standings_cli.commands import values
 from standings_cli.commands.options import Commands, whole_from
 from standings_cli.stack.connection import Connection
-from standings_cli.terminal import DIFFERS, OK, Meter, as_json, is_confirmed, number, say, shown
+from standings_cli.terminal import DIFFERS, OK, as_json, is_confirmed, number, say, shown
 
 _BOARDS: Final = "`standings boards list` shows the boards"
 
@@ -92,7 +92,11 @@ def _add_failures(commands: Commands, name: str, task: str, argument: str, failu
 def _audit(connection: Connection, options: argparse.Namespace) -> int:
     drift, looked_at = 0, 0
     arguments = {"board": options.board, "grace_seconds": options.grace}
-    for answer in connection.maintenance.answers("audit", arguments):
+
+    def progress(answer: Mapping[str, Any]) -> str:
+        return f"{number(looked_at + len(answer['boards']))} boards compared"
+
+    for answer in connection.maintenance.answers("audit", arguments, progress=progress):
         drift += answer["drift"]
         looked_at += len(answer["boards"])
         if options.json:
@@ -131,11 +135,9 @@ def _settled(
 ) -> tuple[bool, list[Mapping[str, Any]]]:
     """Settle, and print what was: whether all was settled that is not empty, and the rankings that are."""
     is_settled, empty = True, list[Mapping[str, Any]]()
-    for answer in connection.maintenance.answers("settle", arguments):
+    for answer in connection.maintenance.answers("settle", arguments, progress=_stage):
         if options.json:
             print(as_json(answer), flush=True)
-        elif answer["running"]:
-            say("another settlement of this stack is at work: waiting")
         for ranking in answer["rankings"]:
             is_empty = ranking.get("empty", False)
             empty += [ranking] if is_empty else []
@@ -145,15 +147,20 @@ def _settled(
     return is_settled, empty
 
 
+def _stage(answer: Mapping[str, Any]) -> str:
+    if answer["running"]:
+        return "another settlement of this stack is at work"
+    under_way = (one for one in answer["rankings"] if one["why"] is None and one["summary"] is None)
+    return ", ".join(f"{one['metric']} {one['period']}: {one['stage']}" for one in under_way)
+
+
 def _print_ranking(ranking: Mapping[str, Any]) -> None:
     about = shown(" · ".join(ranking[name] for name in ("board", "metric", "window", "period")))
     if ranking["why"] is not None:
         print(f"{about}: not settled: {shown(ranking['why'])}")
         for example in ranking["examples"]:
             print("   ", as_json(example))
-    elif ranking["summary"] is None:
-        say(f"{about}: {ranking['stage']}")
-    else:
+    elif ranking["summary"] is not None:
         print(f"{about}: settled, {_outcome(ranking['summary'])}")
         print(f"    s3://{ranking['bucket']}/{shown(ranking['prefix'])}")
 
@@ -194,32 +201,26 @@ def _delete(connection: Connection, options: argparse.Namespace) -> int:
 
 
 def _job(connection: Connection, options: argparse.Namespace) -> int:
-    # The function answers every few minutes at most, so each answer gets a line.
-    with Meter(f"{options.task} {shown(options.board)}", 1, pause=0) as meter:
-        for answer in connection.maintenance.answers(options.task, {"board": options.board}):
-            if options.json:
-                print(as_json(answer), flush=True)
-            elif answer["done"] and answer.get("boards") == 0:
-                say(f"standings: no board matches {options.board!r}: {_BOARDS}")
-                return DIFFERS
-            elif not answer["done"]:
-                meter.move(*_progress(answer))
+    for answer in connection.maintenance.answers(options.task, {"board": options.board}, progress=_progress):
+        if options.json:
+            print(as_json(answer), flush=True)
+        elif answer["done"] and answer.get("boards") == 0:
+            say(f"standings: no board matches {options.board!r}: {_BOARDS}")
+            return DIFFERS
     if not options.json:
         print(f"{shown(options.board)}: {options.task} done")
     return OK
 
 
-def _progress(answer: Mapping[str, Any]) -> tuple[float, str]:
-    """Return the share of a job that is done, and a text about it."""
+def _progress(answer: Mapping[str, Any]) -> str:
+    """Return how far a rebuild or a deletion is: `placing, 300 members, 12 of 64 parts`, `announced, waiting 180 s`."""
+    if answer["done"]:
+        return ""
     if "boards_done" in answer:
-        share = answer["boards_done"] / max(1, answer["boards"])
-        text = f"{answer['boards_done']} of {answer['boards']} boards done"
-    else:
-        share = 0.0 if answer["wait"] else answer["slot"] / SLOTS
-        text = shown(f"{answer['board']}: {answer['phase']}")
-        if not answer["wait"]:
-            text += f": {answer['members']} members, {answer['slot']} of {SLOTS} parts"
-    return share, text + (f": waiting {answer['wait']:.0f} s" if answer["wait"] else "")
+        return f"{answer['boards_done']} of {answer['boards']} boards done"
+    if answer["wait"]:
+        return f"{answer['phase']}, waiting {answer['wait']:.0f} s"
+    return f"{answer['phase']}, {answer['members']} members, {answer['slot']} of {SLOTS} parts"
 
 
 def _failures(connection: Connection, options: argparse.Namespace) -> int:

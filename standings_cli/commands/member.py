@@ -13,6 +13,7 @@ from standings.client.errors import ApiError
 from standings_cli.commands import values
 from standings_cli.commands.options import Commands
 from standings_cli.commands.profiles import File, Row, Words, load_rows
+from standings_cli.commands.rankings import decimals_of
 from standings_cli.post.counted import NotYetError, Waiting
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import InputError
@@ -154,18 +155,19 @@ def _show(connection: Connection, options: argparse.Namespace) -> int:
     if options.json:
         print(as_json(answer))
         return OK
-    screen = console()
+    screen, decimals = console(), decimals_of(connection.api.read("boards", options.board))
     screen.print(f"{_named(answer)} · {'hidden' if answer['hidden'] else 'not hidden'}")
     any_ties = any("tie_breaks" in window for metric in answer["metrics"] for window in metric["windows"])
     ties = ["tie-breaks"] * any_ties
     rows = table("metric", "window", "period", "score", *ties, "rank", "of", right=("score", "rank", "of"))
     for metric in answer["metrics"]:
+        places = decimals.get(metric["metric"], 0)
         if not metric["windows"]:
-            rows.add_row(metric["metric"], "not ranked", "", number(metric["score"]))
+            rows.add_row(metric["metric"], "not ranked", "", number(metric["score"], places))
         for window in metric["windows"]:
-            more = [tie_breaks_text(window)] * any_ties
+            more = [number(window["score"], places), *[tie_breaks_text(window, decimals)] * any_ties]
             ranked = (number(window[name]) for name in ("rank", "total"))
-            rows.add_row(metric["metric"], window["window"], period(window), number(window["score"]), *more, *ranked)
+            rows.add_row(metric["metric"], window["window"], period(window), *more, *ranked)
     screen.print(rows)
     return OK
 

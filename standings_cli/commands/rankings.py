@@ -1,23 +1,29 @@
 """`top`, `rank`, `around` and `history`: reads of a ranking."""
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from standings.client.api import Api
+from standings.client.errors import ApiError
 from standings.client.reads import ranked
 from standings.domain.boards import column_of
+from standings.domain.profiles import search_form
 from standings_cli.commands import values
 from standings_cli.commands.options import Commands, add_csv, position, whole_from
 from standings_cli.stack.connection import Connection
-from standings_cli.stack.errors import unknown_status
+from standings_cli.stack.errors import InputError, unknown_status
 from standings_cli.terminal import (
     DIFFERS,
+    NO_DECIMALS,
     OK,
+    Decimals,
+    Working,
     as_json,
     console,
     members,
+    named,
     number,
     period,
     plain,
@@ -30,6 +36,8 @@ from standings_cli.terminal import (
     tie_break_cells,
     tie_breaks_of,
 )
+
+Answer = TypeVar("Answer")
 
 TOP: Final = 10
 RADIUS: Final = 5
@@ -52,26 +60,29 @@ def add(commands: Commands) -> None:
     )
     _add_tie_breaks(top)
     add_csv(top)
+    _add_ids(top)
     top.set_defaults(do=partial(_top, top), resumes=False)
 
     rank = commands.add("rank", epilog="Exit status 1 if the member is not ranked.")
     add_ranking(rank)
-    rank.add_argument("member", nargs="?", type=values.member, help="the member to rank")
+    rank.add_argument("member", nargs="?", type=values.member, help="the member to rank: its id, or its whole name")
     rank.add_argument(
         "--score", type=values.score, metavar="SCORE", help="instead of a member: the rank that this score would have"
     )
     _add_tie_breaks(rank)
     rank.add_argument("--previous", action="store_true", help="also show the member's rank in the period before")
+    _add_ids(rank)
     rank.set_defaults(do=partial(_rank, rank), resumes=False)
 
     around = commands.add("around", epilog="Exit status 1 if the member is not ranked.")
     add_ranking(around)
-    around.add_argument("member", type=values.member, help="the member in the middle")
+    around.add_argument("member", type=values.member, help="the member in the middle: its id, or its whole name")
     size = around.add_mutually_exclusive_group()
     radius, limit = whole_from(0, _MOST_RADIUS), whole_from(1, _PAGE_SIZE)
     size.add_argument("--radius", type=radius, metavar="N", help=f"neighbours on each side ({RADIUS})")
     size.add_argument("--limit", type=limit, metavar="N", help="how many entries in all, the member among them")
     add_csv(around)
+    _add_ids(around)
     around.set_defaults(do=_around, resumes=False)
     _add_history(commands)
 
@@ -91,6 +102,11 @@ def add_ranking(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--method", choices=list(methods), help=f"how ties are numbered: {numbered}")
 
 
+def _add_ids(parser: argparse.ArgumentParser) -> None:
+    text = "show ids alone, and take no name for a member; names come from profiles, half a read unit each"
+    parser.add_argument("--ids", action="store_true", help=text)
+
+
 def _add_tie_breaks(parser: argparse.ArgumentParser) -> None:
     text = "with --score: its tie-breaks in the order of boards.toml, with a comma between, such as 312,4"
     parser.add_argument("--tie-breaks", type=values.scores, metavar="NUMBERS", help=text)
@@ -101,10 +117,55 @@ def ranking_path(api: Api, options: argparse.Namespace) -> tuple[tuple[str, ...]
 
     Reads the board's definition if they leave out metric or window.
     """
-    metric, window = options.metric, options.window
-    if metric is None or window is None:
-        metric, window = ranked(api.read("boards", options.board), metric, window)
-    return ("boards", options.board, metric, window), {"period": options.period, "method": options.method}
+    path, arguments, _ = _chosen(api, options, is_shown=False)
+    return path, arguments
+
+
+def _chosen(
+    api: Api, options: argparse.Namespace, *, is_shown: bool
+) -> tuple[tuple[str, ...], dict[str, str | None], Decimals]:
+    """Return the path and the arguments, and the decimals of the board's metrics if its numbers are to be shown."""
+    metric, window, decimals = options.metric, options.window, NO_DECIMALS
+    if is_shown or metric is None or window is None:
+        definition = api.read("boards", options.board)
+        metric, window = ranked(definition, metric, window)
+        decimals = decimals_of(definition)
+    path = ("boards", options.board, metric, window)
+    return path, {"period": options.period, "method": options.method}, decimals
+
+
+def decimals_of(definition: Mapping[str, Any]) -> Decimals:
+    """Return how many decimals each metric of a board's definition has."""
+    return {metric["metric"]: metric["precision"] for metric in definition["metrics"]}
+
+
+def of_member(
+    api: Api, options: argparse.Namespace, read: Callable[[str], Answer], *, takes_names: bool = True
+) -> Answer:
+    """Return what `read` answers of the member whose id the options give, or whose whole name that is.
+
+    A name is looked for where the board has no such id. Case and marks do not matter. Raises InputError if
+    several members have the name, and ApiError.
+    """
+    try:
+        return read(options.member)
+    except ApiError as error:
+        if error.kind != "no-such-member" or not takes_names:
+            raise
+        try:
+            found = api.read("members", name=options.member, board=options.board, limit=_MOST_NAMESAKES)["members"]
+        except ApiError:  # It may not be searched, or no name can be like that
+            raise error from None
+        wanted = search_form(options.member)
+        ids = [one["member"] for one in found if search_form(one["profile"]["name"]) == wanted]
+        if not ids:
+            raise
+    if len(ids) > 1:
+        raise InputError(f"{len(ids)} members are called {options.member!r}: give an id, one of {', '.join(ids)}")
+    return read(ids[0])
+
+
+_MOST_NAMESAKES: Final = 20
 
 
 def board_status(api: Api, answer: Mapping[str, Any]) -> int:
@@ -137,9 +198,15 @@ def cells(entry: Mapping[str, Any], names: Sequence[str]) -> tuple[object, ...]:
 
 
 def _heading(answer: Mapping[str, Any]) -> str:
-    changed = f"last change {answer['as_of'][:19].replace('T', ' ')} UTC" if answer["as_of"] else "no change yet"
+    none = "no change" if _is_over(answer) else "no change yet"
+    changed = f"last change {answer['as_of'][:19].replace('T', ' ')} UTC" if answer["as_of"] else none
     state = {"closing": " · takes late events", "final": " · final"}.get(answer.get("state", "open"), "")
     return f"{ranking(answer)} · {members(answer['total'])} · {changed}{state}"
+
+
+def _is_over(answer: Mapping[str, Any]) -> bool:
+    """Whether an answer's period has ended. A rolling one is never final, but the next one has begun."""
+    return answer.get("state", "open") != "open" or answer["period"].get("next") is not None
 
 
 def _top(parser: argparse.ArgumentParser, connection: Connection, options: argparse.Namespace) -> int:
@@ -147,9 +214,13 @@ def _top(parser: argparse.ArgumentParser, connection: Connection, options: argpa
     api, entries = connection.api, list[dict[str, Any]]()
     place = {"rank": options.start, "score": options.score, "tie_breaks": options.tie_breaks}
     turn = "previous" if (options.start or 1) < 0 else "next"
-    path, arguments = ranking_path(api, options)
+    is_shown, working = not (options.csv or options.json), Working(f"top {options.board}")
+    path, arguments, decimals = _chosen(api, options, is_shown=is_shown)
+    arguments |= _with_names(options, is_shown=is_shown)
     while True:
-        answer = api.read(*path, **arguments, limit=min(options.limit - len(entries), _PAGE_SIZE), **place)
+        working.text = f"{number(len(entries))} members"
+        with working:
+            answer = api.read(*path, **arguments, limit=min(options.limit - len(entries), _PAGE_SIZE), **place)
         entries = [*answer["entries"], *entries] if turn == "previous" else [*entries, *answer["entries"]]
         if options.json and not options.csv:
             print(as_json(answer), flush=True)
@@ -159,19 +230,31 @@ def _top(parser: argparse.ArgumentParser, connection: Connection, options: argpa
     if options.csv:
         _print_csv(api, path, entries)
     elif not options.json:
-        _show(answer, entries)
+        _show(answer, entries, decimals)
     return board_status(api, answer)
 
 
+def _with_names(options: argparse.Namespace, *, is_shown: bool) -> dict[str, str | None]:
+    """Return the argument with which answers have profiles, if names are to be shown."""
+    return {"profiles": "true"} if is_shown and not options.ids else {}
+
+
 def _around(connection: Connection, options: argparse.Namespace) -> int:
-    path, arguments = ranking_path(connection.api, options)
-    answer = connection.api.read(*path, **arguments, around=options.member, radius=options.radius, limit=options.limit)
+    is_shown = not (options.csv or options.json)
+    path, arguments, decimals = _chosen(connection.api, options, is_shown=is_shown)
+    arguments |= _with_names(options, is_shown=is_shown)
+
+    def read(member: str) -> tuple[str, dict[str, Any]]:
+        size = {"radius": options.radius, "limit": options.limit}
+        return member, connection.api.read(*path, **arguments, around=member, **size)
+
+    member, answer = of_member(connection.api, options, read, takes_names=not options.ids)
     if options.csv:
         _print_csv(connection.api, path, answer["entries"])
     elif options.json:
         print(as_json(answer))
     else:
-        _show(answer, answer["entries"], options.member)
+        _show(answer, answer["entries"], decimals, member)
     return OK
 
 
@@ -185,13 +268,16 @@ def _check_tie_breaks(parser: argparse.ArgumentParser, options: argparse.Namespa
         parser.error("--tie-breaks needs --score SCORE")
 
 
-def _show(answer: Mapping[str, Any], entries: list[dict[str, Any]], member: str | None = None) -> None:
+def _show(
+    answer: Mapping[str, Any], entries: list[dict[str, Any]], decimals: Decimals, member: str | None = None
+) -> None:
     screen = console()
     screen.print(_heading(answer))
+    nobody = "no member is ranked in it" if _is_over(answer) else "no member is ranked yet"
     if entries:
-        screen.print(standings(entries, member))
+        screen.print(standings(entries, answer["metric"], decimals, member))
     else:
-        screen.print("no member is at this place" if answer["total"] else "no member is ranked yet")
+        screen.print("no member is at this place" if answer["total"] else nobody)
 
 
 def _rank(parser: argparse.ArgumentParser, connection: Connection, options: argparse.Namespace) -> int:
@@ -200,32 +286,41 @@ def _rank(parser: argparse.ArgumentParser, connection: Connection, options: argp
     _check_tie_breaks(parser, options)
     if options.score is not None and options.previous:
         parser.error("--previous needs a MEMBER")
-    path, arguments = ranking_path(connection.api, options)
+    path, arguments, decimals = _chosen(connection.api, options, is_shown=not options.json)
     arguments |= {"score": options.score, "tie_breaks": options.tie_breaks}
-    arguments |= {"member": options.member, "previous": "true" if options.previous else None}
-    answer = connection.api.read(*path, "rank", **arguments)
+    arguments |= {"previous": "true" if options.previous else None}
+    if options.member is None:
+        answer = connection.api.read(*path, "rank", **arguments)
+    else:
+        arguments |= _with_names(options, is_shown=not options.json)
+        read = partial(_rank_of, connection.api, path, arguments)
+        answer = of_member(connection.api, options, read, takes_names=not options.ids)
     if options.json:
         print(as_json(answer))
     elif options.member is not None:
-        show_rank(answer)
+        show_rank(answer, decimals)
     else:
         screen = console()
         screen.print(_heading(answer))
         rank, above = number(answer["rank"]), number(answer["above"])
         beside = f"{number(answer['at'])} equal, {number(answer['below'])} behind"
-        screen.print(f"{scored(answer)} would be rank {rank}: {above} ahead, {beside}")
+        screen.print(f"{scored(answer, decimals)} would be rank {rank}: {above} ahead, {beside}")
     return board_status(connection.api, answer)
 
 
-def show_rank(answer: Mapping[str, Any]) -> None:
+def _rank_of(api: Api, path: Sequence[str], arguments: Mapping[str, str | None], member: str) -> dict[str, Any]:
+    return api.read(*path, "rank", member=member, **arguments)
+
+
+def show_rank(answer: Mapping[str, Any], decimals: Decimals) -> None:
     """Print a member's rank."""
     screen = console()
     screen.print(_heading(answer))
     # The API rounds it down.
     percentile = number(answer["percentile"]) if answer["percentile"] else "below 0.01"
     text = (
-        f"{shown(answer['member'])}: rank {number(answer['rank'])} of {number(answer['total'])}, "
-        f"score {scored(answer)}, percentile {percentile}"
+        f"{named(answer)}: rank {number(answer['rank'])} of {number(answer['total'])}, "
+        f"score {scored(answer, decimals)}, percentile {percentile}"
     )
     before = answer.get("previous_rank")
     if before is not None:
@@ -254,8 +349,13 @@ def _add_history(commands: Commands) -> None:
 
 
 def _history(connection: Connection, options: argparse.Namespace) -> int:
-    path, arguments = ranking_path(connection.api, options)
-    answer = connection.api.read(*path, "history", **arguments, member=options.member, periods=options.periods)
+    is_shown = not (options.csv or options.json)
+    path, arguments, decimals = _chosen(connection.api, options, is_shown=is_shown)
+
+    def read(member: str) -> dict[str, Any]:
+        return connection.api.read(*path, "history", **arguments, member=member, periods=options.periods)
+
+    answer = of_member(connection.api, options, read)
     if options.csv:
         names = tie_breaks(connection.api, path, answer["periods"])
         header = ("period", "rank", "total", "score", *map(column_of, names))
@@ -263,7 +363,7 @@ def _history(connection: Connection, options: argparse.Namespace) -> int:
     elif options.json:
         print(as_json(answer))
     else:
-        _show_history(answer)
+        _show_history(answer, decimals)
     return OK if any(each["rank"] is not None for each in answer["periods"]) else DIFFERS
 
 
@@ -272,7 +372,7 @@ def _period_cells(each: Mapping[str, Any], names: Sequence[str]) -> tuple[object
     return each["period"]["start"] or "all", each["rank"], each["total"], plain(each["score"]), *map(plain, more)
 
 
-def _show_history(answer: Mapping[str, Any]) -> None:
+def _show_history(answer: Mapping[str, Any], decimals: Decimals) -> None:
     screen = console()
     names = (answer["board"], answer["metric"], answer["window"], answer["member"])
     screen.print(" · ".join(shown(name) for name in names))
@@ -280,7 +380,7 @@ def _show_history(answer: Mapping[str, Any]) -> None:
     numbered = ("rank", "of", "score", *map(column_of, ties))
     rows = table("period", *numbered, right=numbered)
     for each in answer["periods"]:
-        numbers = [number(each["rank"]) or "not ranked", number(each["total"]), number(each["score"])]
-        numbers += tie_break_cells(each, ties)
+        numbers = [number(each["rank"]) or "not ranked", number(each["total"])]
+        numbers += [number(each["score"], decimals.get(answer["metric"], 0)), *tie_break_cells(each, ties, decimals)]
         rows.add_row(period({**answer, **each}) or "all", *numbers)
     screen.print(rows)

@@ -23,7 +23,6 @@ from standings_cli.doctor.checks import Finding, failed, ok
 from standings_cli.post.outbox import NotTakenError, Outbox, Outgoing
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import UNRANKED
-from standings_cli.terminal import say
 
 _SPAN: Final = re.compile(r"(\d+) (\w+?)s?$")
 _WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -394,7 +393,7 @@ class Tools:
     rng: Random
     monotonic: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
-    say: Callable[[str], None] = say
+    say: Callable[[str], None] = lambda _: None
 
 
 def exercise(tools: Tools, board: str, record: Callable[[str], Iterable[Finding]] = lambda _: ()) -> Iterator[Finding]:
@@ -439,7 +438,7 @@ class _Exercise:
         began = tools.now()
         events, messages = activity(rules, tools.rng, began)
         refused = Event(f"{rules.board}-ahead", (began + TOO_FAR_AHEAD).replace(microsecond=0), ("ahead",), 7)
-        tools.say(f"standings: posting {len(messages):,} messages with {len(events):,} events to {rules.board}")
+        tools.say(f"posting {len(messages):,} messages with {len(events):,} events to {rules.board}")
         self._post([message(refused, rules), *messages])
         yield self._verdict("ranks", self._settled(events, began))
         yield self._lags()
@@ -463,7 +462,7 @@ class _Exercise:
             compared = compare(self.tools.connection.api, self.rules, events, at)
             if not compared.differences or self.tools.monotonic() >= deadline:
                 return compared
-            self.tools.say(f"standings: waiting: {compared.differences[0]}")
+            self.tools.say(f"waiting: {compared.differences[0]}")
             self.tools.sleep(_PAUSE_S)
 
     def _verdict(self, about: str, compared: Comparison) -> Finding:
@@ -527,7 +526,7 @@ class _Exercise:
             for _ in self.tools.connection.maintenance.answers("dead_letters", {"ids": ids}, "delete"):
                 pass
         if {"board": board} in self.tools.connection.api.read("boards", prefix=board)["boards"]:
-            self.tools.say(f"standings: deleting the board {board}; that takes some minutes, until every process knows")
+            self.tools.say(f"deleting the board {board}; that takes some minutes, until every process knows")
             for _ in self.tools.connection.maintenance.answers("delete", {"board": board}):
                 pass
 

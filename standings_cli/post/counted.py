@@ -13,6 +13,7 @@ from standings.client.api import Api
 from standings.client.errors import ApiError
 from standings.runtime.clock import backoff
 from standings_cli.stack.errors import UNRANKED
+from standings_cli.terminal import Working
 
 TIMEOUT_S: Final = 60.0
 _FIRST_PAUSE_S: Final = 0.2
@@ -150,11 +151,12 @@ class Waiting:
     def _until(self, look: Callable[[], bool], otherwise: str) -> None:
         deadline = self.monotonic() + TIMEOUT_S
         attempt = 1
-        while not look():
-            if self.monotonic() >= deadline:
-                raise NotYetError(f"{otherwise}, after {TIMEOUT_S:g} s")
-            self.sleep(backoff(attempt, _FIRST_PAUSE_S, _MAX_PAUSE_S, self.chance))
-            attempt += 1
+        with Working(f"waiting: {otherwise}"):
+            while not look():
+                if self.monotonic() >= deadline:
+                    raise NotYetError(f"{otherwise}, after {TIMEOUT_S:g} s")
+                self.sleep(backoff(attempt, _FIRST_PAUSE_S, _MAX_PAUSE_S, self.chance))
+                attempt += 1
 
 
 _UNREADABLE: Final = ()

@@ -11,7 +11,7 @@ from standings.domain.errors import InvalidArgumentError, NotFoundError
 from standings.runtime.clock import backoff
 from standings.stores import StoreUnavailableError
 from standings_cli.stack.errors import FunctionError, InputError
-from standings_cli.terminal import say
+from standings_cli.terminal import Working, say
 
 if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
@@ -33,16 +33,24 @@ class Maintenance:
     sleep: Callable[[float], None] = time.sleep
     chance: Callable[[], float] = random.random
 
-    def answers(self, task: str, arguments: Mapping[str, Any], action: str | None = None) -> Iterator[dict[str, Any]]:
+    def answers(
+        self,
+        task: str,
+        arguments: Mapping[str, Any],
+        action: str | None = None,
+        progress: Callable[[Mapping[str, Any]], str] = lambda _: "",
+    ) -> Iterator[dict[str, Any]]:
         """Call the function until the task is done, and return each answer. For a list it is called once.
 
         `action` names the part of the task to do, such as `replay`. Arguments that are None are left out. While the
         store is unavailable the call is tried again, six times in a row at most. Raises FunctionError, and InputError
-        for a mistake in the arguments.
+        for a mistake in the arguments. Meanwhile a person sees `progress` of the last answer.
         """
         remaining = {name: value for name, value in arguments.items() if value is not None}
+        working = Working(" ".join(filter(None, (action, task.replace("_", " "), remaining.get("board")))))
         while True:
-            answer = self._answer({task: remaining if action is None else {action: remaining}})
+            answer = self._answer({task: remaining if action is None else {action: remaining}}, working)
+            working.text = progress(answer)
             yield answer
             if answer["done"] or action == "list":
                 return
@@ -50,11 +58,13 @@ class Maintenance:
                 remaining["cursor"] = answer["cursor"]
             elif action is None:
                 remaining["begin"] = False
-            self.sleep(min(answer.get("wait") or 0.0, _MAX_PAUSE_S))
+            with working:
+                self.sleep(min(answer.get("wait") or 0.0, _MAX_PAUSE_S))
 
-    def _answer(self, event: Mapping[str, Any]) -> dict[str, Any]:
+    def _answer(self, event: Mapping[str, Any], working: Working) -> dict[str, Any]:
         for attempt in range(1, _ATTEMPTS + 1):
-            failed, answer = self._invoke(event)
+            with working:
+                failed, answer = self._invoke(event)
             if not failed:
                 return answer
             kind, told = answer.get("errorType", "error"), str(answer.get("errorMessage", ""))
@@ -70,7 +80,8 @@ class Maintenance:
                 pause = backoff(attempt, _FIRST_RETRY_S, _MAX_PAUSE_S, self.chance)
                 retry = f"trying again in {pause:.1f} s (attempt {attempt + 1} of {_ATTEMPTS})"
                 say(f"standings: {error}; {retry}")
-                self.sleep(pause)
+                with working:
+                    self.sleep(pause)
         raise FunctionError(
             f"{error}; the function failed {_ATTEMPTS} times in a row: run the same command again later"
         )

@@ -57,6 +57,39 @@ def going_on(text: str) -> list[str]:
     return found
 
 
+FOR_WHOM: Final = re.compile(r"\b[Ff]or (whoever|developers|people|programs|organisers|those|games)\b")
+
+
+def test_a_page_says_in_its_first_line_for_whom_it_is() -> None:
+    """The first line is the first paragraph, behind the title and pictures."""
+    first = {}
+    for page in (*PAGES, PROJECT / "CHANGELOG.md"):
+        lines = page.read_text(encoding="utf-8").splitlines()
+        first[page.name] = next(line for line in lines if line and not line.startswith(("#", "!", "<")))
+    assert [name for name, line in first.items() if not FOR_WHOM.search(line)] == []
+
+
+def test_no_page_is_more_than_two_clicks_from_the_readme() -> None:
+    """A folder is a click, and shows its pages, in the repository and on the site."""
+
+    def linked(page: Path) -> set[Path]:
+        targets = re.findall(r"\]\((?![a-z]+:|#)([^)#\s]+)", page.read_text(encoding="utf-8"))
+        return {(page.parent / target).resolve() for target in targets}
+
+    start = PROJECT / "README.md"
+    one = linked(start)
+    two = {below for there in one if there.suffix == ".md" for below in linked(there)}
+    two |= {page for folder in one if folder.is_dir() for page in folder.glob("*.md")}
+    assert sorted(page.relative_to(PROJECT).as_posix() for page in {*PAGES, *DECISIONS} - {start} - one - two) == []
+
+
+@pytest.mark.parametrize("word", ["webhook", "dashboard", "openapi", "alarm", "prizes"])
+def test_a_heading_has_what_people_search_for(word: str) -> None:
+    """The site's search ranks headings first."""
+    headings = (line for page in PAGES for line in page.read_text(encoding="utf-8").splitlines() if line[:1] == "#")
+    assert [line for line in headings if word in line.lower()]
+
+
 @pytest.mark.parametrize("page", PROSE, ids=lambda page: str(page.relative_to(PROJECT)))
 def test_a_paragraph_is_one_line(page: Path) -> None:
     assert going_on(page.read_text(encoding="utf-8")) == []

@@ -64,6 +64,24 @@ def test_the_pages_name_every_alarm_and_exactly_the_custom_metrics() -> None:
     assert sorted(documented) == sorted((service, name) for service, names in emitted().items() for name in names)
 
 
+def test_the_page_of_what_can_go_wrong_names_every_alarm_and_messages_that_there_are() -> None:
+    page = (PROJECT / "docs" / "how-to" / "what-can-go-wrong.md").read_text(encoding="utf-8")
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| ")]
+    alarms, messages = (" ".join(row[column] for row in rows) for column in (1, 2))
+    ours = [path for folder in ("layers", "functions", "standings_cli") for path in (PROJECT / folder).rglob("*.py")]
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in ours)
+    logged, said = re.findall(r"(?<!\*)\*([a-z][a-z ]+)\*", messages), re.findall("`([^`]+)`", messages)
+    of_gateway = {"Forbidden", "Too Many Requests"}
+    commands = {f"standings {name}" for name in ("post", "doctor")} | {"GET /events?id=", "ERROR"}
+
+    assert {len(row) for row in rows} == {4}
+    there = {name for name, one in TEMPLATE["Resources"].items() if one["Type"] == "AWS::CloudWatch::Alarm"}
+    assert set(re.findall(r"`(\w+Alarm)`", alarms)) == there
+    assert len(logged) > 10
+    assert [message for message in logged if f'"{message}"' not in sources] == []
+    assert [one for one in {*said} - of_gateway - commands if one not in sources] == []
+
+
 def test_nothing_looks_for_the_lines_that_lambda_leaves_out_at_warn() -> None:
     """They are the start, the end and the report of a run that went well."""
     lines = re.compile(r"""\bREPORT\b|"platform\.|@(billedD|d|initD)uration|@max|@type\b|@memory""")

@@ -24,6 +24,7 @@ import urllib3
 from botocore.exceptions import ClientError
 
 from benchmarks.models import assumed
+from standings.domain.zones import of_system
 from standings.rankings.calendar import pruning
 from standings.rankings.calendar.pruning import Pruning
 from standings.runtime.bytecode import is_compiled
@@ -233,6 +234,7 @@ def test_it_says_what_it_runs_on(stack: Stack) -> None:
         "sdk_compiled": is_compiled("botocore"),
         "dynamodb_client": building_blocks.dynamodb_client(),
         "time_zones": tzdata.IANA_VERSION,
+        "system_zones": of_system(),
         "done": True,
     }
 

@@ -6,16 +6,20 @@ import re
 import shutil
 from copy import deepcopy
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final
 
 import hcl2
 import pytest
+from botocore.exceptions import ClientError
 from samtranslator.model.exceptions import InvalidDocumentException  # type: ignore[import-untyped]
 
 from package.__main__ import expanded
+from package.bucket import problem_of
 from package.unbuilt import addressed, write
 from tests.support.aws.embedded_tools import skip_without_tools
-from tests.support.programs import ended, output
+from tests.support.cli.signing import answering
+from tests.support.programs import ended
 from tests.template import expansion
 
 PROJECT: Final = Path(__file__).parents[2]
@@ -101,6 +105,43 @@ def test_what_is_not_given_is_asked_for(given: list[str], said: str, tmp_path: P
     assert (done.returncode, said in done.stderr) == (2, True)
 
 
+@pytest.mark.parametrize(
+    ("status", "place", "said"),
+    [
+        (404, None, "there is no bucket mine: make it with `aws s3 mb s3://mine --region eu-central-1`"),
+        (403, "eu-central-1", "these credentials may not use bucket mine, or it is another account's"),
+        (301, "us-east-1", "bucket mine is in us-east-1, not in eu-central-1: AWS_DEFAULT_REGION=us-east-1 make"),
+        (500, None, "bucket mine: S3 answered 500"),
+        (200, "eu-central-1", None),
+    ],
+)
+def test_what_is_wrong_with_a_bucket_is_said(
+    monkeypatch: pytest.MonkeyPatch, status: int, place: str | None, said: str | None
+) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+    answer = {"HTTPStatusCode": status, "HTTPHeaders": {"x-amz-bucket-region": place} if place else {}}
+
+    def head_bucket(Bucket: str) -> Any:  # noqa: N803
+        assert Bucket == "mine"
+        if status >= 300:
+            raise ClientError({"Error": {"Code": str(status)}, "ResponseMetadata": answer}, "HeadBucket")  # type: ignore[typeddict-item]
+        return {"ResponseMetadata": answer}
+
+    monkeypatch.setattr("boto3.client", lambda _: SimpleNamespace(head_bucket=head_bucket))
+    assert (problem_of("mine") or "").startswith(said or "")
+    assert (problem_of("mine") is None) == (said is None)
+
+
+def test_the_bucket_is_looked_at_before_anything_is_built() -> None:
+    skip_without_tools()
+    keys = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_DEFAULT_REGION": "eu-central-1"}
+    with answering((404, "")) as server:
+        environment = {**os.environ, **keys, "AWS_ENDPOINT_URL": server.address, "NO_PROXY": "127.0.0.1"}
+        done = ended(["make", "package", "BUCKET=mine"], cwd=PROJECT, env=environment)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "there is no bucket mine: " in done.stderr
+
+
 @pytest.mark.thorough
 def test_the_cdk_includes_it_as_the_page_says(packaged: dict[str, Any], tmp_path: Path) -> None:
     """`cdk synth` runs a program like this, and prints the template."""
@@ -111,7 +152,10 @@ def test_the_cdk_includes_it_as_the_page_says(packaged: dict[str, Any], tmp_path
     (tmp_path / "node_modules").symlink_to(CDK)
     (tmp_path / "app.mjs").write_text(snippet("ts"), encoding="utf-8")
     environment = {"PATH": str(Path(shutil.which("node") or "").parent), "CDK_OUTDIR": "out"}
-    output(["node", "app.mjs"], cwd=tmp_path, env=environment)
+    done = ended(["node", "app.mjs"], cwd=tmp_path, env=environment)
+    said = set(re.findall(r"^([A-Z]{2,}) ", done.stderr, re.MULTILINE))
+    assert (done.returncode, said) == (0, {"WARNING"}), done.stderr
+    assert set(re.findall(r"CloudFormation-Validate::(\w+)", done.stderr)) <= {*re.findall(r"`([A-Z]\d{4})`", PAGE)}
     made = json.loads((tmp_path / "out" / "standings.template.json").read_text(encoding="utf-8"))
 
     assert made["Resources"].keys() - {"CDKMetadata"} == packaged["Resources"].keys()

@@ -24,7 +24,7 @@ function stretch(periods) {
   shape(svg, "path", {d: points.map(place => (place && ranks[place - 1] !== null ? "L" : "M") + at(place)).join("")});
   shape(svg, "path", {d: points.map(place => `M${at(place)}h0`).join(""), class: "dots"});
   const list = element("ol", "aside");
-  list.append(...periods.map(one => element("li", "", `${when(one.period)}: ${one.rank === null ? "not ranked" : [`${ordinal(one.rank)} of ${number(one.total)}`, number(one.score), ...tiesOf(one)].join(", ")}`)));
+  list.append(...periods.map(one => element("li", "", `${when(one.period)}: ${one.rank === null ? "not ranked" : [`${ordinal(one.rank)} of ${number(one.total)}`, amount(one.score), ...tiesOf(one)].join(", ")}`)));
   const ends = element("div", "ends");
   ends.append(element("span", "", when(periods[0].period)), element("span", "", when(periods.at(-1).period)));
   const axis = element("div", "axis"), plot = element("div", "plot");
@@ -52,7 +52,7 @@ async function distribution(mine) {
     if (place === (here < 0 ? buckets.length - 1 : here)) bar.classList.add("here");
   });
   const ends = element("div", "ends");
-  ends.append(element("span", "", number(buckets[0].from)), element("span", "", number(buckets.at(-1).to)));
+  ends.append(element("span", "", amount(buckets[0].from)), element("span", "", amount(buckets.at(-1).to)));
   $("picture").replaceChildren(element("h3", "", "All scores"), svg, ends);
 }
 function drawing(label) {

@@ -92,8 +92,8 @@ async function lead(row) {
     row.asOf = found.as_of;
     row.members.textContent = found.total === 1 ? "1 member" : number(found.total) + " members";
     if (first) {
-      const name = shownAs(first), score = element("span", "points", number(first.score)), who = element("bdi", "", name);
-      score.append(element("span", "", " " + unit(first.score, metric.metric)));
+      const name = shownAs(first), score = element("span", "points", amount(first.score, metric.metric, row.definition)), who = element("bdi", "", name);
+      score.append(element("span", "", " " + unit(first.score, metric.metric, row.definition)));
       row.leader.replaceChildren(face(name, first.profile?.picture), who, score);
     } else row.leader.textContent = isOver(found) ? "Nobody was ranked." : "Nobody is ranked yet.";
     ages();

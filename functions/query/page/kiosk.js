@@ -36,7 +36,7 @@ function stand(entries) {
     made.member = one.member;
     made.dataset.rank = one.rank;
     name.dir = "auto";
-    made.append(face(shownAs(one), one.profile?.picture), name, element("span", "points", number(one.score)), ...Object.values(one.tie_breaks || {}).map(value => element("span", "also", tieBreak(value))), step);
+    made.append(face(shownAs(one), one.profile?.picture), name, element("span", "points", amount(one.score)), ...Object.entries(one.tie_breaks || {}).map(each => element("span", "also", tieBreak(each))), step);
     return made;
   }));
   shrink();

@@ -9,13 +9,15 @@ function rows() {
     row.classList.toggle("me", one.member === view.member);
     row.classList.toggle("own", one.member === own);
     rank.textContent = number(one.rank);
-    score.textContent = number(one.score);
+    score.textContent = amount(one.score);
     ties(row, one);
     person(row, one, faces);
     moved.replaceChildren(...(answer.period.name && before.get(one.member) !== undefined ? [arrow(one.rank, before.get(one.member))] : []));
     return row;
   });
   columns();
+  // On a phone the column of movement is there where somebody moved, and while that is not known.
+  $("list").classList.toggle("calm", made.every((row, place) => before.get(entries.at(place - made.length).member) !== undefined && !row.children[1].textContent));
   zones(made, entries);
   if (made.length !== body.children.length || made.some((row, place) => row !== body.children[place])) {
     const held = document.activeElement;
@@ -33,7 +35,8 @@ function rows() {
   enable("first", view.rank > 1);
   enable("previous", view.rank > 1);
   $("periods").hidden = !answer.period.name;
-  $("when").textContent = when(answer.period);
+  // A desk shows the days of a season below its name: the search has its room beside them.
+  $("when").replaceChildren(...when(answer.period).split(/( · )/).map((text, place) => element("span", ["", "dot", "days"][place], text)));
   enable("after", view.period);
   enable("before", answer.period.previous);
   if (kiosk) fit();

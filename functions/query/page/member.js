@@ -10,7 +10,7 @@ function card() {
   if (standing) {
     const moved = arrow(standing.rank, before.get(member));
     if (before.get(member) === standing.rank) moved.textContent = "as before";
-    const scored = [`${number(standing.score)} ${unit(standing.score, view.metric)}`, ...tiesOf(standing)].join(" · ");
+    const scored = [`${amount(standing.score)} ${unit(standing.score, view.metric)}`, ...tiesOf(standing)].join(" · ");
     $("found-rank").replaceChildren(element("strong", "", ordinal(standing.rank)), ` of ${number(answer.total)} · ${scored} · ahead of or level with ${standing.percentile || "less than 0.01"} %`, ...(answer.period.name && moved.textContent ? [" · ", moved] : []));
     $("found-gap").replaceChildren(...gap(standing));
   } else $("found-rank").textContent = words;
@@ -68,7 +68,7 @@ function place() {
   const behind = element("span", "gap"), who = element("bdi", "who", shownAs(me)), leave = element("button", "", "Not me");
   behind.append(...gap(me));
   leave.addEventListener("click", () => { claim(""); $("title").focus({preventScroll: true}); });
-  $("mine").replaceChildren(element("strong", "", ordinal(me.rank)), who, element("span", "", [number(me.score), ...tiesOf(me)].join(" · ")), behind, leave);
+  $("mine").replaceChildren(element("strong", "", ordinal(me.rank)), who, element("span", "", [amount(me.score), ...tiesOf(me)].join(" · ")), behind, leave);
 }
 function claim(member) {
   own = member;

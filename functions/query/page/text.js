@@ -1,5 +1,8 @@
 // Words, numbers and elements.
-function number(value) { return value.toLocaleString(undefined, {maximumFractionDigits: 9}); }
+function number(value, digits = 0) { return value.toLocaleString(undefined, {minimumFractionDigits: digits, maximumFractionDigits: 9}); }
+const decimals = (metric, of = board) => of?.metrics.find(one => one.metric === metric)?.precision ?? 0;
+// A number of a metric has all of its decimals: those of a column stand below each other.
+const amount = (value, metric = view.metric, of = board) => number(value, decimals(metric, of));
 function ordinal(value) {
   const last = value % 100 > 10 && value % 100 < 14 ? 0 : value % 10;
   return number(value) + (["th", "st", "nd", "rd"][last] || "th");
@@ -16,10 +19,10 @@ function element(name, style = "", text = "") {
   if (text) made.textContent = text;
   return made;
 }
-// The name of a metric behind a score: 1 point, 2 points.
-function unit(score, metric) {
+// The name of a metric behind a score: 1 point, 2 points, 1.0 points.
+function unit(score, metric, of = board) {
   const many = metric.replaceAll("_", " ");
-  return Math.abs(score) === 1 ? many.replace(/(ss|x|ch|sh)es$|(?<![siu])s$/, "$1") : many;
+  return Math.abs(score) === 1 && !decimals(metric, of) ? many.replace(/(ss|x|ch|sh)es$|(?<![siu])s$/, "$1") : many;
 }
 const shownAs = one => one.profile?.name || one.member;
 const countryOf = code => new Intl.DisplayNames(undefined, {type: "region"}).of(code);

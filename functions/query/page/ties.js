@@ -1,8 +1,8 @@
 // Tie-breaks: a column each behind the score. The rank is the order, so no column sorts. A narrow screen shows them below the score.
 const tieBreaks = () => Object.keys(answer.entries[0]?.tie_breaks || {});
 // A member that has no number of a tie-break is behind all others.
-const tieBreak = value => value === null ? "–" : number(value);
-const tiesOf = one => Object.entries(one.tie_breaks || {}).map(([name, value]) => value === null ? "no " + unit(0, name) : `${number(value)} ${unit(value, name)}`);
+const tieBreak = ([name, value]) => value === null ? "–" : amount(value, name);
+const tiesOf = one => Object.entries(one.tie_breaks || {}).map(([name, value]) => value === null ? "no " + unit(0, name) : `${amount(value, name)} ${unit(value, name)}`);
 
 function columns() {
   const names = tieBreaks(), head = $("list").querySelector("thead tr"), key = names.join();
@@ -17,7 +17,7 @@ function columns() {
   }));
 }
 function ties(row, one) {
-  const values = Object.values(one.tie_breaks || {}), cells = row.querySelectorAll(".tie");
+  const values = Object.entries(one.tie_breaks || {}), cells = row.querySelectorAll(".tie");
   row.querySelector(".score").dataset.ties = tiesOf(one).join("\n");
   if (cells.length === values.length) return values.forEach((value, place) => { cells[place].textContent = tieBreak(value); });
   for (const cell of cells) cell.remove();
@@ -31,6 +31,6 @@ function between(one, other) {
   if (values.includes(null)) return "";
   // A browser computes in binary: 12345678.9 - 12345678.12 has nine decimals.
   const by = Number(Math.abs(values[0] - values[1]).toFixed(board.metrics.find(metric => metric.metric === name)?.precision ?? 9));
-  return number(by) + (name === view.metric ? "" : " " + unit(by, name));
+  return amount(by, name) + (name === view.metric ? "" : " " + unit(by, name));
 }
 const inMetric = (one, metric) => metric === view.metric ? one.score : one.tie_breaks?.[metric] ?? null;

@@ -5,6 +5,7 @@ import io
 import json
 import tomllib
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -303,9 +304,18 @@ def test_what_a_local_aws_leaves_out_is_noted(run: Run, connection: Aws) -> None
     assert {verdict for verdict, _ in others.values()} == {Verdict.NOTE}
     expected = {"unsigned reads", "unsigned writes", "warm throughput", "concurrency"}
     assert others.keys() == expected | {"expiry of ReceiptsTable", "point-in-time recovery of ReceiptsTable"}
+    # What failed comes first, and all of these are one line.
+    connection.change({"tables.scores.StreamSpecification.StreamEnabled": False})
+    first, second, *rest = run("doctor").out.splitlines()
+    assert first.startswith("failed  the stream of Scores: ")
+    assert second.startswith("note    as on any local stack: ")
+    assert all(about in second for about in others)
+    assert {line[:8] for line in rest[:-1]} == {"ok      "}
+    assert rest[-1].startswith(f"{len(rest) - 1} ok, ")
 
 
 ACCOUNT: Final = "210987654321"
+PRIVATE: Final = "what nobody else may know"
 OF: Final = f"eu-central-1:{ACCOUNT}"
 BOARD: Final = "doctor-1"
 ARN: Final = f"arn:aws:lambda:{OF}:function:any"
@@ -322,14 +332,19 @@ def record(board: str) -> dict[str, Any]:
 def services() -> Any:
     """Lambda, SQS and a stream, of which the third page has a record of the board, in account `ACCOUNT`."""
     pages = [[record("others")], [], [record(BOARD), record("others")]]
-    letters = [{"Body": json.dumps({"board": board}), "Attributes": {}} for board in (BOARD, "others")]
+    sent = {"ReceiptHandle": PRIVATE, "Attributes": {"SenderId": f"AROA:{PRIVATE}", "SentTimestamp": "1"}}
+    letters = [{"Body": json.dumps({"board": board}), **sent} for board in (BOARD, "others")]
+    about = {"FunctionArn": ARN, "Environment": {"Variables": {"KEY": PRIVATE}}, "ResponseMetadata": {"RequestId": "r"}}
+    grants = json.dumps({"Statement": [{"Principal": {"AWS": f"arn:aws:iam::{ACCOUNT}:root"}}]})
 
     def get_records(ShardIterator: str) -> Any:  # noqa: N803
         following = {"NextShardIterator": ShardIterator + "+"} if len(ShardIterator) < 2 else {}
         return {"Records": pages[len(ShardIterator)], **following}
 
     return SimpleNamespace(
-        get_function_configuration=lambda **_: {"FunctionArn": ARN, "ResponseMetadata": {"RequestId": "r"}},
+        get_function_configuration=lambda **_: deepcopy(about),
+        list_function_url_configs=lambda **_: {"FunctionUrlConfigs": [{"FunctionArn": ARN, "AuthType": "AWS_IAM"}]},
+        get_policy=lambda **_: {"Policy": grants},
         list_event_source_mappings=lambda **_: {"EventSourceMappings": [{"EventSourceArn": ARN}]},
         describe_stream=lambda **_: {"StreamDescription": {"Shards": [{"ShardId": "s"}]}},
         get_shard_iterator=lambda ShardIteratorType, **_: {"ShardIterator": {"LATEST": ""}[ShardIteratorType]},  # noqa: N803
@@ -345,6 +360,7 @@ def test_what_is_recorded_is_of_the_board_and_names_no_account(engine: Any, tmp_
     resources = {"ScoresTable": "Scores", "ActivityDeadLetterQueue": f"https://any/{ACCOUNT}/letters"}
     scores = {"TableArn": f"arn:aws:dynamodb:{OF}:table/Scores", "LatestStreamArn": f"arn:aws:dynamodb:{OF}:stream"}
     deployed.__dict__.update(resources=resources | dict.fromkeys(FUNCTIONS, "any"), tables={"ScoresTable": scores})
+    deployed.__dict__.update(runtime={"sdk_compiled": False, "time_zones": "2026f"})
     recording = Recording(deployed, tmp_path / "record")
     assert {finding.verdict for finding in recording.of_stack()} == {Verdict.OK}
     assert list(recording.watch()) == []
@@ -352,14 +368,19 @@ def test_what_is_recorded_is_of_the_board_and_names_no_account(engine: Any, tmp_
 
     texts = {path.stem: path.read_text(encoding="utf-8") for path in recording.directory.iterdir()}
     assert ACCOUNT not in "".join(texts.values())
+    assert PRIVATE not in "".join(texts.values())
     files = {name: json.loads(text) for name, text in texts.items()}
     assert files["WriterFunction"]["configuration"] == {"FunctionArn": ARN.replace(ACCOUNT, "123456789012")}
     assert files["condition"]["response"]["Error"]["Code"] == "ConditionalCheckFailedException"
+    assert files["WriterFunction"]["variables"] == ["KEY"]
+    assert files["runtime"] == deployed.runtime
+    assert files["function-url"]["configs"][0]["AuthType"] == "AWS_IAM"
+    assert files["function-url"]["grants"] == [{"Principal": {"AWS": "arn:aws:iam::123456789012:root"}}]
     reasons = files["cancelled-transaction"]["response"]["CancellationReasons"]
     assert [reason["Code"] for reason in reasons] == ["ConditionalCheckFailed", "None"]
     assert files["invalid-transaction"]["response"]["Error"]["Code"] == "ValidationException"
     assert files["stream-records"] == [record(BOARD)]
-    assert [json.loads(letter["Body"])["board"] for letter in files["dead-letters"]] == [BOARD]
+    assert files["dead-letters"] == [{"Body": json.dumps({"board": BOARD}), "Attributes": {"SentTimestamp": "1"}}]
     assert rows(engine, "Scores") == []
 
     # What may not be read is a note, and the rest is saved.

@@ -5,6 +5,7 @@ What `dlq` and `delete` print, and what all print where there is nothing to be d
 
 import io
 import json
+import sys
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
@@ -14,7 +15,9 @@ import pytest
 
 from standings.client.errors import StackError
 from standings.maintain import failures, settlements
+from standings_cli import terminal
 from standings_cli.__main__ import parser
+from standings_cli.post import counted
 from standings_cli.stack.connection import Connection
 from standings_cli.terminal import DIFFERS, OK, UNREACHABLE, WRONG
 from tests.support.aws.stack import Stack, apply, event, running
@@ -45,9 +48,31 @@ def test_an_audit_a_rebuild_and_an_audit(stack: Stack, run: Run) -> None:
     assert ran.out.endswith("\n2 differences: repair a board with `standings rebuild BOARD`\n")
 
     ran = run("rebuild b")
-    assert (ran.status, ran.out) == (OK, "b: rebuild done\n")
-    assert "announced: waiting 180 s" in ran.err
+    assert ran == (OK, "b: rebuild done\n", "")
     assert run("audit b --grace 60").status == OK
+
+
+@pytest.mark.usefixtures("members")
+def test_a_person_sees_that_a_command_works_from_two_seconds_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a pipe nobody does: sessions show all that commands print there."""
+    commands = {
+        "audit": "audit: ",
+        "rebuild b": "rebuild b: announced, waiting 180 s, ",
+        "dlq list": "list dead letters: ",
+        "member erase m1 --yes": "erase: ",
+        "top b --limit 3": "top b: 0 members, ",
+        "post b m2 points=5 --wait": "waiting: the event is not counted yet: ",
+        "delete b --yes": "delete b: leaving, waiting 120 s, ",
+    }
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert run("audit").err == ""
+    monkeypatch.setattr(terminal, "_SHOWN_AFTER_S", 0.0)
+    monkeypatch.setattr(counted, "TIMEOUT_S", 0.0)
+    for command, seen in commands.items():
+        ran = run(command)
+        assert f"\r{seen}" in ran.err, ran
+        assert " s\x1b[K\r\x1b[K" in ran.err, ran
+        assert ran.status == (UNREACHABLE if "--wait" in command else OK), ran
 
 
 @pytest.mark.usefixtures("members")

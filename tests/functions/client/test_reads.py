@@ -1,6 +1,7 @@
 """The client's reads: from the tables the same answers, errors and requests as over the API."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -26,9 +27,10 @@ from standings.client import (
 from standings.stores import StoreUnavailableError
 from tests.functions.client.conftest import Clients, Connect
 from tests.support.aws.gateway import serving
-from tests.support.aws.stack import Stack, apply
+from tests.support.aws.stack import Stack, apply, count
 from tests.support.cli.signing import KEYS, answering
 from tests.support.documents.openapi import OPERATIONS, assert_valid
+from tests.support.documents.pages import PROJECT
 
 BOARDS = """
 [boards."*"]
@@ -282,3 +284,18 @@ def test_importing_it_imports_neither_aws_nor_what_a_call_needs() -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
     assert {*done.stdout.split()}.isdisjoint({"boto3", "botocore", "urllib3", "orjson", "aws_lambda_powertools"})
+
+
+def test_the_program_of_the_readme_prints_ranks(
+    stack: Stack, clients: Clients, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (program,) = re.findall(r"(?ms)^```python\n(.*?)^```$", (PROJECT / "README.md").read_text(encoding="utf-8"))
+    assert len(program.splitlines()) <= 8
+    monkeypatch.setattr("standings.client.connect", lambda _: clients.tables)
+    about = {"board": "berlin-2026", "member": "u7", "at": NOW.isoformat()}
+    apply(stack, [{"id": "0", **about, "metrics": {"points": 5}}])
+    with pytest.raises(NotFound):  # Its event is on its way
+        exec(program, {})  # noqa: S102 - of the page
+    count(stack)
+    exec(program, {})  # noqa: S102 - of the page
+    assert capsys.readouterr().out == "2\n1 u7 5\n2 u123 3\n"

@@ -101,13 +101,25 @@ def test_the_list_is_first(open_page: Opener, window: str, viewport: dict[str, i
     expect(page.locator("#fold")).to_be_visible(visible=viewport == PHONE)
 
 
-@pytest.mark.parametrize("window", ["all", "week", "last-7-days"])
+@pytest.mark.parametrize("window", ["all", "week", "last-7-days", "season"])
 def test_on_a_desk_the_search_stands_beside_six_windows(open_bare: Opener, stack: Stack, window: str) -> None:
-    post_amounts(stack, "prize-1", {"ada": {"points": 1}})
-    page = open_bare(f"board=prize-1&window={window}", viewport=DESK).page
+    board = "cup-1" if window == "season" else "prize-1"
+    post_amounts(stack, board, {"ada": {"points": 1}})
+    page = open_bare(f"board={board}&window={window}", viewport=DESK).page
 
     tops = page.locator("#controls > *:visible").evaluate_all("all => all.map(one => one.getBoundingClientRect().top)")
     assert max(tops) - min(tops) < 8
+
+
+def test_a_phone_has_no_column_of_movement_where_nobody_moved_and_a_score_has_all_decimals(
+    open_bare: Opener, stack: Stack
+) -> None:
+    post_amounts(stack, "run-lima", {"ada": {"points": 1, "best_km": 5}})
+    tab = open_bare("board=run-lima&window=day", viewport=PHONE, locale="en-US")
+    expect(tab.page.locator("#rows .moved")).to_be_hidden()
+    tab.open("board=run-lima&metric=best_km&member=ada")
+    expect(tab.page.locator("#rows .score")).to_have_text("5.0")
+    expect(tab.page.locator("#found-rank")).to_contain_text(" · 5.0 best km · ")
 
 
 def test_the_controls_fold_away_and_the_choice_stays_readable(open_page: Opener) -> None:

@@ -31,8 +31,8 @@ ROWS: Final = [
     ["2", "bob", "8", "1,356.5", "5"],
     ["3", "cem", "8", "1,356.5", "1"],
     ["4", "dan", "8", "1,356.5", "–"],
-    ["5", "eve", "2", "0", "–"],
-    ["5", "fay", "2", "0", "–"],
+    ["5", "eve", "2", "0.0", "–"],
+    ["5", "fay", "2", "0.0", "–"],
 ]
 
 pytestmark = [pytest.mark.thorough, pytest.mark.parametrize("stack", [BOARDS], indirect=True)]
@@ -73,11 +73,11 @@ def test_the_card_and_my_row_have_them_and_name_the_number_that_decides(contest:
     said, gap = tab.page.locator("#found-rank"), tab.page.locator("#found-gap")
     for member, numbers, behind in (
         ("ann", "8 solved · 312.5 penalty · 4 longest run", "leads"),
-        ("bob", "8 solved · 1,356.5 penalty · 5 longest run", "1,044 penalty behind ann (1st)"),
+        ("bob", "8 solved · 1,356.5 penalty · 5 longest run", "1,044.0 penalty behind ann (1st)"),
         ("cem", "8 solved · 1,356.5 penalty · 1 longest run", "4 longest run behind bob (2nd)"),
         ("dan", "8 solved · 1,356.5 penalty · no longest run", "behind cem (3rd)"),
-        ("eve", "2 solved · 0 penalty · no longest run", "6 behind dan (4th)"),
-        ("fay", "2 solved · 0 penalty · no longest run", "level with eve"),
+        ("eve", "2 solved · 0.0 penalty · no longest run", "6 behind dan (4th)"),
+        ("fay", "2 solved · 0.0 penalty · no longest run", "level with eve"),
     ):
         tab.find(member)
         expect(said).to_contain_text(f" of 6 · {numbers} · ")
@@ -85,11 +85,11 @@ def test_the_card_and_my_row_have_them_and_name_the_number_that_decides(contest:
     tab.find("bob")
     tab.page.get_by_role("button", name="This is me").click()
     mine = tab.page.locator("#mine")
-    expect(mine).to_contain_text("8 · 1,356.5 penalty · 5 longest run1,044 penalty behind ann (1st)")
+    expect(mine).to_contain_text("8 · 1,356.5 penalty · 5 longest run1,044.0 penalty behind ann (1st)")
     post_amounts(stack, "icpc-1", {"bob": {"solved": 3, "penalty": 41}}, days_ago=1)
     tab.open("board=icpc-1&window=day&member=bob")
     past = [text.partition(": ")[2] for text in tab.page.locator("#past li").all_text_contents()[-2:]]
-    assert past == ["1st of 1, 3, 41 penalty, no longest run", "2nd of 6, 8, 1,356.5 penalty, 5 longest run"]
+    assert past == ["1st of 1, 3, 41.0 penalty, no longest run", "2nd of 6, 8, 1,356.5 penalty, 5 longest run"]
 
 
 @pytest.mark.parametrize("more", ["", "&embed"])

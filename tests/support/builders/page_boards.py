@@ -19,6 +19,10 @@ metrics.points = { aggregate = "sum", ties = "first", windows = ["all", "day", "
 prizes.day = [{ ranks = "1", name = "gold" }, { ranks = "2-3", name = "silver" }, { percent = 50, name = "half" }]
 prizes.week = [{ ranks = "1-2", name = "cup", method = "ordinal" }]
 
+[boards."cup-*"]
+seasons = [{ name = "winter-2026-2027", starts = "2026-11-15", ends = "2027-02-15" }]
+metrics.points = { aggregate = "sum", windows = ["all", "day", "week", "month", "season", "last-7-days"] }
+
 [boards."league-*"]
 seasons = [{ name = "first", starts = "2099-01-01", ends = "2099-04-01" }]
 metrics.goals = { aggregate = "sum", windows = ["all", "season"] }

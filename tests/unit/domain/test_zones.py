@@ -15,7 +15,7 @@ import tzdata
 
 from standings.client import BadArgument
 from standings.client import time_zone as of_client
-from standings.domain.zones import VERSION, names, time_zone
+from standings.domain.zones import VERSION, names, of_system, time_zone
 
 NONE = [
     *(
@@ -81,3 +81,11 @@ def test_zones_are_one_for_each_name_and_others_keep_theirs() -> None:
     assert deepcopy(zone) is pickle.loads(pickle.dumps(zone)) is zone  # noqa: S301 - our own
     assert (zoneinfo.ZoneInfo("Asia/Tokyo") is others, zoneinfo.TZPATH) == (True, path)
     assert zone is not others
+
+
+def test_the_systems_files_say_their_version_or_none(tmp_path: Path) -> None:
+    file = tmp_path / "tzdata.zi"
+    assert of_system(file) is None
+    for text, version in (("# version 2025b\nR Z 1 2\n", "2025b"), ("R Z 1 2\n", None)):
+        file.write_text(text)
+        assert of_system(file) == version

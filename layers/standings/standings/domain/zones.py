@@ -27,6 +27,19 @@ def time_zone(name: str) -> tzinfo:
     return _read(name)
 
 
+def of_system(file: Path = Path("/usr/share/zoneinfo/tzdata.zi")) -> str | None:
+    """The version of the system's own zone files, such as `2025b`, which nothing here reads.
+
+    None if there are none, or if they do not say.
+    """
+    try:
+        with file.open(encoding="utf-8") as lines:
+            first = lines.readline()
+    except OSError:
+        return None
+    return first.removeprefix("# version ").strip() if first.startswith("# version ") else None
+
+
 @cache
 def names() -> frozenset[str]:
     """The names of all zones, such as `Europe/Berlin`. No other text becomes part of a file's path."""
