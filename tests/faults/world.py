@@ -174,7 +174,8 @@ class People:
             if answer["drift"] and not self._world.parked.was_used and not self._world.delays.are_long:
                 self._world.judge.differ(f"false alarm: {answer['boards']}")
 
-        self.chore("audit", {"board": LEAGUE}, lambda _: self._world.trap("audit beside events"), seen)
+        # It reads much, and begins anew each time: where each hundredth call ends its function, it would never end.
+        self.chore("audit", {"board": LEAGUE}, lambda _: self._world.trap("audit beside events"), seen, deaths=100)
 
     def chore(
         self,
@@ -182,12 +183,22 @@ class People:
         payload: dict[str, Any],
         done: Callable[[dict[str, Any]], None],
         seen: Callable[[dict[str, Any]], None] = lambda _: None,
+        deaths: int | None = None,
     ) -> None:
-        """Invoke the maintenance function until a task is done. Pass each answer to `seen`, and the last to `done`."""
+        """Invoke the maintenance function until a task is done. Pass each answer to `seen`, and the last to `done`.
+
+        A task whose function has died so many times is left.
+        """
         self.chores += 1
+        died = 0
 
         def heard(_: Process, answer: Any) -> None:
+            nonlocal died
             if isinstance(answer, BaseException):
+                died += 1
+                if died == deaths:
+                    self.chores -= 1
+                    return
                 self._world.clock.after(self._world.rng.randint(SECOND, 10 * MINUTE), go)
                 return
             seen(answer)

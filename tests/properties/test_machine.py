@@ -257,7 +257,9 @@ class Machine(RuleBasedStateMachine):
         """Merge a member into another one, which may not be there."""
         board = data.draw(st.sampled_from(sorted(self.boards)), label="board")
         pair = st.lists(st.sampled_from(self.members), min_size=2, max_size=2, unique=True)
-        old, new = data.draw(pair, label="members")
+        self.merge_two(board, *data.draw(pair, label="members"))
+
+    def merge_two(self, board: str, old: str, new: str) -> None:
         model = self.models[board]
         must, may = model.overflows_if_merged(old, new, self.now) if old in model.members else (False, False)
         what = f"merge {old} into {new} on {board}"
@@ -582,6 +584,16 @@ def test_many_examples_meet_all_traps(board: str) -> None:
         def set_totals_too(self, data: st.DataObject) -> None:
             """Set totals twice as often: a refusal by `least` or `most` is rare."""
             self.set_totals(data)
+
+        @precondition(lambda self: "bounds" in self.boards)
+        @rule(data=st.data())
+        def merge_two_near_the_bounds(self, data: st.DataObject) -> None:
+            """Chance rarely brings two members there."""
+            pair = st.lists(st.sampled_from(self.members), min_size=2, max_size=2, unique=True)
+            old, new = data.draw(pair, label="members")
+            for member in (old, new):
+                self.deliver([Sent(self.new_id("n"), self.now, (("bounds", member, (("points", NEAR[0]),), None),))])
+            self.merge_two("bounds", old, new)
 
     theirs = {trap for trap, where in TRAPS.items() if where == board}
     for number in range(ROUNDS):

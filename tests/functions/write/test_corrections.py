@@ -102,8 +102,10 @@ def test_an_event_and_its_corrections_stay_known_whatever_comes_again(stack: Sta
     for known in (first, second, third, {**first, "metrics": {"points": 9}}):
         assert send(stack, known, known) == []
         assert scores(stack) == {"m": 9}
-    assert stack.dead_letters.reasons() == []
-    send(stack, {**first, "metrics": {"points": 8}})
+    # Both contents in one batch, too.
+    send(stack, first, {**first, "metrics": {"points": 9}}, first)
+    assert (scores(stack), stack.dead_letters.reasons()) == ({"m": 9}, [])
+    send(stack, first, {**first, "metrics": {"points": 8}})
     assert "used before, for an event with other content" in reason(stack)
     send(stack, {**second, "metrics": {"points": 1}})
     assert "used before, for an event with other content" in reason(stack)
@@ -164,7 +166,7 @@ def test_a_pair_whose_member_was_removed_is_left_out(stack: Stack, clock: Manual
     send(stack, event("e2", 3), event("e4", 7))
     assert scores(stack) == {}
     # The content that counted last counts again, and the first stays known.
-    send(stack, event("e4", 6))
+    send(stack, event("e4", 7), event("e4", 6))
     send(stack, event("e4", 7), event("e4", 6), correct("e4", 6, "c5"))
     assert scores(stack) == {"m": 6}
     send(stack, correct("e4", 2, "c6"))

@@ -115,6 +115,7 @@ class Writer:
         result = WriteResult()
         events: dict[str, Event] = {}
         message_of: dict[str, QueueMessage] = {}
+        others: list[tuple[QueueMessage, Event]] = []
         for message in messages:
             try:
                 now = self.clock.now()
@@ -124,6 +125,8 @@ class Writer:
                 first = events.setdefault(event.id, event)
                 if first is event:
                     message_of[event.id] = message
+                elif event.digest != first.digest and event.corrects is None and first.corrects is None:
+                    others.append((message, event))
                 else:
                     _check_content(event, first.digest)
                     result.duplicates += 1
@@ -142,6 +145,8 @@ class Writer:
         corrections = [event for event in events.values() if event.corrects is not None]
         for event in sorted(corrections, key=lambda one: message_of[one.id].sent or 0):
             self._correct(event, message_of[event.id], result, self.clock.backoff(deadline))
+        if others:
+            self._write_others(others, result, self.clock.backoff(deadline))
         if result.refused:
             self._remember_refusals(result, self.clock.backoff(deadline))
         return result
@@ -160,6 +165,31 @@ class Writer:
             result.refused.append((message, RefusedEvent("damaged", f"member: {damage}", event.id)))
         except RefusedEvent as refusal:
             result.refused.append((message, refusal))
+
+    def _write_others(
+        self, others: Sequence[tuple[QueueMessage, Event]], result: WriteResult, backoff: Backoff
+    ) -> None:
+        """Apply events whose id another event of their batch has, with other content: both contents of a corrected one.
+
+        Only the content that counts now may count again. Others are dropped if they counted, and refused if not.
+        """
+        events: dict[str, Event] = {}
+        message_of: dict[str, QueueMessage] = {}
+        try:
+            receipts = backoff.retry(self.scores.receipts, {event.id for _, event in others})
+        except StoreUnavailableError as error:
+            result.failed.update((message.id, str(error)) for message, _ in others)
+            return
+        for message, event in others:
+            receipt = receipts.get(event.id)
+            if receipt is None or event.digest not in (receipt.digest, receipt.current):
+                result.refused.append((message, RefusedEvent("id", other_content(event.id), event.id)))
+            elif event.digest == receipt.current and events.setdefault(event.id, event) is event:
+                message_of[event.id] = message
+            else:
+                result.duplicates += 1
+        for group in transactions(events.values()):
+            _Transaction(self, {event.id: event for event in group}, message_of, result).run(backoff)
 
     def _remember_refusals(self, result: WriteResult, backoff: Backoff) -> None:
         """Store why each event is refused, for `GET /events`: one write each.
