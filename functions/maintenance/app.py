@@ -95,8 +95,7 @@ _entries = CalendarReads(partial(items_by_key, _dynamodb, _rankings_table, clock
 _states = BoardStates(_catalog, _audit_lease, _clock)
 _purging = Purging(_dynamodb, _rankings_table, _clock)
 _rebuilds = Rebuild(_catalog, _scores, _rankings, _entries, _purging, _clock, _looks)
-_itself = Invoker(lambda: building_blocks.client("lambda"), required("AWS_LAMBDA_FUNCTION_NAME"))
-_deletions = Deletion(_rebuilds, _clock, _itself.call_later)
+_deletions = Deletion(_rebuilds, _clock)
 _profiles = Profiles(_dynamodb, required("PROFILES_TABLE"), _clock)
 _erase = Erase(_catalog, _scores, _profiles, _clock, None if _destination is None else _destination.results)
 _members = MemberAdmin(_catalog, _scores, _clock)
@@ -282,6 +281,9 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     deadline = _clock.after(context.get_remaining_time_in_millis() / 1000 - building_blocks.REPORTING_RESERVE)
     task, arguments = task_of(event, _TASKS)
     answer = task.do(deadline, **arguments)
+    if "again" in answer:
+        itself = Invoker(lambda: building_blocks.client("lambda"), context.invoked_function_arn)
+        _clock.retry(itself.call_later, answer["again"])
     # The log would keep the id of a member that is gone longer than the tables do.
     named = next((name for name in ("erase", "merge") if name in event), None)
     logger.info("task", extra={"task": event if named is None else {named: {}}, "done": answer["done"]})

@@ -64,7 +64,7 @@ def needed(operation: str, request: dict[str, Any]) -> Iterator[Permission]:
         case {"Bucket": bucket} if operation == "list_objects_v2":
             yield "s3:ListBucket", NAMES[bucket]
         case {"FunctionName": function}:
-            yield "lambda:InvokeFunction", NAMES[function]
+            yield "lambda:InvokeFunction", NAMES[function.rpartition(":")[2]]
         case {"Bucket": bucket}:
             yield f"s3:{action}", f"{NAMES[bucket]}/*"
         case _:
@@ -296,7 +296,7 @@ def watch(tmp_path_factory: pytest.TempPathFactory) -> Watch:
             seconds = 130.0  # Less than it waits: another call goes on
             while stack.later.calls:
                 _, event = stack.later.calls.pop()
-                stack.maintenance(event, Context(seconds=seconds, clock=stack.clock.monotonic))
+                stack.maintenance(event, Context("maintenance", seconds=seconds, clock=stack.clock.monotonic))
                 stack.clock.milliseconds += round(seconds * 1000)
     return seen
 

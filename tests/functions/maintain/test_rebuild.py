@@ -168,8 +168,8 @@ def test_over_http_a_deletion_goes_on_by_itself(engine: Any, clock: ManualClock,
         done = []
         while stack.later.calls:
             function, event = stack.later.calls.pop(0)
-            assert function == "maintenance"
-            answer = stack.maintenance(event, Context(seconds=seconds, clock=clock.monotonic))
+            assert function.rpartition(":")[2] == "maintenance"
+            answer = stack.maintenance(event, Context("maintenance", seconds=seconds, clock=clock.monotonic))
             project(stack)
             done.append((event, answer["done"]))
             clock.milliseconds += round(1000 * seconds) if not answer["done"] else 0

@@ -55,12 +55,13 @@ class Deletion:
 
     rebuilds: Rebuild
     clock: Clock
-    call_later: CallLater
 
     def finish(self, deadline: float, *, board: str, calls: int) -> dict[str, Any]:
         """Go on until the deletion is done, or a deadline in seconds of the monotonic clock; then another call does.
 
-        The answer is that of `Rebuild.continue_job`. `calls` is how many calls there may be in all.
+        The answer is that of `Rebuild.continue_job`. If it is not done, `again` is the event with which to call the
+        function again, as `{"delete": {"board": "b", "begin": False, "calls": 11}}`. `calls` is how many calls there
+        may be in all.
         RuntimeError: it is not done after so many.
         """
         answer: dict[str, Any] = {"board": board, "done": False}
@@ -75,6 +76,5 @@ class Deletion:
         if not answer["done"]:
             if calls <= 1:
                 raise RuntimeError(f"board {board!r} is not deleted yet: delete it again, which goes on")
-            again = {"delete": {"board": board, "begin": False, "calls": calls - 1}}
-            self.clock.until(deadline).retry(self.call_later, again)
+            answer["again"] = {"delete": {"board": board, "begin": False, "calls": calls - 1}}
         return answer
