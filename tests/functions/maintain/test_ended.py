@@ -118,8 +118,8 @@ def test_a_board_ends_at_one_instant_everywhere(stack: Stack, clock: ManualClock
     )
     assert stack.get("/boards")[1]["boards"] == [{"board": "b"}]
     refused = "board: 'week-1' ended at 2026-12-11T10:15:00.000Z, and takes no more events"
-    both = {"id": "e6", "updates": [event(0, "a", 1), event(0, "z", 1, "b")]}
-    both["updates"] = [{name: one[name] for name in ("board", "member", "metrics")} for one in both["updates"]]
+    shares = [event(0, "a", 1), event(0, "z", 1, "b")]
+    both = {"id": "e6", "updates": [{name: one[name] for name in ("board", "member", "metrics")} for one in shares]}
     # An event that counted is delivered once more.
     late = datetime.fromtimestamp((BEGAN + 20 * DAY - 1) / SECOND, UTC).isoformat()
     assert post(stack, event(5, "a", 1), both, event(4, "a", 1, at=late)) == [refused, refused]
