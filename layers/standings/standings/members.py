@@ -82,13 +82,13 @@ class MemberAdmin:
         if old == new:
             raise bad_argument("new", "expected another member than old, got the same one")
         backoff = self._clock.backoff_for(RETRIED_FOR_S)
+        if family.expires is not None:
+            backoff.retry(self._check_open, board)
         tried: int | None = None
 
         def attempt() -> dict[str, Any]:
             nonlocal tried
             said = {"board": board, "old": old, "new": new}
-            if family.expires is not None:
-                self._check_open(board)
             before, other = self._scores.image((board, old)), self._scores.image((board, new))
             is_gone = before is None or before.removed
             if before is not None and before.merged_at is not None and (is_gone or before.merged_at == tried):
@@ -100,9 +100,7 @@ class MemberAdmin:
                 raise no_such_member(board, old)
             now = self._clock.now()
             target = other or new_image(board, new, max(now, before.written_at_ms + 1))
-            record = self._registered(board)
-            left, after = _merged(family, record, before, target, now)
-            after = replace(after, expiry=record.expiry)
+            left, after = _merged(family, self._registered(board), before, target, now)
             tried = left.merged_at
             if conflicts := self._scores.apply([], [Rewrite(left, before), Rewrite(after, other)], now):
                 raise StoreUnavailableError(conflicts[0].message)
@@ -156,7 +154,7 @@ def _merged(family: Family, record: BoardRecord, old: Image, new: Image, now: in
     if (beyond := beyond_bounds(family, after, changed)) is not None:
         detail = f"expected members whose numbers fit together: {beyond} would go beyond ±(2^53 - 1) units"
         raise bad_argument("new", detail)
-    return left, after
+    return left, replace(after, expiry=record.expiry)
 
 
 class ProfileAdmin:

@@ -1,18 +1,22 @@
 """Boards that end: exact to the instant, whatever DynamoDB has deleted, and never old numbers under the name."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
+from pkgutil import resolve_name
 from random import Random
 from typing import Any, Final
 
 import pytest
 
 from standings.domain.errors import NotFoundError
+from standings.stores import StoreUnavailableError
 from tests.support.aws.stack import ManualClock, Stack, announce, deliver, project, running
 from tests.support.awslambda.context import Context
 from tests.support.builders.checks import rows
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.tables import create_tables
+from tests.support.thoroughness import seeds
 
 SECOND: Final = 1000
 DAY: Final = 24 * 60 * 60 * SECOND
@@ -114,8 +118,8 @@ def test_a_board_ends_at_one_instant_everywhere(stack: Stack, clock: ManualClock
     )
     assert stack.get("/boards")[1]["boards"] == [{"board": "b"}]
     refused = "board: 'week-1' ended at 2026-12-11T10:15:00.000Z, and takes no more events"
-    both = {"id": "e6", "updates": [event(0, "a", 1), event(0, "z", 1, "b")]}
-    both["updates"] = [{name: one[name] for name in ("board", "member", "metrics")} for one in both["updates"]]
+    shares = [event(0, "a", 1), event(0, "z", 1, "b")]
+    both = {"id": "e6", "updates": [{name: one[name] for name in ("board", "member", "metrics")} for one in shares]}
     # An event that counted is delivered once more.
     late = datetime.fromtimestamp((BEGAN + 20 * DAY - 1) / SECOND, UTC).isoformat()
     assert post(stack, event(5, "a", 1), both, event(4, "a", 1, at=late)) == [refused, refused]
@@ -208,3 +212,133 @@ def test_a_name_that_is_used_again_has_none_of_the_old_numbers(
     engine.expire("Scores", clock() / SECOND + 1)
     project(stack)
     assert maintained(stack, "audit", board=board)["drift"] == 0
+
+
+class Lives:
+    """Random steps on boards that end, through several lives of each name, beside a model that is a dictionary."""
+
+    def __init__(self, stack: Stack, engine: Engine, clock: ManualClock, seed: int) -> None:
+        self.stack, self.engine, self.clock, self.rng = stack, engine, clock, Random(seed)
+        self.ends: dict[str, int] = {}
+        self.scores: dict[str, dict[str, int]] = {}
+        self.number = 0
+
+    def run(self, steps: int) -> None:
+        for _ in range(steps):
+            self.rng.choice((self.post, self.post, self.post, self.edit, self.pass_time, self.look))()
+        self.look()
+
+    def has_ended(self, board: str) -> bool | None:
+        """Whether a board has ended; None if it has not begun, or its name is free again."""
+        end = self.ends.get(board)
+        return None if end is None or self.clock() >= end + 90 * DAY else self.clock() >= end
+
+    def begin(self, board: str) -> dict[str, int]:
+        if self.has_ended(board) is None:
+            self.ends[board], self.scores[board] = self.clock() + 20 * DAY, {}
+        return self.scores[board]
+
+    def post(self) -> None:
+        board, members = self.rng.choice(NAMES), self.rng.choices("abcde", k=3)
+        events = []
+        for member in members:
+            self.number += 1
+            events.append(event(self.number, member, self.rng.randint(1, 300), board))
+        if self.has_ended(board):
+            assert len(post(self.stack, *events)) == len(events)
+            return
+        scores = self.begin(board)
+        assert post(self.stack, *events) == []
+        for one in events:
+            scores[one["member"]] = scores.get(one["member"], 0) + one["metrics"]["points"]
+
+    def edit(self) -> None:
+        board, member = self.rng.choice(NAMES), self.rng.choice("abcde")
+        ended, there = self.has_ended(board), member in self.scores.get(board, {})
+        status, _ = self.stack.delete(f"/boards/{board}/member", id=member)
+        assert status == (204 if there and ended is False else 404)
+        if status == 204:
+            del self.scores[board][member]
+        project(self.stack)
+
+    def pass_time(self) -> None:
+        """Let time go on, sometimes to just before or after an instant, and TTL delete some of what it may."""
+        instants = [one + more for end in self.ends.values() for one in (end, end + 90 * DAY) for more in (-1, 0, DAY)]
+        later = [one for one in instants if one > self.clock()]
+        choices = [self.clock() + self.rng.randint(1, 3 * DAY), self.clock() + self.rng.randint(1, 3 * DAY), *later[:3]]
+        self.clock.milliseconds = self.rng.choice(choices)
+        for table in ("Scores", "Rankings", "Receipts"):
+            self.engine.expire(table, self.clock() / SECOND, lambda: self.rng.random() < 0.4)
+        project(self.stack)
+
+    def look(self) -> None:
+        listed = [one["board"] for one in self.stack.get("/boards")[1]["boards"]]
+        assert listed == sorted(board for board in self.ends if self.has_ended(board) is False)
+        for board in NAMES:
+            path, scores = f"/boards/{board}/points/all", self.scores.get(board, {})
+            if self.has_ended(board):
+                assert problem(self.stack.get(path)) == (404, "expired")
+                continue
+            shown = self.stack.entries(path)
+            living = {} if self.has_ended(board) is None else scores
+            expected = sorted(living.items(), key=lambda one: (-one[1], one[0]))
+            assert [(one["member"], one["score"]) for one in shown] == expected
+            if shown:
+                assert self.stack.get(f"{path}/rank", member=shown[-1]["member"])[1]["rank"] <= len(shown)
+                assert maintained(self.stack, "audit", board=board, grace_seconds=0)["drift"] == 0
+
+
+NAMES: Final = ("week-1", "total-1")
+
+
+@pytest.mark.parametrize("seed", seeds(4, 300))
+def test_lives_of_a_name_never_meet(stack: Stack, engine: Engine, clock: ManualClock, seed: int) -> None:
+    Lives(stack, engine, clock, seed).run(60)
+
+
+def _never(*_: Any, **__: Any) -> bool:
+    return False
+
+
+def _no_generation(original: Any) -> Any:
+    def new_record(*given: Any) -> Any:
+        return replace(original(*given), generation=0, written=(0,), latest=0)
+
+    return new_record
+
+
+RULES: Final[dict[str, tuple[str, Any]]] = {
+    "an item that has expired counts as none": (
+        "standings.aws.dynamodb.scores.decode_image",
+        lambda original: lambda item, keys=None, now=None: original(item, keys),  # noqa: ARG005
+    ),
+    "nothing is added to an item that has expired": (
+        "standings.aws.dynamodb.scores._NOT_EXPIRED",
+        lambda _: "attribute_exists(t)",
+    ),
+    "an item that has expired is written as a whole, and nothing added": (
+        "standings.domain.members.Image.is_left_over",
+        lambda _: property(_never),
+    ),
+    "a board that begins has a new generation": ("standings.catalog._new_record", _no_generation),
+    "the end is looked at": ("standings.domain.coverage.BoardRecord.has_ended", lambda _: _never),
+    "90 days later the name is free": ("standings.domain.coverage.BoardRecord.is_gone", lambda _: _never),
+    "items expire": ("standings.domain.coverage.BoardRecord.expiry", lambda _: property(lambda _: None)),
+}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("rule", RULES)
+def test_each_rule_is_needed(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without it, some lives of a name meet."""
+    where, change = RULES[rule]
+    monkeypatch.setattr(where, change(resolve_name(where)))
+    for seed in range(40):
+        engine, clock = Engine(), ManualClock(BEGAN)
+        create_tables(engine)
+        with running(engine, clock, TOML) as stack:
+            try:
+                Lives(stack, engine, clock, seed).run(60)
+            except (AssertionError, KeyError, StoreUnavailableError):
+                return
+    pytest.fail(f"40 schedules without this went well: {rule}")

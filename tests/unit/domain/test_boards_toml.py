@@ -142,7 +142,7 @@ MISTAKES: list[tuple[str, int, str]] = [
     ('[boards."*"]\nmetrics = 3', 2, "metrics: expected 1 to 20 metrics, got 3"),
     ("\n".join(['[boards."*"]', *[POINTS.replace("points", f"m{n}") for n in range(21)]]), 2, "metrics, got 21"),
     (f'[boards."a/b"]\n{POINTS}', 1, "a/b: expected a pattern of letters, digits, . _ : - and * ? [ ] !, got 'a/b'"),
-    (family("# a comment", "", "colour = 1"), 5, "colour: unknown key, expected one of announce, keep, late, members"),
+    (family("# a comment", "", "colour = 1"), 5, "colour: unknown key, expected one of announce, expires, keep, late"),
     (family('timezone = "Mars/Olympus"'), 3, f"{ZONE} 'Mars/Olympus'"),
     (family('timezone = "../etc/passwd"'), 3, ZONE),
     (family("timezone = 1"), 3, f"{ZONE} 1"),

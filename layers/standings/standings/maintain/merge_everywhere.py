@@ -114,7 +114,7 @@ class _Call:
             answer = self.task.members.merge(board, self.old, self.new)
             self.merged.append({"board": board, "hidden": answer["hidden"]})
         except NotFoundError as error:
-            if error.kind != "no-such-member":  # Somebody has just removed it
+            if error.kind not in {"no-such-member", "expired"}:  # Somebody has just removed it, or its board has ended
                 problems[board] = str(error)
         except RequestError as error:
             problems[board] = str(error)

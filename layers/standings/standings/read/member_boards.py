@@ -60,7 +60,8 @@ def _on_page(
     rankings = 0
     for previous, key in zip([None, *boards], keys, strict=False):
         image, record = found.get(key), records.get(key[0])
-        if image is None or image.removed or (record is not None and record.is_being_deleted):
+        has_gone = record is not None and (record.is_being_deleted or record.has_ended(session.now))
+        if image is None or image.removed or has_gone:
             continue
         more = len(member_ranks.rankings_in(session, image.board, window)) if window is not None else 0
         if rankings and rankings + more > MAX_RANKINGS:

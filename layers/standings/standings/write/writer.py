@@ -520,25 +520,29 @@ def plan_changes(
     counted: dict[str, dict[MemberKey, Mapping[str, int] | str]] = {event.id: {} for event in events}
     for item, parts in by_item.items():
         family, image = family_of(boards, item[0]), images.get(item)
-        if family.members == "registered" and item in images and (image is None or image.removed):
-            message = f"member: {item[1]!r} is not registered on board {item[0]!r}"
-            raise UnfitEventError(parts[0].event_id, item, "unregistered", message)
+        _check_registered(family, item, images, parts[0])
         added = [_added(family, part, stamp) for part in parts]
         for part, one in zip(parts, added, strict=True):
             counted[part.event_id][item] = one
-        may_add = item not in as_read and not (image is not None and image.is_left_over)
-        addition = _addition(family, item, parts, added, image, stamp) if may_add else None
+        addition = None if item in as_read else _addition(family, item, parts, added, image, stamp)
         if addition is not None:
             changes[item] = addition._replace(expiry=expiries.get(item[0]))
             continue
         after, changed, older = _count(family, item, parts, image, stamp)
-        after = replace(after, expiry=expiries.get(item[0])) if changed else after
         superseded |= older
+        whole = replace(after, expiry=expiries.get(item[0]))
         # If nothing changed, the item is only checked.
         changes[item] = (
-            rewrite(family, image, after, changed, stamp, patches=patches) if changed else Rewrite(after, image)
+            rewrite(family, image, whole, changed, stamp, patches=patches) if changed else Rewrite(after, image)
         )
     return Plan(stamp, changes, superseded, {event.id: _content(event, counted[event.id]) for event in events})
+
+
+def _check_registered(family: Family, item: MemberKey, images: Images, part: EventPart) -> None:
+    image = images.get(item)
+    if family.members == "registered" and item in images and (image is None or image.removed):
+        message = f"member: {item[1]!r} is not registered on board {item[0]!r}"
+        raise UnfitEventError(part.event_id, item, "unregistered", message)
 
 
 def _by_item(events: Iterable[Event], settled: Mapping[str, History]) -> dict[MemberKey, list[EventPart]]:
@@ -687,6 +691,8 @@ def _addition(
 ) -> Addition | None:
     """The addition of some events, and what each adds, to an item; None if it has to be rewritten."""
     if not all(family.metrics[name].adds_up and not one.sets for one in counted for name in one.amounts):
+        return None
+    if image is not None and image.is_left_over:
         return None
     before = image if image is not None else new_image(*item, stamp)
     abs_total = sum(abs(units) for one in counted for units in one.amounts.values())

@@ -519,23 +519,13 @@ def _addition_expression(adds: tuple[str, ...], removes: tuple[str, ...], *, exp
 def decode_image(item: Item, keys: Item | None = None, now: int | None = None) -> Image:
     """The image of a member's item. Raises KeyError, ValueError or TypeError if the item is malformed.
 
-    ValueError also if it has another key than `keys` (None: any).
-
-    An item that has expired by `now` (ms; None: none has) was of a board that has ended, and waits for its deletion: it
-    is as that of a member that is not there, without scores. So a board that begins again under the name has none.
+    ValueError also if it has another key than `keys` (None: any). An item that has expired by `now` (ms; None: none
+    has) is of a board that has ended, and waits for its deletion: it is as one of a member that is not there.
     """
     if keys is not None and (item["pk"], item["sk"]) != (keys["pk"], keys["sk"]):
         raise ValueError(f"expected an image of {keys!r}, got one of {item['pk']!r} {item['sk']!r}")
     key = item["pk"]["S"], item["sk"]["S"]
-    values: dict[str, int] = {}
-    texts: dict[str, dict[str, str]] = {prefix: {} for prefix in TEXT_PREFIXES}
-    for name, value in item.items():
-        if name in MEMBER_FIELDS:
-            continue
-        if "N" in value:
-            values[name] = int(value["N"], 10)  # With a base, int() accepts text only
-        elif "S" in value and name[:1] in texts:
-            texts[name[:1]][name[1:]] = value["S"]
+    values, texts = _accumulators(item)
     version, written_at_ms = int(item["v"]["N"], 10), int(item["t"]["N"], 10)
     abs_total = int(item["g"]["N"], 10) if "g" in item else 0
     removed_at = _removed_at(item) if "y" in item else None
@@ -543,11 +533,7 @@ def decode_image(item: Item, keys: Item | None = None, now: int | None = None) -
     _check_bound(MAX_NUMBER, version, abs_total)
     _check_bound(LAST_INSTANT, written_at_ms, removed_at or 0, merged_at or 0)
     _check_bound(MAX_UNITS, *values.values())
-    expiry = int(item["e"]["N"], 10) if "e" in item and "x" not in item else None
-    if expiry is not None and now is not None and expiry * SECOND <= now:
-        ended = new_image(board_of(key[0]), key[1], written_at_ms)
-        return replace(ended, version=version, abs_total=abs_total, removed=True)
-    return Image(
+    image = Image(
         board=board_of(key[0]),
         member=key[1],
         version=version,
@@ -562,8 +548,30 @@ def decode_image(item: Item, keys: Item | None = None, now: int | None = None) -
         removed="x" in item,
         removed_at=removed_at,
         merged_at=merged_at,
-        expiry=expiry,
+        expiry=int(item["e"]["N"], 10) if "e" in item and "x" not in item else None,
     )
+    has_expired = image.expiry is not None and now is not None and image.expiry * SECOND <= now
+    return _left_over(image) if has_expired else image
+
+
+def _accumulators(item: Item) -> tuple[dict[str, int], dict[str, dict[str, str]]]:
+    """The numbers of an item's accumulators, and the texts beside them by their prefix."""
+    values: dict[str, int] = {}
+    texts: dict[str, dict[str, str]] = {prefix: {} for prefix in TEXT_PREFIXES}
+    for name, value in item.items():
+        if name in MEMBER_FIELDS:
+            continue
+        if "N" in value:
+            values[name] = int(value["N"], 10)  # With a base, int() accepts text only
+        elif "S" in value and name[:1] in texts:
+            texts[name[:1]][name[1:]] = value["S"]
+    return values, texts
+
+
+def _left_over(image: Image) -> Image:
+    """What counts of an item of a board that has ended: nothing but its version."""
+    none = new_image(image.board, image.member, image.written_at_ms)
+    return replace(none, version=image.version, abs_total=image.abs_total, removed=True)
 
 
 def _check_bound(bound: int, *numbers: int) -> None:

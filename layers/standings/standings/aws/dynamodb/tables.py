@@ -52,7 +52,7 @@ Names count in an item's size, so attributes have short ones. Times are in milli
 |                 | k accumulator   | S    | `at` and id of the latest number that was set; absent: none was         |
 | board's record  | v               | N    | version: 1 more at every write                                          |
 |                 | t               | N    | when the board's first event was applied                                |
-|                 | d               | S    | the rest of the record, as JSON                                         |
+|                 | d               | S    | the rest of the record, as JSON; with `ends`, when the board ends       |
 |                 | x               | BOOL | deleted; absent if not                                                  |
 |                 | f               | S    | fencing token of the job and its phase; absent without a job            |
 | receipt         | d               | B    | digest of the event; absent if it was refused                           |
@@ -93,8 +93,8 @@ Names count in an item's size, so attributes have short ones. Times are in milli
 | profile         | n, i, c         | S    | name, picture, country                                                  |
 |                 | d               | S    | the data, a JSON object                                                 |
 |                 | p, s            | S    | key of the index; absent without a name to search for                   |
-| all but records | e               | N    | when DynamoDB may delete the item, in seconds since 1970; absent: never |
-| and profiles    |                 |      |                                                                         |
+| all but         | e               | N    | when DynamoDB may delete the item, in seconds since 1970; absent: never |
+| profiles        |                 |      | An item that ends with its board counts as none from then on.           |
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
