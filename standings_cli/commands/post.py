@@ -25,6 +25,7 @@ from standings_cli.files import STDIN
 from standings_cli.post.cells import USUAL, Notation
 from standings_cli.post.counted import NotYetError, RefusedError, Status, Waiting
 from standings_cli.post.known import Known
+from standings_cli.post.late_rows import LateRows, definitions
 from standings_cli.post.outbox import NotTakenError, Outbox, Outgoing
 from standings_cli.post.post_file import FilePosting, RowReader, event_text, message
 from standings_cli.post.rounding import Rounding
@@ -189,7 +190,11 @@ def _one(connection: Connection, options: argparse.Namespace) -> int:
     if (rounding := _rounding(connection, options, boards)) is not None:
         added = {name: rounding.amount(amount, [board], name) for name, amount in added.items()}
     event = event_text(fields, added, sets=options.set, note=note)
-    outgoing = message(event, time.time_ns() // 1_000_000, boards, history=options.history)
+    now = time.time_ns() // 1_000_000
+    outgoing = message(event, now, boards, history=options.history)
+    late = None if options.history else LateRows(definitions(connection, boards), now).warning_of_one(outgoing)
+    if late is not None:
+        print(f"standings: {late}", file=sys.stderr)
     if options.dry_run:
         print(outgoing.body)
         return OK

@@ -53,6 +53,15 @@ class LateRows:
         rows = f"{self.late:,}{first} {self.rows:,} rows are older than `late` and {where}"
         return f"{rows}; --history counts them in their {counts}, as far as these can be read"
 
+    def warning_of_one(self, message: OutgoingMessage) -> str | None:
+        """What to say of one event; None if it is not late."""
+        self._see(message)
+        if not self.late:
+            return None
+        where = "does not count in all its periods" if self.rolls else "counts in `all` alone"
+        windows = ", ".join(self.by_window)
+        return f"it is older than `late` and {where}; --history counts it in its {windows}, as far as these can be read"
+
     def _see(self, message: OutgoingMessage) -> None:
         event: Mapping[str, Any] = orjson.loads(message.body)
         try:
@@ -65,7 +74,7 @@ class LateRows:
         for part in event.get("updates", [event]):
             board = part.get("board")
             for name in board if isinstance(board, list) else [board]:
-                closed, takes = self._closed(name, part.get("metrics", {}), at)
+                closed, takes = self._closed(name, part.get("metrics", {}), at, sets=part.get("set") is True)
                 windows |= dict.fromkeys(closed)
                 rolls |= takes
         if windows:
@@ -73,8 +82,11 @@ class LateRows:
             self.rolls |= rolls
             self.by_window.update([*windows])
 
-    def _closed(self, board: str, metrics: Iterable[str], at: int) -> tuple[list[str], bool]:
-        """The windows of a board in whose periods an event no longer counts; and whether rolling ones take it."""
+    def _closed(self, board: str, metrics: Iterable[str], at: int, *, sets: bool) -> tuple[list[str], bool]:
+        """The windows of a board in whose periods an event no longer counts; and whether rolling ones take it.
+
+        A best that it sets counts in none of a rolling window whose day has closed.
+        """
         boards = self.boards_of(board)
         family = None if boards is None else boards.family(board)
         closed, rolls = list[str](), False
@@ -84,7 +96,7 @@ class LateRows:
                 unit: Unit | None = window.unit
                 if metric is None or unit is None or metric.timetable.bucket_for(unit, at, self.now) is not None:
                     continue
-                if window.rolling:
+                if window.rolling and not (sets and metric.is_best):
                     rolls |= metric.late_bucket(unit, at, self.now) is not None
                 else:
                     closed.append(window.name)

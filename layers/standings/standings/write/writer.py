@@ -14,7 +14,7 @@ from standings.aws.dynamodb.scores import Addition, DamagedItem, ItemChange, New
 from standings.catalog import BoardCatalog
 from standings.domain.boards import MAX_UNITS, Boards, Family, family_of
 from standings.domain.coverage import BoardRecord
-from standings.domain.events import Event, RefusedEvent, Rule, limits_of, other_content, parse_event
+from standings.domain.events import TO_LOWER, Event, RefusedEvent, Rule, limits_of, other_content, parse_event
 from standings.domain.members import (
     HAS_BESTS,
     SETS_TOTALS,
@@ -676,7 +676,8 @@ def _with_differences(family: Family, item: MemberKey, image: Image, part: Event
         if metric.is_beyond_limits(change):
             steps = (decimal_text(units, metric.precision) for units in (change, before, total))
             got = "got a change of {} (from {} to {})".format(*steps)
-            message = f"metrics.{name}: expected a change of {limits_of(metric)} on board {item[0]!r}, {got}"
+            advice = TO_LOWER if change < 0 else ""
+            message = f"metrics.{name}: expected a change of {limits_of(metric)} on board {item[0]!r}{advice}, {got}"
             raise UnfitEventError(part.event_id, item, "limit", message)
     return image, part._replace(amounts=amounts, sets=False), is_older
 
