@@ -32,7 +32,11 @@ def text_of_types() -> str:
     used[_BASE] = head
     for name in CALLS:
         answer = OPERATIONS[name].schema
-        if answer is not None and name != "getDescription" and name.startswith(("get", "list", "rank", "put")):
+        if (
+            answer is not None
+            and name != "getDescription"
+            and name.startswith(("get", "list", "rank", "put", "delete"))
+        ):
             _use(schema_of(answer), used)
         for _, schema, _ in OPERATIONS[name].also.values():
             _use(schema_of(schema), used)

@@ -307,6 +307,23 @@ OPERATIONS: Final = {
         "BoardDefinition",
         {**_BERLIN, **_KEPT, "metrics": [_METRIC]},
     ),
+    "deleteBoard": Operation(
+        "Boards",
+        """Delete a board
+
+        Begins to delete the board, with all its members and scores. From now on its events are refused, to the
+        dead-letter queue, and every read of it answers 404 (`being-deleted`). It takes some eleven minutes, most of
+        them waits; a board of millions of members takes longer. `GET /boards/{board}` (`Location`) answers 404 until it
+        has ended, and then as for a board without events. Files of settled periods stay.
+
+        A request may be repeated: it goes on with a deletion that has begun.
+
+        404: `no-such-board`, also for a board that has neither events nor members.""",
+        "The deletion has begun.",
+        "BoardDeletion",
+        {"board": "berlin-2026", "status": "deleting"},
+        status=202,
+    ),
     "getMember": Operation(
         "Members",
         """A member's scores on a board

@@ -312,6 +312,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         "Boards, by name.", {"boards": listed("ListedBoard", _most("listBoards", "limit")), "next": "Cursor"}
     ),
     "ListedBoard": record("A board in a list.", named("board")),
+    "BoardDeletion": record("A board whose deletion has begun.", {"board": "Board", "status": choice(("deleting",))}),
     "BoardDefinition": record(
         "A board's definition in `boards.toml`.",
         {

@@ -1,4 +1,4 @@
-"""The command function answers HTTP writes: it queues events, and changes members and profiles at once.
+"""The command function answers HTTP writes: it queues events, changes members and profiles, and has boards deleted.
 
 It also has the status of events, for callers who may post events.
 """
@@ -22,6 +22,7 @@ from standings.wiring import building_blocks
 
 if TYPE_CHECKING:
     from standings.following import Following
+    from standings.maintain.deletion import DeletionRequest
 
 _clock = building_blocks.real_clock()
 _MEMBER_CLAIM: Final = os.environ.get("JWT_MEMBER_CLAIM", "")
@@ -70,6 +71,15 @@ def _members() -> MemberAdmin:
 
 
 @cache
+def _deletion() -> "DeletionRequest":
+    from standings.aws.functions import Invoker  # noqa: PLC0415 - few requests need it
+    from standings.maintain.deletion import DeletionRequest  # noqa: PLC0415 - it imports all that rebuilds
+
+    maintenance = Invoker(lambda: building_blocks.client("lambda"), required("MAINTENANCE_FUNCTION"))
+    return DeletionRequest(building_blocks.board_catalog(_dynamodb(), _clock), _clock, maintenance.call_later)
+
+
+@cache
 def _profiles() -> ProfileAdmin:
     return ProfileAdmin(Profiles(_dynamodb(), required("PROFILES_TABLE"), _clock), _clock)
 
@@ -113,6 +123,15 @@ def delete(board: str) -> http.Response:
     check_admin(_api.event)
     _members().remove(board, _api.arguments["id"])
     return http.Response(204)
+
+
+@_api.route("deleteBoard")
+def delete_board(board: str) -> http.Response:
+    """Begin the deletion of a board, which takes minutes. The board's own address says when it has ended."""
+    check_admin(_api.event)
+    answer = http.json(_deletion().delete(board), 202)
+    answer.headers["Location"] = f"/boards/{board}"
+    return answer
 
 
 @_api.route("putProfile")

@@ -23,6 +23,7 @@ from standings.aws.dynamodb.scores import Scores
 from standings.aws.dynamodb.tables import AUDIT, SETTLE, items_by_key
 from standings.aws.dynamodb.versioned_items import TurnRecord
 from standings.aws.eventbridge import EventBus
+from standings.aws.functions import Invoker
 from standings.aws.s3 import ResultsBucket
 from standings.aws.sqs import DeadLetterQueue, Sender
 from standings.domain import zones
@@ -32,8 +33,10 @@ from standings.domain.errors import InvalidBodyError
 from standings.domain.events import MAX_SHOWN_LENGTH
 from standings.maintain.audit import AuditPosition, Audits
 from standings.maintain.board_states import BoardStates
+from standings.maintain.deletion import Deletion
 from standings.maintain.erase import Erase
 from standings.maintain.failures import DeadLetterTasks, ParkedRecords, Selection
+from standings.maintain.merge_everywhere import MergeEverywhere
 from standings.maintain.rebuild import Rebuild
 from standings.maintain.settlements import Destination, Settlements
 from standings.maintain.task_arguments import Task, Tasks, task_of
@@ -92,9 +95,12 @@ _entries = CalendarReads(partial(items_by_key, _dynamodb, _rankings_table, clock
 _states = BoardStates(_catalog, _audit_lease, _clock)
 _purging = Purging(_dynamodb, _rankings_table, _clock)
 _rebuilds = Rebuild(_catalog, _scores, _rankings, _entries, _purging, _clock, _looks)
+_itself = Invoker(lambda: building_blocks.client("lambda"), required("AWS_LAMBDA_FUNCTION_NAME"))
+_deletions = Deletion(_rebuilds, _clock, _itself.call_later)
 _profiles = Profiles(_dynamodb, required("PROFILES_TABLE"), _clock)
 _erase = Erase(_catalog, _scores, _profiles, _clock, None if _destination is None else _destination.results)
 _members = MemberAdmin(_catalog, _scores, _clock)
+_merges = MergeEverywhere(_catalog, _scores, _members, _clock)
 _activity = Sender(_sqs, required("ACTIVITY_QUEUE_URL"))
 _dead_letters = DeadLetterTasks(DeadLetterQueue(_sqs, required("DEAD_LETTER_QUEUE_URL"), _activity, _bucket), _clock)
 _parked = ParkedRecords(_catalog, _scores, _rankings, _bucket, _clock, _report, _request_looks)
@@ -145,11 +151,27 @@ def _rebuild(deadline: float, *, board: str, begin: bool = True, cursor: int | N
     return _rebuilds.continue_job(board, REBUILD, deadline, begin=begin)
 
 
-def _delete(deadline: float, *, board: str, begin: bool = True) -> dict[str, Any]:
+def _delete(deadline: float, *, board: str, begin: bool = True, calls: int = 0) -> dict[str, Any]:
+    if calls:
+        return _deletions.finish(deadline, board=board, calls=calls)
     return _rebuilds.continue_job(board, DELETE, deadline, begin=begin)
 
 
-def _merge(_deadline: float, *, board: str, old: str = "", new: str = "") -> dict[str, Any]:
+def _merge(
+    deadline: float,
+    *,
+    board: str | None = None,
+    all_boards: bool = False,
+    old: str = "",
+    new: str = "",
+    **everywhere: Any,
+) -> dict[str, Any]:
+    if board is None and not all_boards:
+        raise ValueError("merge: board is missing")
+    if board is not None and (all_boards or everywhere):
+        raise ValueError("merge: board cannot go with all_boards, every_board or cursor")
+    if board is None:
+        return _merges.merge(deadline, old=old, new=new, **everywhere)
     return {**_members.merge(board, old, new), "done": True}
 
 
@@ -197,9 +219,11 @@ _TASKS: Final[Tasks] = {
         "show": Task(lambda _: _audits.show(), {}),
     },
     "rebuild": Task(_rebuild, {"board": str, "begin": bool, "cursor": int}, required="board"),
-    "delete": Task(_delete, {"board": str, "begin": bool}, required="board"),
-    "erase": Task(_erase.erase, {"member": str, "cursor": str}, required="member"),
-    "merge": Task(_merge, {"board": str, "old": str, "new": str}, required="board"),
+    "delete": Task(_delete, {"board": str, "begin": bool, "calls": int}, required="board"),
+    "erase": Task(_erase.erase, {"member": str, "cursor": str, "every_board": bool}, required="member"),
+    "merge": Task(
+        _merge, {"board": str, "old": str, "new": str, "all_boards": bool, "every_board": bool, "cursor": str}
+    ),
     "settle": Task(
         partial(_settling, _settlements.settle),
         {"board": str, "window": str, "metric": str, "period": str, "again": bool, "empty": bool, "cursor": dict},
@@ -228,7 +252,8 @@ _TASKS: Final[Tasks] = {
 OVER_HTTP_S: Final = 20.0
 """Seconds that a task may take for a request. The API waits for 30; a call to AWS that began in time may still end."""
 _OVER_HTTP: Final[Tasks] = {
-    **{name: _TASKS[name] for name in ("boards", "merge", "dead_letters")},
+    **{name: _TASKS[name] for name in ("boards", "dead_letters")},
+    "merge": Task(_merge, {"board": str, "old": str, "new": str}, required="board"),
     "settlements": {"list": Task(_settled, {"board": str, "cursor": str}, required="board")},
 }
 _api = http.Api()

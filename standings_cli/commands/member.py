@@ -1,12 +1,12 @@
-"""`member`: show, register, hide, show again, remove and merge members of a board; name a person, erase one."""
+"""`member`: show, register, hide, show again, remove and merge members of a board; a person's boards, name, erasure."""
 
 import argparse
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from standings.client.api import Api
 from standings.client.errors import ApiError
@@ -31,6 +31,9 @@ from standings_cli.terminal import (
     tie_breaks_text,
 )
 
+if TYPE_CHECKING:
+    from rich.table import Table
+
 _MEMBERS: Final = Words("registered", "registered rows", "registering", "registered", "registered", "members")
 _UNKNOWN: Final = ": none has this member, and it has no profile; check the id, unless it was erased before"
 
@@ -40,6 +43,7 @@ def add(commands: Commands) -> None:
     actions = commands.group("member")
 
     _add(actions, "show", _show, "show a member's scores and ranks in everything that a board counts")
+    _add_boards(actions)
     _add_register(actions)
     hide = _add(
         actions,
@@ -58,16 +62,7 @@ def add(commands: Commands) -> None:
         "A later event begins at zero; on a board of registered members after it was registered again. "
         "Exit status 1 if there is no such member.",
     )
-    merge = actions.add(
-        "merge",
-        help="give all that a member of a board has to another one; the first is gone then",
-        epilog="For two ids of one person: docs/how-to/merge-two-ids.md. Exit status 1 if there is no member OLD.",
-    )
-    merge.add_argument("board", type=values.board)
-    merge.add_argument("old", type=values.member, metavar="OLD")
-    merge.add_argument("new", type=values.member, metavar="NEW")
-    merge.set_defaults(do=_merge, resumes=False)
-    for parser in (hide, unhide, remove, merge):
+    for parser in (hide, unhide, remove, _add_merge(actions)):
         parser.add_argument("--wait", action="store_true", help="wait until the ranks have followed, up to a minute")
 
     name = actions.add("name", help="give a member a name, which every board shows")
@@ -86,7 +81,37 @@ def add(commands: Commands) -> None:
     )
     erase.add_argument("member", type=values.member, metavar="ID")
     erase.add_argument("--yes", action="store_true", help="do not ask")
+    _add_every_board(erase)
     erase.set_defaults(do=_erase)
+
+
+def _add_boards(actions: Commands) -> None:
+    boards = actions.add("boards", help="list the boards that a member is in")
+    boards.add_argument("member", type=values.member, metavar="ID")
+    boards.add_argument("--ranks", action="store_true", help="with its scores and ranks")
+    boards.add_argument("--window", type=values.window, help="the window of the ranks, by default all")
+    boards.set_defaults(do=_boards, resumes=False)
+
+
+def _add_merge(actions: Commands) -> argparse.ArgumentParser:
+    merge = actions.add(
+        "merge",
+        help="give all that a member of a board has to another one; the first is gone then",
+        epilog="For two ids of one person: docs/how-to/merge-two-ids.md. With --all-boards leave BOARD out; after an "
+        "interruption, the same command continues. Exit status 1 if there is no member OLD, or a board refuses it.",
+    )
+    merge.add_argument("board", type=values.board, metavar="BOARD", nargs="?")
+    merge.add_argument("old", type=values.member, metavar="OLD")
+    merge.add_argument("new", type=values.member, metavar="NEW")
+    merge.add_argument("--all-boards", action="store_true", help="on each board that OLD is in")
+    _add_every_board(merge)
+    merge.set_defaults(do=_merge, resumes=False)
+    return merge
+
+
+def _add_every_board(parser: argparse.ArgumentParser) -> None:
+    text = "look at all boards, not only at those that the index of members' boards names: slow where there are many"
+    parser.add_argument("--every-board", action="store_true", help=text)
 
 
 _REGISTERS: Final = """
@@ -145,6 +170,47 @@ def _show(connection: Connection, options: argparse.Namespace) -> int:
     return OK
 
 
+def _boards(connection: Connection, options: argparse.Namespace) -> int:
+    ranks = options.ranks or options.window is not None
+    window = (options.window or "all") if ranks else None
+    found, cursor = list[dict[str, Any]](), None
+    while True:
+        given = {"id": options.member, "cursor": cursor, "ranks": "true" if ranks else None, "window": window}
+        answer = connection.api.read("members", "boards", **given)
+        if options.json:
+            print(as_json(answer), flush=True)
+        found += answer["boards"]
+        if (cursor := answer["next"]) is None:
+            break
+    if options.json:
+        return OK
+    if not found:
+        say(f"{shown(options.member)}: in no board")
+        return OK
+    if ranks:
+        console().print(_ranked_boards(found))
+        return OK
+    for board in found:
+        print(shown(board["board"]) + (" (hidden)" if board["hidden"] else ""))
+    return OK
+
+
+def _ranked_boards(boards: Sequence[Mapping[str, Any]]) -> "Table":
+    any_ties = any("tie_breaks" in metric["windows"][0] for board in boards for metric in board["metrics"])
+    ties = ["tie-breaks"] * any_ties
+    rows = table("board", "", "metric", "period", "score", *ties, "rank", "of", right=("score", "rank", "of"))
+    for board in boards:
+        name, state = shown(board["board"]), "hidden" if board["hidden"] else ""
+        if not board["metrics"]:
+            rows.add_row(name, state, "not ranked in this window")
+        for metric in board["metrics"]:
+            (window,) = metric["windows"]
+            more = [tie_breaks_text(window)] * any_ties
+            ranked = (number(window[one]) for one in ("rank", "total"))
+            rows.add_row(name, state, metric["metric"], period(window), number(window["score"]), *more, *ranked)
+    return rows
+
+
 def _register(connection: Connection, options: argparse.Namespace) -> int:
     if (options.member is None) == (options.csv is None):
         raise InputError("expected the ID of a member, or --csv FILE" + ("" if options.csv is None else ", not both"))
@@ -194,6 +260,12 @@ def _remove(connection: Connection, options: argparse.Namespace) -> int:
 
 
 def _merge(connection: Connection, options: argparse.Namespace) -> int:
+    if options.all_boards == (options.board is not None):
+        raise InputError("expected BOARD OLD NEW, or --all-boards OLD NEW" + (", not both" if options.board else ""))
+    if options.all_boards:
+        return _merge_everywhere(connection, options)
+    if options.every_board:
+        raise InputError("--every-board needs --all-boards")
     arguments = {"board": options.board, "old": options.old, "new": options.new}
     try:
         (answer,) = connection.maintenance.answers("merge", arguments)
@@ -215,6 +287,52 @@ def _merge(connection: Connection, options: argparse.Namespace) -> int:
             f"{_named({**answer, 'member': options.old})}: merged into {shown(options.new)}, with all its scores{also}"
         )
     return _wait(connection, options, {options.old: False, options.new: not answer["hidden"]})
+
+
+def _merge_everywhere(connection: Connection, options: argparse.Namespace) -> int:
+    merged, before, problems = list[Mapping[str, Any]](), 0, list[Mapping[str, Any]]()
+    arguments = {"old": options.old, "new": options.new, "all_boards": True, "every_board": options.every_board}
+    said = _Fallback(options)
+    for answer in connection.maintenance.answers("merge", arguments):
+        merged += answer["merged"]
+        before += answer["before"]
+        problems += answer["problems"]
+        if options.json:
+            print(as_json(answer), flush=True)
+            continue
+        said.look(answer)
+        for one in answer["merged"]:
+            print(f"merged on {shown(one['board'])}{': hidden there' if one['hidden'] else ''}", flush=True)
+    for problem in problems:
+        say(f"{problem['board']}: {problem['why']}")
+    if not (merged or before or problems):
+        say(f"standings: no board has a member {options.old!r}: check the id")
+        return DIFFERS
+    if not options.json:
+        also = f"; on {number(before)} before" if before else ""
+        print(f"{shown(options.old)}: merged into {shown(options.new)} on {_boards_text(len(merged))}{also}")
+    statuses = [DIFFERS if problems else OK]
+    for one in merged if options.wait else ():
+        options.board = one["board"]
+        statuses.append(_wait(connection, options, {options.old: False, options.new: not one["hidden"]}))
+    return max(statuses)
+
+
+class _Fallback:
+    """Says once that a task goes through all boards though nobody wanted that."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self._is_said = options.every_board
+
+    def look(self, answer: Mapping[str, Any]) -> None:
+        """Look at an answer of the task."""
+        if answer["every_board"] and not self._is_said:
+            say("standings: the index of members' boards is being built: every board is looked at instead")
+            self._is_said = True
+
+
+def _boards_text(count: int) -> str:
+    return f"{number(count)} board{'' if count == 1 else 's'}"
 
 
 def _wait(connection: Connection, options: argparse.Namespace, are_ranked: Mapping[str, bool]) -> int:
@@ -242,7 +360,9 @@ def _erase(connection: Connection, options: argparse.Namespace) -> int:
         if not is_confirmed(question, options.member, "nothing was removed"):
             return DIFFERS
     boards, problems, files, profile = 0, list[Mapping[str, Any]](), list[str](), False
-    for answer in connection.maintenance.answers("erase", {"member": options.member}):
+    said = _Fallback(options)
+    arguments = {"member": options.member, "every_board": options.every_board or None}
+    for answer in connection.maintenance.answers("erase", arguments):
         boards += len(answer["boards"])
         problems += answer["problems"]
         files += answer["files"]
@@ -250,6 +370,7 @@ def _erase(connection: Connection, options: argparse.Namespace) -> int:
         if options.json:
             print(as_json(answer), flush=True)
             continue
+        said.look(answer)
         for board in answer["boards"]:
             print(f"removed from {shown(board)}", flush=True)
     for problem in problems:
@@ -261,7 +382,7 @@ def _erase(connection: Connection, options: argparse.Namespace) -> int:
     if not options.json:
         is_known = bool(boards or profile or files or problems)
         also = ", and the profile" if profile else "" if is_known else _UNKNOWN
-        print(f"{shown(options.member)}: removed from {number(boards)} board{'' if boards == 1 else 's'}{also}")
+        print(f"{shown(options.member)}: removed from {_boards_text(boards)}{also}")
     return DIFFERS if problems else OK
 
 

@@ -156,7 +156,10 @@ def stream(deployed: Deployed) -> Iterator[Finding]:
 _EXPIRY: Final = "e"
 _BACKED_UP: Final = ("ScoresTable", "ReceiptsTable", "ProfilesTable")
 _RANKED: Final = tuple(name for name in TABLES if name != "ProfilesTable")  # Profiles neither expire nor are warm
-_INDEX: Final = "places"
+_INDEXES: Final = (
+    ("RankingsTable", "places", "the sorted index of Rankings", "lists are not whole until it is"),
+    ("ScoresTable", "boards", "the index of members' boards", "`member boards` has no answer until it is"),
+)
 _WARM: Final = {"WarmWriteUnits": "WriteUnitsPerSecond"}
 
 
@@ -197,15 +200,15 @@ def protection(deployed: Deployed) -> Iterator[Finding]:
 
 
 def index(deployed: Deployed) -> Iterator[Finding]:
-    """The sorted index of Rankings is there and in use."""
-    about = "the sorted index of Rankings"
-    indexes = {one["IndexName"]: one for one in deployed.tables["RankingsTable"].get("GlobalSecondaryIndexes", [])}
-    if _INDEX not in indexes:
-        yield failed(about, f"expected an index {_INDEX}, got {', '.join(indexes) or 'none'}: deploy again")
-    elif (state := indexes[_INDEX].get("IndexStatus", "ACTIVE")) != "ACTIVE":
-        yield failed(about, f"expected ACTIVE, got {state}: lists are not whole until it is")
-    else:
-        yield ok(about, "active")
+    """The indexes of Rankings and Scores are there and in use."""
+    for table, index, about, until in _INDEXES:
+        indexes = {one["IndexName"]: one for one in deployed.tables[table].get("GlobalSecondaryIndexes", [])}
+        if index not in indexes:
+            yield failed(about, f"expected an index {index}, got {', '.join(indexes) or 'none'}: deploy again")
+        elif (state := indexes[index].get("IndexStatus", "ACTIVE")) != "ACTIVE":
+            yield failed(about, f"expected ACTIVE, got {state}: {until}")
+        else:
+            yield ok(about, "active")
 
 
 def warm_throughput(deployed: Deployed) -> Iterator[Finding]:

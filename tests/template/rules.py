@@ -42,6 +42,9 @@ def statements(template: Expanded) -> Iterator[tuple[str, dict[str, Any]]]:
         for policy in role.get("Policies", []):
             for statement in policy["PolicyDocument"]["Statement"]:
                 yield name, statement
+    for _, policy in template.of("IAM::Policy"):
+        for role in policy["Roles"]:
+            yield from ((named(role), statement) for statement in policy["PolicyDocument"]["Statement"])
 
 
 def shared(template: Expanded) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -20,7 +20,10 @@ from tests.template.expansion import KEY, TEMPLATE, TOKENS, deployed, named, tem
 from tests.template.rules import DAMAGE, NAMESPACE, RULES, complaints, emitted
 
 READ, EVENTS = "$default", ("POST /events", "GET /events", "HEAD /events")
-ADMIN = tuple(f"{method} {path}" for method in ("PUT", "DELETE") for path in ("/boards/{board}/member", "/members"))
+ADMIN = (
+    "DELETE /boards/{board}",
+    *(f"{method} {path}" for method in ("PUT", "DELETE") for path in ("/boards/{board}/member", "/members")),
+)
 TOPIC = "arn:aws:sns:us-east-1:123456789012:ops"
 KEYED: Final = {"KmsKeyArn": KEY}
 EVERYTHING: Final = {

@@ -40,6 +40,7 @@ NAMES: Final = {
     ENVIRONMENT["DEAD_LETTER_QUEUE_URL"]: "ActivityDeadLetterQueue",
     ENVIRONMENT["FAILURE_BUCKET"]: "FailureBucket",
     ENVIRONMENT["LOOKS_QUEUE_URL"]: "LooksQueue",
+    ENVIRONMENT["MAINTENANCE_FUNCTION"]: "MaintenanceFunction",
     ENVIRONMENT["RESULTS_BUCKET"]: "ResultsBucket",
 }
 
@@ -62,6 +63,8 @@ def needed(operation: str, request: dict[str, Any]) -> Iterator[Permission]:
             yield f"sqs:{action.removesuffix('Batch')}", NAMES[queue]
         case {"Bucket": bucket} if operation == "list_objects_v2":
             yield "s3:ListBucket", NAMES[bucket]
+        case {"FunctionName": function}:
+            yield "lambda:InvokeFunction", NAMES[function]
         case {"Bucket": bucket}:
             yield f"s3:{action}", f"{NAMES[bucket]}/*"
         case _:
@@ -266,6 +269,7 @@ def watch(tmp_path_factory: pytest.TempPathFactory) -> Watch:
             "sqs": seen.client(Sqs([stack.activity, stack.dead_letters, stack.looks])),
             "s3": seen.client(stack.bucket),
             "events": seen.client(stack.bus),
+            "lambda": seen.client(stack.later),
         }
         for name in FUNCTIONS:
             setattr(stack, name, seen.function(name, getattr(stack, name)))
@@ -288,7 +292,12 @@ def watch(tmp_path_factory: pytest.TempPathFactory) -> Watch:
             narrower.projector = seen.function("projector", narrower.projector)
             project(narrower)
         with mock.patch.object(building_blocks, "client", clients.__getitem__):
-            finish(stack, "delete", board="b")
+            assert stack.delete("/boards/b")[0] == 202
+            seconds = 130.0  # Less than it waits: another call goes on
+            while stack.later.calls:
+                _, event = stack.later.calls.pop()
+                stack.maintenance(event, Context(seconds=seconds, clock=stack.clock.monotonic))
+                stack.clock.milliseconds += round(seconds * 1000)
     return seen
 
 

@@ -101,6 +101,7 @@ CALLS: Final[Mapping[str, Call]] = {
     "listMemberBoards": Call("GET", f"{_PROFILE}/boards", READ, {**_ID, **_BOARDS_OF}),
     "listBoards": Call("GET", "/boards", READ, {"prefix": _TEXT, "limit": _LIMIT, "cursor": _TEXT}),
     "getBoard": Call("GET", "/boards/<board>", READ, {}),
+    "deleteBoard": Call("DELETE", "/boards/<board>", ADMIN, {}),
     "getMember": Call("GET", _MEMBER, READ, {**_ID, "ranks": _FLAG, "method": _TEXT, **_SHOWN}),
     "putMember": Call("PUT", _MEMBER, ADMIN, _ID),
     "deleteMember": Call("DELETE", _MEMBER, ADMIN, _ID),

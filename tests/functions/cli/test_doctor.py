@@ -152,6 +152,7 @@ def test_a_healthy_stack_has_no_failure_and_the_page_names_the_permissions(run: 
 
 PROJECTOR_READS, WRITER_READS = "ProjectorFunction reads its source", "WriterFunction reads its source"
 PROTECTION, ONCE = "protection of the tables against deletion", "functions that may run at once"
+MEMBER_BOARDS: Final = "tables.scores.GlobalSecondaryIndexes"
 INDEX, PROTECTED = "tables.rankings.GlobalSecondaryIndexes", "tables.scores.DeletionProtectionEnabled"
 SINCE_DEPLOYED: Final = {
     "alarms.not-polled.StateValue": "ALARM",
@@ -189,6 +190,8 @@ BROKEN: Final[list[tuple[dict[str, Any], str, str]]] = [
     ({PROTECTED: False}, PROTECTION, "ScoresTable can be deleted: deploy again"),
     ({INDEX: []}, "the sorted index of Rankings", "got none"),
     ({f"{INDEX}.0.IndexStatus": "CREATING"}, "the sorted index of Rankings", "got CREATING"),
+    ({f"{MEMBER_BOARDS}.0.IndexStatus": "CREATING"}, "the index of members' boards", "`member boards` has no answer"),
+    ({MEMBER_BOARDS: []}, "the index of members' boards", "expected an index boards, got none: deploy again"),
     ({f"{INDEX}.0.WarmThroughput": GONE}, "warm throughput", "0 WriteUnitsPerSecond of places, expected 8,000"),
     ({"functions.query.Runtime": "python3.12"}, "runtime of QueryFunction", f"3.12 on arm64, {TO_BUILD}arm64"),
     ({"functions.writer.Architectures": ["x86_64"]}, "runtime of WriterFunction", f"on x86_64, {TO_BUILD}"),

@@ -21,6 +21,7 @@ import pytest
 from standings.client.api import Api
 from standings.client.errors import ApiError, NoAnswerError
 from standings.maintain import erase as erasing
+from standings.maintain import member_boards
 from standings.maintain.rebuild import RewriteMembers
 from standings_cli.commands import profiles
 from standings_cli.files import Record
@@ -64,7 +65,7 @@ def is_there(stack: Stack, member: str) -> bool:
 def test_an_erasure_goes_on_to_an_end(stack: Stack, run: Run, connection: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for board in ("b", "b-2", "b-3"):
         querying.post(stack, {"a": 5}, board=board)
-    monkeypatch.setattr(erasing, "MAX_ACTIONS", 1)
+    monkeypatch.setattr(member_boards, "MAX_ACTIONS", 1)
     monkeypatch.setattr(erasing, "MAX_NAMED", 1)
     answers = [json.loads(line) for line in run("--json member erase a --yes").out.splitlines()]
 

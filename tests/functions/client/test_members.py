@@ -44,6 +44,17 @@ def test_a_member_is_registered_hidden_shown_and_removed(clients: Clients, stack
         assert raised.value.kind == "no-such-member"
 
 
+@pytest.mark.parametrize("reads", ["tables", "api"])
+def test_a_board_is_deleted(clients: Clients, stack: Stack, reads: str) -> None:
+    client: Standings = getattr(clients, reads)
+    client.board("club").register("a/1")
+    assert client.board("club").delete() == {"board": "club", "status": "deleting"}
+    assert [event for _, event in stack.later.calls] == [{"delete": {"board": "club", "begin": False, "calls": 12}}]
+    with pytest.raises(NotFound) as raised:
+        client.board("nobodys").delete()
+    assert raised.value.kind == "no-such-board"
+
+
 def test_a_profile_is_put_field_by_field(clients: Clients) -> None:
     for client in (clients.tables, clients.api):
         data = {"team": ["red"], "km": Decimal("0.5")}

@@ -96,9 +96,10 @@ CALLS: Final[list[tuple[str, str, dict[str, Any], Any]]] = [
     ),
     ("deleteProfile", "/members", {"id": "b"}, None),
     ("doTask", "/tasks", {}, {"boards": {"show": {"boards": ["b"]}}}),
+    ("deleteBoard", "/boards/b", {}, None),
 ]
 """What changes something. The client's tests compare its reads with the description."""
-SUCCESS: Final = {"postEvents": 202, "deleteMember": 204, "deleteProfile": 204}
+SUCCESS: Final = {"postEvents": 202, "deleteMember": 204, "deleteProfile": 204, "deleteBoard": 202}
 
 
 def test_what_is_described_is_accepted_and_answered_as_described(stack: Stack) -> None:

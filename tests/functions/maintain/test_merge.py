@@ -12,7 +12,7 @@ from standings.domain.errors import InvalidArgumentError, NotFoundError
 from standings.domain.windows import DAY, MINUTE
 from standings.stores import StoreUnavailableError
 from tests.support.aws.stack import ManualClock, Stack, apply, deliver, project, running, write
-from tests.support.builders.maintenance import before, call, finish
+from tests.support.builders.maintenance import before, call, calls, finish
 from tests.support.dynamodb.requests import metered
 from tests.support.faults.faulty_client import Faulty, lost_answer, passes
 
@@ -227,3 +227,107 @@ def test_numbers_of_another_definition_are_not_mixed(stack: Stack, client: Fault
                 assert call(newer, "merge", board="b", old="old", new=new)["merged"]
         project(newer)
         assert newer.get("/boards/b/member", id="new")[1]["metrics"][-1]["score"] == 3
+
+
+# ---- on all boards that the first one is in
+
+
+def everywhere(stack: Stack, seconds: float = 800, **more: Any) -> list[dict[str, Any]]:
+    """Merge on all boards; returns the answers."""
+    answers = [*calls(stack, "merge", all_boards=True, old="old", new="new", seconds=seconds, **more)]
+    project(stack)
+    return answers
+
+
+def spread(stack: Stack) -> None:
+    """Old on five boards, on one of them hidden, and others without it."""
+    for board, members in (("a", "old new"), ("b", "old"), ("c", "new ann"), ("d", "old ann"), ("e", "old new")):
+        apply(stack, [{**event(n, one, "2026-11-21T08:00:00Z", km=3), "id": f"{board}{n}", "board": board}
+                      for n, one in enumerate(members.split())])  # fmt: skip
+    stack.put("/boards/club/member", {"hidden": True}, id="old")
+    project(stack)
+
+
+SPREAD: Final = ["a", "b", "club", "d", "e"]
+
+
+def assert_merged_everywhere(stack: Stack) -> None:
+    scores = {
+        board: {one["member"]: one["score"] for one in stack.entries(f"/boards/{board}/km/all")} for board in "abcde"
+    }
+    assert scores == {
+        "a": {"new": 6},
+        "b": {"new": 3},
+        "c": {"new": 3, "ann": 3},
+        "d": {"new": 3, "ann": 3},
+        "e": {"new": 6},
+    }
+    assert stack.get("/boards/club/member", id="new")[1]["hidden"]
+    assert stack.get("/members/boards", id="old")[1]["boards"] == []
+
+
+def test_on_all_boards_each_is_merged_once(stack: Stack) -> None:
+    spread(stack)
+    (answer,) = everywhere(stack)
+    merged = [{"board": board, "hidden": board == "club"} for board in SPREAD]
+    assert answer == {**answer, "merged": merged, "before": 0, "problems": [], "every_board": False, "done": True}
+    assert_merged_everywhere(stack)
+    for more in ({}, {"every_board": True}):
+        (again,) = everywhere(stack, **more)
+        assert (again["merged"], again["before"], again["every_board"]) == ([], 5, bool(more))
+    assert_merged_everywhere(stack)
+
+
+def test_a_task_that_ends_anywhere_goes_on(stack: Stack, engine: Any) -> None:
+    """Each call has time for a board or two; and a board that it came to just before is in the second reading."""
+    spread(stack)
+    index = engine.table("Scores").indexes["boards"]
+    assert stack.get("/members/boards", id="old")[1]["boards"]
+    index.behind, index.clock = 9.0, stack.clock.monotonic
+    apply(stack, [{**event(50, "old", "2026-11-21T08:00:00Z", km=1), "board": "new-one"}])
+    with before(engine, lambda: stack.clock.sleep(1), "TransactWriteItems", "'u': {'N'"):
+        answers = everywhere(stack, seconds=1.5)
+    assert [one["board"] for answer in answers for one in answer["merged"]] == [*SPREAD, "new-one"]
+    assert len(answers) > 3
+    stack.clock.milliseconds += 10_000
+    assert_merged_everywhere(stack)
+
+
+def test_a_board_that_refuses_is_named_and_holds_up_no_other(stack: Stack, engine: Any) -> None:
+    spread(stack)
+    apply(
+        stack,
+        [
+            {**event(60 + n, one, "2026-11-21T08:00:00Z", km=500_000_000_000_000), "board": "far"}
+            for n, one in enumerate(("old", "new"))
+        ],
+    )
+    numbers = iter(range(100, 10_000))
+
+    def posts() -> None:
+        deliver(stack, [{**event(next(numbers), "new", "2026-11-21T10:00:00Z", km=1), "board": "busy"}])
+
+    apply(stack, [{**event(70, "old", "2026-11-21T08:00:00Z", km=1), "board": "busy"}])
+    with before(engine, posts, "TransactWriteItems", "'u': {'N'", "'busy#"):
+        (answer,) = everywhere(stack)
+    assert [one["board"] for one in answer["merged"]] == SPREAD
+    why = {problem["board"]: problem["why"] for problem in answer["problems"]}
+    assert why.keys() == {"busy", "far"}
+    assert why["busy"].endswith("stop what posts for them, then merge again")
+    assert "km in all would go beyond" in why["far"]
+    (again,) = everywhere(stack)
+    assert ([one["board"] for one in again["merged"]], again["before"]) == (["busy"], 5)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"old": "a", "new": "b"}, "merge: board is missing"),
+        ({"old": "a", "new": "b", "board": "b", "all_boards": True}, "merge: board cannot go with all_boards"),
+        ({"old": "a", "new": "b", "board": "b", "cursor": "x"}, "merge: board cannot go with all_boards"),
+        ({"old": "a", "new": "a", "all_boards": True}, "new: expected another member than old"),
+    ],
+)
+def test_what_is_no_such_task_is_refused(stack: Stack, given: dict[str, Any], said: str) -> None:
+    with pytest.raises((ValueError, InvalidArgumentError), match=said):
+        call(stack, "merge", **given)

@@ -17,6 +17,7 @@ from standings.domain.members import Image, new_image
 from standings.domain.windows import DAY
 from standings.stores import StoreUnavailableError
 from tests.support.aws.stack import ManualClock, Stack, apply, count, deliver, event, project, running, write
+from tests.support.awslambda.context import Context
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries, rows
 from tests.support.builders.maintenance import before, call, calls, clock_of, finish, throttle
 from tests.support.faults.faulty_client import cancelled
@@ -152,6 +153,48 @@ def test_a_deleted_board_is_gone_and_begins_from_zero(engine: Any, clock: Manual
         assert stack.get("/boards")[1]["boards"] == [{"board": "b"}]
         assert upkeep.page() == upkeep.page("day") == (200, {"m1": 4})
     assert_tiers_count_the_entries(engine)
+
+
+@pytest.mark.parametrize("seconds", [60.0, 890.0])
+def test_over_http_a_deletion_goes_on_by_itself(engine: Any, clock: ManualClock, seconds: float) -> None:
+    """A call waits, and calls the next one where its time does not suffice; what Lambda repeats does no harm."""
+    with running(engine, clock, DAYS) as stack:
+        upkeep = Upkeep(stack)
+        upkeep.events(60)
+        assert stack.delete("/boards/a-b_c")[1]["type"] == "urn:standings:no-such-board"
+        assert stack.delete("/boards/b") == stack.delete("/boards/b") == (202, {"board": "b", "status": "deleting"})
+        clock.milliseconds += 60_000  # For as long the query function keeps the record
+        assert stack.get("/boards/b")[1]["type"] == "urn:standings:being-deleted"
+        done = []
+        while stack.later.calls:
+            function, event = stack.later.calls.pop(0)
+            assert function == "maintenance"
+            answer = stack.maintenance(event, Context(seconds=seconds, clock=clock.monotonic))
+            project(stack)
+            done.append((event, answer["done"]))
+            clock.milliseconds += round(1000 * seconds) if not answer["done"] else 0
+        assert (len(done) > 4, done[-1][1]) == (seconds < 100, True)
+        assert stack.delete("/boards/b")[0] == 404
+        assert (stack.get("/boards")[1]["boards"], entries(engine)) == ([], {})
+
+        clock.milliseconds += PROPAGATION_WAIT
+        upkeep.totals.clear()
+        upkeep.projected("m1", 4)
+        for event, _ in done:  # Lambda may call with an event once more, and late
+            assert stack.maintenance(event, Context(seconds=seconds, clock=clock.monotonic))["done"]
+        assert upkeep.page() == (200, {"m1": 4})
+
+
+def test_a_deletion_that_does_not_come_to_its_end_says_so(engine: Any, clock: ManualClock) -> None:
+    with running(engine, clock, DAYS) as stack:
+        Upkeep(stack).events(20)
+        assert stack.delete("/boards/b")[0] == 202
+        ((_, event),) = stack.later.calls
+        event["delete"]["calls"] = 1
+        with pytest.raises(RuntimeError, match="board 'b' is not deleted yet: delete it again, which goes on"):
+            stack.maintenance(event, Context(seconds=60, clock=clock.monotonic))
+        with before(engine, throttle, "'Scores'"), pytest.raises(StoreUnavailableError):
+            stack.maintenance(event, Context(seconds=60, clock=clock.monotonic))
 
 
 @pytest.mark.parametrize("record", ["of today", "of 0.2"])

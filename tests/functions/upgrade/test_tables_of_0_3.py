@@ -209,6 +209,23 @@ def _as_of_0_3(item: dict[str, Any]) -> dict[str, Any]:
     return item | {"y": True} if "y" in item else item
 
 
+def test_the_index_of_members_boards_is_filled_from_what_0_3_wrote() -> None:
+    """While DynamoDB builds it, events count and its reads say so."""
+    with upgraded() as stack:
+        index = stack.dynamodb.table("Scores").indexes["boards"]
+        index.is_built = False
+        assert stack.get("/members/boards", id="m1")[1]["type"] == "urn:standings:not-built"
+        apply(stack, [event(901, "club-c", "m1", NOW, metrics={"km": 2.5})])
+        index.is_built = True
+        boards = {name: stack.get("/members/boards", id=name)[1]["boards"] for name in ("m1", "m3", "m4", "x")}
+        assert {name: [(one["board"], one["hidden"]) for one in listed] for name, listed in boards.items()} == {
+            "m1": [("club-a", False), ("club-c", False)],
+            "m3": [("club-a", True)],
+            "m4": [],
+            "x": [("league-b", False)],
+        }
+
+
 if __name__ == "__main__":
     with stack_at(NOW - 2 * DAY) as stack:
         live(stack)

@@ -11,4 +11,6 @@ ENVIRONMENT = {
     "RESULTS_BUCKET": "results",
     "LOOKS_QUEUE_URL": "https://queue.invalid/looks",
     "STACK_NAME": "standings",
+    "MAINTENANCE_FUNCTION": "maintenance",
+    "AWS_LAMBDA_FUNCTION_NAME": "maintenance",  # of the one function that calls itself
 }

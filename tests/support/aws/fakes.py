@@ -194,6 +194,18 @@ class Bucket:
 
 
 @dataclass
+class Functions:
+    """Lambda. It keeps what is to be called later: names of functions, and their events."""
+
+    calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+
+    def invoke(self, FunctionName: str, InvocationType: str, Payload: bytes) -> dict[str, Any]:  # noqa: N803
+        assert InvocationType == "Event"
+        self.calls.append((FunctionName, orjson.loads(Payload)))
+        return {"StatusCode": 202}
+
+
+@dataclass
 class Bus:
     """The default bus. `fails` says why it does not take an event, by the event's detail; None: it does."""
 

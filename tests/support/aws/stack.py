@@ -24,13 +24,15 @@ from standings.rankings import reading
 from standings.runtime.environment import BOARDS_FILE
 from standings.wiring import building_blocks, rankings
 from tests.support.aws.environment import ENVIRONMENT
-from tests.support.aws.fakes import Bucket, Bus, Queue, Sqs
+from tests.support.aws.fakes import Bucket, Bus, Functions, Queue, Sqs
 from tests.support.awslambda.pollers import Context
 
 FUNCTIONS = Path(__file__).parents[3] / "functions"
 
 # The command function's routes in template.yaml. The query function gets all other requests.
-_ROUTES_TO_COMMAND = re.compile(r"(POST|GET|HEAD) /events|(PUT|DELETE) (/boards/[^/]+/member|/members)")
+_ROUTES_TO_COMMAND = re.compile(
+    r"(POST|GET|HEAD) /events|(PUT|DELETE) (/boards/[^/]+/member|/members)|DELETE /boards/[^/]+"
+)
 
 
 @dataclass
@@ -76,6 +78,7 @@ class Stack:
     bus: Bus = field(default_factory=Bus)
     announcer: Handler = _no_function
     looks: Queue = field(default_factory=lambda: Queue("looks"))
+    later: Functions = field(default_factory=Functions)
     projected: dict[int, int] = field(default_factory=dict)
     """How many records of each stream shard the projector has received, by shard."""
 
@@ -185,8 +188,8 @@ class OneThread(Executor):
 def running(dynamodb: Any, clock: ManualClock, boards: str | None = None) -> Iterator[Stack]:
     """Start the functions over a DynamoDB client. `boards` is the text of boards.toml; None means the shipped file."""
     queues = activity, dead_letters, looks = [Queue(name, clock) for name in ("activity", "dead", "looks")]
-    bucket, bus = Bucket(clock), Bus()
-    clients = {"dynamodb": dynamodb, "sqs": Sqs(queues), "s3": bucket, "events": bus}
+    bucket, bus, later = Bucket(clock), Bus(), Functions()
+    clients = {"dynamodb": dynamodb, "sqs": Sqs(queues), "s3": bucket, "events": bus, "lambda": later}
     with ExitStack() as patches:
         patches.enter_context(mock.patch.dict(os.environ, ENVIRONMENT))
         patches.enter_context(mock.patch.object(building_blocks, "client", clients.__getitem__))
@@ -199,7 +202,7 @@ def running(dynamodb: Any, clock: ManualClock, boards: str | None = None) -> Ite
         writer, projector, query, command, maintenance = (module.handler for module in modules)
         # As in the template, a stack without the queue of looks has no announcer.
         announcer = _load("announcer").handler if "LOOKS_QUEUE_URL" in os.environ else _no_function
-        fakes = activity, dead_letters, bucket, bus, announcer, looks
+        fakes = activity, dead_letters, bucket, bus, announcer, looks, later
         yield Stack(clock, dynamodb, writer, projector, query, command, maintenance, *fakes)
 
 

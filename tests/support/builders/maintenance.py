@@ -85,7 +85,7 @@ def most_requests(task: str, answer: Mapping[str, Any]) -> int:
         found = sum(sum(report["found"].values()) for report in reports)
         return 200 + 60 * looked_at["rankings"] + 4 * looked_at.total() + 20 * found
     if task == "erase":
-        return 30 + 10 * int(answer["looked_at"])
+        return 30 + 10 * (int(answer["looked_at"]) + len(answer["boards"]))
     return 500
 
 

@@ -56,6 +56,7 @@ class Board(Calls):
     hide = _awaited(client.Board.hide)
     show = _awaited(client.Board.show)
     remove = _awaited(client.Board.remove)
+    delete = _awaited(client.Board.delete)
     definition = _awaited(client.Board.definition)
     member = _awaited(client.Board.member)
     rank = _awaited(client.Board.rank)

@@ -222,6 +222,13 @@ class BoardDefinition(TypedDict):
     metrics: list[MetricDefinition]
 
 
+class BoardDeletion(TypedDict):
+    """A board whose deletion has begun."""
+
+    board: str
+    status: Literal["deleting"]
+
+
 class MemberState(TypedDict):
     """A member as it is now."""
 

@@ -303,6 +303,14 @@ class Board:
         """Remove a member with its scores. Raises NotFound with kind `no-such-member`, and others."""
         self._change("deleteMember", {"board": self.name}, {"id": values.member("member", member)})
 
+    def delete(self) -> "answer_types.BoardDeletion":
+        """Begin to delete the board, with all members and scores: `{"board": "club", "status": "deleting"}`.
+
+        It takes some eleven minutes, or longer. Until it has ended, events are refused, and reads raise NotFound with
+        kind `being-deleted`. Raises NotFound with kind `no-such-board` for a board without events and members.
+        """
+        return self._change("deleteBoard", {"board": self.name}, {})
+
     def _put(self, member: str, body: Mapping[str, bool]) -> Any:
         return self._change("putMember", {"board": self.name}, {"id": values.member("member", member)}, body)
 

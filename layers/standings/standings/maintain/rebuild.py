@@ -388,6 +388,11 @@ class _Run:
         return self._service.clock.now()
 
 
+def being_left(record: BoardRecord, family: Family, now: int) -> BoardRecord:
+    """The next record of a board whose deletion begins now."""
+    return replace(_begun(record, LEAVING, family, now), version=record.version + 1)
+
+
 def _begun(record: BoardRecord, name: str, family: Family, now: int) -> BoardRecord:
     """The record with its job, or a new one, at the beginning of a phase."""
     phase, planned = PHASES[name], coverage_of(family, now)

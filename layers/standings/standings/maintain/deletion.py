@@ -1,0 +1,80 @@
+"""Deletes a board for somebody who does not wait: one call begins the deletion, and others bring it to its end."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from standings.catalog import BoardCatalog
+from standings.domain.boards import family_of
+from standings.domain.coverage import DELETE
+from standings.domain.errors import NotFoundError
+from standings.maintain.rebuild import Rebuild, being_left
+from standings.runtime.clock import Clock
+from standings.stores import StoreUnavailableError
+
+MOST_CALLS: Final = 12
+"""Calls of the maintenance function in a row that finish a deletion: some three hours. Lambda ends a chain of 16."""
+CallLater = Callable[[Mapping[str, Any]], None]
+"""Calls the maintenance function with an event, later: `call_later({"delete": {"board": "b", "calls": 12}})`."""
+
+
+@dataclass(frozen=True)
+class DeletionRequest:
+    """Begins the deletion of a board, and has the maintenance function finish it."""
+
+    catalog: BoardCatalog
+    clock: Clock
+    call_later: CallLater
+
+    def delete(self, board: str) -> dict[str, Any]:
+        """Begin the deletion, or go on with one that has begun: `{"board": "b", "status": "deleting"}`.
+
+        From now on the board's events are refused, and nothing of it is read. Raises NotFoundError for a board without
+        an event or a member, and StoreUnavailableError.
+        """
+        family = family_of(self.catalog.boards, board)
+
+        def begin() -> None:
+            record = self.catalog.current(board)
+            if record is None or record.deleted:
+                raise NotFoundError("no-such-board", "No such board", f"board {board!r} has neither events nor members")
+            if record.is_being_deleted:
+                return
+            if not self.catalog.records.put(being_left(record, family, self.clock.now()), record):
+                raise StoreUnavailableError(f"others keep writing the record of board {board!r}")
+
+        self.clock.retry(begin)
+        # Lambda may call it twice, and long after. So it does not begin a deletion: events may begin the board again.
+        self.clock.retry(self.call_later, {"delete": {"board": board, "begin": False, "calls": MOST_CALLS}})
+        return {"board": board, "status": "deleting"}
+
+
+@dataclass(frozen=True)
+class Deletion:
+    """Brings a deletion that has begun to its end. Most of that is waiting."""
+
+    rebuilds: Rebuild
+    clock: Clock
+    call_later: CallLater
+
+    def finish(self, deadline: float, *, board: str, calls: int) -> dict[str, Any]:
+        """Go on until the deletion is done, or a deadline in seconds of the monotonic clock; then another call does.
+
+        The answer is that of `Rebuild.continue_job`. `calls` is how many calls there may be in all.
+        RuntimeError: it is not done after so many.
+        """
+        answer: dict[str, Any] = {"board": board, "done": False}
+        try:
+            answer = self.rebuilds.continue_job(board, DELETE, deadline, begin=False)
+            while not answer["done"] and self.clock.monotonic() + answer["wait"] < deadline:
+                self.clock.sleep(answer["wait"])
+                answer = self.rebuilds.continue_job(board, DELETE, deadline, begin=False)
+        except StoreUnavailableError:  # It was tried until the deadline
+            if calls <= 1:
+                raise
+        if not answer["done"]:
+            if calls <= 1:
+                raise RuntimeError(f"board {board!r} is not deleted yet: delete it again, which goes on")
+            again = {"delete": {"board": board, "begin": False, "calls": calls - 1}}
+            self.clock.until(deadline).retry(self.call_later, again)
+        return answer
