@@ -205,6 +205,14 @@ def test_boards_show_their_state_audit_settlement_and_refusals(admin: Open, stac
     expect(tab.page.locator("#view tbody").last).to_contain_text("x1")
 
 
+def test_a_board_is_deleted_once_it_is_confirmed(admin: Open, stack: Stack) -> None:
+    tab = admin("view=board&id=run-1")
+    press(tab, "Delete")
+    assert confirm(tab, stack, "Delete the board run-1?", "There is no way back").startswith("run-1 is being deleted.")
+    expect(tab.page.locator("dl .badge")).to_have_text("delete")
+    assert [event["delete"]["board"] for _, event in stack.later.calls] == ["run-1"]
+
+
 def test_refused_events_are_chosen_replayed_and_dropped(admin: Open, stack: Stack) -> None:
     tab = admin("view=refused")
     expect(tab.page.locator("#view tbody").last.locator("tr")).to_have_count(2)
