@@ -30,7 +30,7 @@ const {dataset} = document.body, page = document.documentElement;
 const dark = () => page.classList.toggle("dark-mode", dataset.mdColorScheme === "slate");
 new MutationObserver(dark).observe(document.body, {attributeFilter: ["data-md-color-scheme"]});
 dark();
-SwaggerUIBundle({spec, dom_id: "#openapi", supportedSubmitMethods: [], validatorUrl: null});
+SwaggerUIBundle({spec, dom_id: "#api-description", supportedSubmitMethods: [], validatorUrl: null});
 """
 """What shows the description `spec`, in the colours of the page. It sends no requests: a site has no stack."""
 
@@ -86,7 +86,7 @@ def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
     """
     del config
     to_assets = posixpath.relpath("assets", posixpath.dirname(page.file.src_uri) or ".")
-    if 'id="openapi"' in html and "assets/openapi.js" in files.src_uris:
+    if 'id="api-description"' in html and "assets/openapi.js" in files.src_uris:
         style, *scripts = (f"{to_assets}/{name}" for name in (*_VIEWER, "openapi.js"))
         tags = "".join(f'<script src="{at}"></script>' for at in scripts)
         return f'<link rel="stylesheet" href="{style}">\n{html}\n{tags}'
