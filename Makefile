@@ -24,6 +24,7 @@ DYNAMODB_LOCAL_INSTALLED := .local/dynamodb-local/.installed
 AXE_INSTALLED := .local/axe-core/.installed
 CDK_INSTALLED := .local/aws-cdk-lib/.installed
 MERMAID_INSTALLED := .local/mermaid/.installed
+SWAGGER_INSTALLED := .local/swagger-ui/.installed
 DYNALITE_INSTALLED := .local/dynalite/.installed
 CLIENTS_INSTALLED := $(TOOLS)/clients/.installed
 FASTAPI_INSTALLED := $(TOOLS)/fastapi/.installed
@@ -35,10 +36,11 @@ STACK := $(SAM_INSTALLED) $(MINISTACK_INSTALLED) $(DEMO_INSTALLED)
 TESTS := $(STACK) $(DEV_INSTALLED) $(LAMBDA_INSTALLED) $(DYNAMODB_LOCAL_INSTALLED) $(AXE_INSTALLED) \
 	$(CLIENTS_INSTALLED) $(FASTAPI_INSTALLED) $(NODE_INSTALLED) $(CDK_INSTALLED) $(OLDER_ZONES_INSTALLED) \
 	$(FILES_INSTALLED)
-SITE := $(DOCS_INSTALLED) $(MERMAID_INSTALLED)
+SITE := $(DOCS_INSTALLED) $(MERMAID_INSTALLED) $(SWAGGER_INSTALLED)
 CHECKS := $(SAM_INSTALLED) $(DEV_INSTALLED) $(CHECKOV_INSTALLED) $(SCHEMAS_INSTALLED) $(OLDER_ZONES_INSTALLED) $(SITE)
 
 export SAM_CLI_TELEMETRY := 0
+export SCARF_ANALYTICS := false
 # Whom the system trusts, uv trusts too: behind a proxy with a certificate of its own, for one.
 export UV_SYSTEM_CERTS := 1
 unexport VIRTUAL_ENV
@@ -161,6 +163,7 @@ check: $(CHECKS) ## formatter, linter, types, import rules, all that is known of
 	$(call conforms,github-issue-forms,$(filter-out $(ISSUE_CONFIG),$(wildcard .github/ISSUE_TEMPLATE/*.yml)))
 	$(call conforms,dependabot,.github/dependabot.yml)
 	$(call conforms,citation-file-format,CITATION.cff)
+	$(TOOLS)/schemas/bin/check-jsonschema --schemafile .devcontainer/schema.json .devcontainer/devcontainer.json
 	$(RUN) -m pytest tests/documents $(PYTEST_ARGS)
 	@$(MAKE) --no-print-directory docs
 
@@ -270,10 +273,12 @@ FOR_dynamodb-local := DynamoDB as Amazon gives it to developers, for tests
 FOR_axe-core := the check that people with disabilities can use the pages
 FOR_aws-cdk-lib := the CDK, which deploys the packaged template in a test
 FOR_mermaid := the diagrams of the site
+FOR_swagger-ui := what shows the description of the API on the site
 FOR_dynalite := an engine that people test on, to see what it does
 
-# Tests skip without the first three and say so; .ci/run lets none skip. The site shows the text of diagrams without mermaid.
-$(DYNAMODB_LOCAL_INSTALLED) $(AXE_INSTALLED) $(CDK_INSTALLED) $(MERMAID_INSTALLED) $(DYNALITE_INSTALLED): .local/%/.installed: requirements/%.txt
+# Tests skip without the first three and say so; .ci/run lets none skip. The site shows the text of diagrams without mermaid,
+# and no description of the API without swagger-ui.
+$(DYNAMODB_LOCAL_INSTALLED) $(AXE_INSTALLED) $(CDK_INSTALLED) $(MERMAID_INSTALLED) $(SWAGGER_INSTALLED) $(DYNALITE_INSTALLED): .local/%/.installed: requirements/%.txt
 	@mkdir -p $(@D)
 	@if command -v npm >/dev/null; then \
 		echo "installing $$(cat $<) into $(@D): $(or $(FOR_$*),$(error no purpose of $*))"; \

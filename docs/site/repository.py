@@ -1,4 +1,4 @@
-"""Makes the site hold what its pages link to outside docs/: README and its like, sources, results.
+"""Makes the site hold what its pages need from outside docs/: README and its like, sources, results, the API.
 
 Pages link as they do in the repository, so that a link works there, on GitHub and on the site, whatever the address
 of either.
@@ -22,6 +22,17 @@ PAGES: Final = {
 
 _LINK: Final = re.compile(r"""(\]\(|(?:src|srcset|href)=["'])(?![a-z]+:|#)([^)"'#\s]+)""")
 _MERMAID: Final = ".local/mermaid/node_modules/mermaid/dist/mermaid.min.js"
+_SWAGGER: Final = ".local/swagger-ui/node_modules/swagger-ui-dist"
+_VIEWER: Final = ("swagger-ui.css", "swagger-ui-bundle.js")
+_DESCRIPTION: Final = "functions/query/openapi.json"
+_SHOW: Final = """
+const {dataset} = document.body, page = document.documentElement;
+const dark = () => page.classList.toggle("dark-mode", dataset.mdColorScheme === "slate");
+new MutationObserver(dark).observe(document.body, {attributeFilter: ["data-md-color-scheme"]});
+dark();
+SwaggerUIBundle({spec, dom_id: "#api-description", supportedSubmitMethods: [], validatorUrl: null});
+"""
+"""What shows the description `spec`, in the colours of the page. It sends no requests: a site has no stack."""
 
 
 def on_files(files: Any, config: Any) -> None:
@@ -42,6 +53,12 @@ def on_files(files: Any, config: Any) -> None:
             waiting += [made] if (repository / target).is_dir() else []
     if (repository / _MERMAID).exists():
         files.append(File.generated(config, "assets/mermaid.min.js", abs_src_path=str(repository / _MERMAID)))
+    if all((repository / _SWAGGER / name).exists() for name in _VIEWER):
+        for name in _VIEWER:
+            files.append(File.generated(config, f"assets/{name}", abs_src_path=str(repository / _SWAGGER / name)))
+        # A page that is read from disk may not fetch a file, but may run a script.
+        spec = (repository / _DESCRIPTION).read_text(encoding="utf-8")
+        files.append(File.generated(config, "assets/openapi.js", content=f"const spec = {spec};{_SHOW}"))
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
@@ -63,14 +80,21 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
 
 
 def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
-    """Give a page with a diagram the program that draws it. Where npm could not install it, the text is shown."""
+    """Give a page with a diagram, or with the API's description, the program that shows it.
+
+    Where npm could not install it, the text is shown.
+    """
     del config
+    to_assets = posixpath.relpath("assets", posixpath.dirname(page.file.src_uri) or ".")
+    if 'id="api-description"' in html and "assets/openapi.js" in files.src_uris:
+        style, *scripts = (f"{to_assets}/{name}" for name in (*_VIEWER, "openapi.js"))
+        tags = "".join(f'<script src="{at}"></script>' for at in scripts)
+        return f'<link rel="stylesheet" href="{style}">\n{html}\n{tags}'
     if 'class="mermaid"' not in html:
         return html
     if "assets/mermaid.min.js" not in files.src_uris:
         return html.replace('<pre class="mermaid">', "<pre>")
-    at = posixpath.relpath("assets/mermaid.min.js", posixpath.dirname(page.file.src_uri) or ".")
-    return f'{html}\n<script src="{at}"></script>'
+    return f'{html}\n<script src="{to_assets}/mermaid.min.js"></script>'
 
 
 def linked(markdown: str, here: str, repository: Path) -> Iterator[str]:

@@ -252,7 +252,8 @@ _TASKS: Final[Tasks] = {
 OVER_HTTP_S: Final = 20.0
 """Seconds that a task may take for a request. The API waits for 30; a call to AWS that began in time may still end."""
 _OVER_HTTP: Final[Tasks] = {
-    **{name: _TASKS[name] for name in ("boards", "merge", "dead_letters")},
+    **{name: _TASKS[name] for name in ("boards", "dead_letters")},
+    "merge": Task(_merge, {"board": str, "old": str, "new": str}, required="board"),
     "settlements": {"list": Task(_settled, {"board": str, "cursor": str}, required="board")},
 }
 _api = http.Api()

@@ -1,6 +1,7 @@
 """What stands around the code, rules for names and imports, the tree of the layer, and what `make docs` refuses."""
 
 import ast
+import json
 import os
 import re
 import shutil
@@ -180,6 +181,24 @@ def test_each_environment_says_what_is_installed_where_and_what_for() -> None:
     said = re.findall(r'echo "installing .+ into (\S+): \w.+"', dry)
     assert sorted(said) == sorted(touched)
     assert len(said) == dry.count('echo "installing') > 10
+
+
+def test_the_dev_container_is_the_system_of_the_checks() -> None:
+    """There `.ci/run` types what README and docs say, on each pull request."""
+    folder, checks = PROJECT / ".devcontainer", (PROJECT / ".github" / "workflows" / "check.yml").read_text("utf-8")
+    made = json.loads((folder / "devcontainer.json").read_text("utf-8"))
+    text = (folder / made["build"]["dockerfile"]).read_text("utf-8")
+    (image,), (packages,) = re.findall("container: (.*)", checks), re.findall(r"recommends\n +(.*)", checks)
+    needed = {
+        *packages.split(),
+        *re.findall(r"^need (\S+)", (PROJECT / ".ci" / "run").read_text("utf-8"), re.MULTILINE),
+    }
+
+    assert re.findall("^FROM (.*)$", text, re.MULTILINE) == [image]
+    assert needed <= {*text.split()}
+    assert len(needed) > len(packages.split())
+    target = made["postCreateCommand"].removeprefix("make ")
+    assert f"\n{target}:" in (PROJECT / "Makefile").read_text("utf-8")
 
 
 def test_the_architecture_page_shows_every_module_of_the_layer() -> None:

@@ -279,6 +279,16 @@ async function correct(board, member, event, metrics) {
   });
 }
 
+const deleteBoard = board => change({
+  title: `Delete the board ${board}?`, final: true, yes: "Delete",
+  moves: ["All its members and their scores go, and nobody is ranked there. It takes some eleven minutes, and until then events of the board are refused.", "There is no way back. Settled files stay."],
+  async act() {
+    await call("DELETE", "boards/" + encodeURIComponent(board));
+    const begun = await until(async () => (await task("boards show", {boards: [board]})).boards[0], now => now.state === "delete" || now.state === "deleted");
+    return begun ? `${board} is being deleted. This page shows how far it is.` : `The deletion of ${board} was asked for, and has not begun yet.`;
+  },
+});
+
 // ---- refused events
 
 function letters(answer, title) {
@@ -356,7 +366,7 @@ const VIEWS = {
     return [
       card(id, make("dl", {}, Object.entries(facts).filter(([, value]) => value !== null && value !== undefined && value !== "").flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)])),
         definition ? table("What it ranks", ["Metric", "Aggregate", "Windows"], definition.metrics.map(one => [one.metric, one.aggregate, one.windows.map(window => window.window).join(", ") || "none"])) : "",
-        make("p", {class: "links"}, make("a", {href: "./?board=" + encodeURIComponent(id)}, "Live page")),
+        make("p", {class: "links"}, make("a", {href: "./?board=" + encodeURIComponent(id)}, "Live page"), " ", button("Delete", () => deleteBoard(id))),
         form("Look at a member", {member: {text: "Member's id", required: true}}, ({member}) => { location.hash = new URLSearchParams({view: "member", id: member}); })),
       settled.results.length ? card("Settled periods", table(settled.done ? "" : "The first ones.", ["Metric", "Window", "Period", "#Members"], settled.results.map(one => [one.metric, one.window, one.period, number(one.members)]))) : "",
       card("Refused events", ...letters(refused, "Events of this board that were refused.")),

@@ -132,10 +132,10 @@ def test_hide_and_show_say_what_moves_and_show_that_it_has(admin: Open, stack: S
 
 def test_nothing_is_changed_by_cancel_or_escape(admin: Open, stack: Stack) -> None:
     tab = admin("view=member&id=ada")
-    for leave in (lambda: tab.page.keyboard.press("Escape"), lambda: tab.page.locator("#ask-no").click()):
+    for key in ("Escape", "Enter"):  # the question begins at Cancel
         press(tab, "Remove")
         expect(tab.page.get_by_role("dialog")).to_contain_text("There is no way back")
-        leave()
+        tab.page.keyboard.press(key)
         tab.settle()
         expect(tab.page.locator("#note")).to_have_text("Nothing was changed.")
     assert lists(stack) == {"ada": 30, "bo": 20, "cy": 10}
@@ -203,6 +203,14 @@ def test_boards_show_their_state_audit_settlement_and_refusals(admin: Open, stac
         expect(facts).to_contain_text(fact)
     expect(tab.page.locator("#view")).to_contain_text("kmsumall, day")
     expect(tab.page.locator("#view tbody").last).to_contain_text("x1")
+
+
+def test_a_board_is_deleted_once_it_is_confirmed(admin: Open, stack: Stack) -> None:
+    tab = admin("view=board&id=run-1")
+    press(tab, "Delete")
+    assert confirm(tab, stack, "Delete the board run-1?", "There is no way back").startswith("run-1 is being deleted.")
+    expect(tab.page.locator("dl .badge")).to_have_text("delete")
+    assert [event["delete"]["board"] for _, event in stack.later.calls] == ["run-1"]
 
 
 def test_refused_events_are_chosen_replayed_and_dropped(admin: Open, stack: Stack) -> None:
@@ -298,5 +306,5 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(admin: Open, vie
             tab.page.goto(f"{ORIGIN}/admin#{state}")
         tab.settle()
         for scheme in ("light", "dark"):
-            tab.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            tab.page.emulate_media(color_scheme=scheme)
             assert (tab.violations(), max(0, tab.pixels_beyond())) == ([], 0), f"{state}, {scheme}"
