@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import shutil
 import sys
 import time
 import unicodedata
@@ -250,6 +249,8 @@ class Working:
             self._draw()
 
     def _draw(self) -> None:
+        import shutil  # noqa: PLC0415 - at first use
+
         parts = filter(None, (self.text, f"{time.monotonic() - self._began:.0f} s"))
         line = shown(f"{self.title}: {', '.join(parts)}")[: shutil.get_terminal_size().columns - 1]
         print(f"\r{line}\x1b[K", end="", file=sys.stderr, flush=True)
