@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import shutil
 import sys
 import time
 import unicodedata
@@ -40,8 +39,8 @@ def shown(text: str) -> str:
 
 
 def say(text: str) -> None:
-    """Print a line on standard error. What a terminal could interpret is escaped."""
-    print(shown(text), file=sys.stderr, flush=True)
+    """Print a line on standard error, also while `Working` shows one. What a terminal could interpret is escaped."""
+    print(f"{Working.away()}{shown(text)}", file=sys.stderr, flush=True)
 
 
 def as_json(value: Any) -> str:
@@ -241,15 +240,21 @@ class Working:
         if self._thread is not None:
             self._ended.set()
             self._thread.join()
+            print(Working.away() if self._is_drawn else "", end="", file=sys.stderr, flush=True)
             self._thread, Working._is_shown = None, False
-            if self._is_drawn:
-                print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+    @classmethod
+    def away(cls) -> str:
+        """Return what takes the line away, if there is one."""
+        return "\r\x1b[K" if cls._is_shown else ""
 
     def _go_on(self) -> None:
         while not self._ended.wait(max(_BETWEEN_S, self._began + _SHOWN_AFTER_S - time.monotonic())):
             self._draw()
 
     def _draw(self) -> None:
+        import shutil  # noqa: PLC0415 - at first use
+
         parts = filter(None, (self.text, f"{time.monotonic() - self._began:.0f} s"))
         line = shown(f"{self.title}: {', '.join(parts)}")[: shutil.get_terminal_size().columns - 1]
         print(f"\r{line}\x1b[K", end="", file=sys.stderr, flush=True)
