@@ -111,6 +111,7 @@ def test_a_board_ends_at_one_instant_everywhere(stack: Stack, clock: ManualClock
     clock.milliseconds = BEGAN + 20 * DAY - 1
     assert {status for status, _ in reads(stack, "week-1").values()} == {200}
     assert stack.get("/boards")[1]["boards"] == [{"board": "b"}, {"board": "week-1"}]
+    assert stack.get("/members/boards", id="a")[1]["boards"] == [{"board": "week-1", "hidden": False}]
     assert post(stack, event(4, "a", 1)) == []
     clock.milliseconds += 1
     assert {name: problem(answer) for name, answer in reads(stack, "week-1").items()} == dict.fromkeys(
@@ -124,8 +125,14 @@ def test_a_board_ends_at_one_instant_everywhere(stack: Stack, clock: ManualClock
     late = datetime.fromtimestamp((BEGAN + 20 * DAY - 1) / SECOND, UTC).isoformat()
     assert post(stack, event(5, "a", 1), both, event(4, "a", 1, at=late)) == [refused, refused]
     assert stack.get("/boards/b/points/all/rank", member="z")[1]["score"] == 1
-    for answer in (stack.put("/boards/week-1/member", id="c"), stack.delete("/boards/week-1/member", id="a")):
+    for answer in (
+        stack.put("/boards/week-1/member", id="c"),
+        stack.delete("/boards/week-1/member", id="a"),
+        stack.delete("/boards/week-1"),
+    ):
         assert problem(answer) == (404, "expired")
+    assert stack.get("/members/boards", id="a")[1]["boards"] == []
+    assert maintained(stack, "boards", show={"boards": ["week-1"]})["boards"][0]["state"] == "ended"
     with pytest.raises(NotFoundError, match="ended at"):
         maintained(stack, "merge", board="week-1", old="a", new="b")
     for task in ("rebuild", "delete"):

@@ -26,8 +26,8 @@ class BoardStates:
     def show(self, deadline: float, *, boards: Collection[str]) -> dict[str, Any]:
         """How the first 100 of these boards are: `{"done": True, "boards": [{"board": "b", "state": "open", …}]}`.
 
-        A state is `open`, `rebuild`, `delete` (both have a `job`), `deleted`, `unused` (it has had no event) or
-        `no-family`. `audited` is the turn of audits that last looked at the board, with the differences of all its
+        A state is `open`, `rebuild`, `delete` (both have a `job`), `deleted`, `ended`, `no-family` or `unused`: it has
+        had no event. `audited` is the turn of audits that last looked at the board, with the differences of all its
         boards. `settled` counts the rankings that are settled, or being settled; None: version 0.3 settled them, or the
         board settles nothing. Raises StoreUnavailableError.
         """
@@ -40,7 +40,8 @@ class BoardStates:
     def _shown(self, name: str, record: BoardRecord | None, position: AuditPosition) -> dict[str, Any]:
         family = self.catalog.boards.family(name)
         shown = {"board": name, "family": None if family is None else family.pattern}
-        if record is None or family is None:
+        now = self.clock.now()
+        if record is None or record.is_gone(now) or family is None:
             return {**shown, "state": "no-family" if family is None else "unused"}
         job = None
         if record.job is not None:
@@ -49,13 +50,19 @@ class BoardStates:
             job["parts"] = SLOTS
         return {
             **shown,
-            "state": "deleted" if record.deleted else "open" if record.job is None else record.job.task,
+            "state": "ended" if record.has_ended(now) else _state(record),
             "begun": instant(record.begun),
             "generation": record.generation,
             "job": job,
             "audited": _audited(name, record, position),
             "settled": None if record.settled is None else len(record.settled),
         }
+
+
+def _state(record: BoardRecord) -> str:
+    if record.deleted:
+        return "deleted"
+    return "open" if record.job is None else record.job.task
 
 
 def _audited(name: str, record: BoardRecord, position: AuditPosition) -> dict[str, Any] | None:

@@ -7,7 +7,8 @@ from typing import Any, Final
 from standings.catalog import BoardCatalog
 from standings.domain.boards import family_of
 from standings.domain.coverage import DELETE
-from standings.domain.errors import NotFoundError
+from standings.domain.errors import NotFoundError, ended
+from standings.domain.windows import instant
 from standings.maintain.rebuild import Rebuild, being_left
 from standings.runtime.clock import Clock
 from standings.stores import StoreUnavailableError
@@ -29,8 +30,8 @@ class DeletionRequest:
     def delete(self, board: str) -> dict[str, Any]:
         """Begin the deletion, or go on with one that has begun: `{"board": "b", "status": "deleting"}`.
 
-        From now on the board's events are refused, and nothing of it is read. Raises NotFoundError for a board without
-        an event or a member, and StoreUnavailableError.
+        From now on the board's events are refused, and nothing of it is read. Raises NotFoundError for a board that has
+        no event or member, or has ended, and StoreUnavailableError.
         """
         family = family_of(self.catalog.boards, board)
 
@@ -38,6 +39,8 @@ class DeletionRequest:
             record = self.catalog.current(board)
             if record is None or record.deleted:
                 raise NotFoundError("no-such-board", "No such board", f"board {board!r} has neither events nor members")
+            if record.has_ended(self.clock.now()):
+                raise ended(board, instant(record.ends))
             if record.is_being_deleted:
                 return
             if not self.catalog.records.put(being_left(record, family, self.clock.now()), record):
