@@ -58,7 +58,7 @@ https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutLogE
 METRICS: Final = 7
 """Custom metrics of a healthy stack: events, moves, their lags, and at some time removed tiers and two conflicts."""
 
-ALARMS: Final = 22
+ALARMS: Final = 23
 """Alarms of a stack whose parameters have their defaults, each of one metric."""
 
 PER_ITEM: Final = 100
