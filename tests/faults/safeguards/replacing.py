@@ -101,12 +101,12 @@ def _forget(module: ModuleType) -> None:
 class Safeguard:
     """A rule of the product, with the changes that disable it. It decorates a schedule that was written for it.
 
-    Random schedules that look for it have what `of` names: a field of `tests.faults.world.Options`, like "corrections".
+    Random schedules that look for it have what `of` names: fields of `tests.faults.world.Options`, like "notes bests".
     """
 
-    def __init__(self, name: str, *changes: Change | Setting, of: str | None = None) -> None:
+    def __init__(self, name: str, *changes: Change | Setting, of: str = "") -> None:
         self.changes = changes
-        self.options = {of: True} if of else {}
+        self.options = dict.fromkeys(of.split(), True)
         self.written: Schedule | None = None
         SAFEGUARDS[name] = self
 

@@ -1,9 +1,13 @@
 """Tie-breaks: what moves a member, and where a member is that lacks one."""
 
+from functools import partial
 from typing import Any
 
-from .replacing import Change, Safeguard
+from .replacing import Change
+from .replacing import Safeguard as AnySafeguard
 from .rig import LIFTS, TIED, Rig
+
+Safeguard = partial(AnySafeguard, of="ties")
 
 
 def _itself_alone(_: Any, __: Any, metric: Any) -> Any:

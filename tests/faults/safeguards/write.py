@@ -73,6 +73,7 @@ _WORKED_OUT: Final[dict[int, tuple[Any, Any]]] = {}
         "write.writer:_with_differences",
         lambda original, *given: _WORKED_OUT.setdefault(id(given[-1].amounts), (given[-1], original(*given)))[1],
     ),
+    of="notes",
 )
 def set_beside_another_writer(pipeline: Rig) -> None:
     """A total is set, and another writer counts an event before the first one commits."""
@@ -84,7 +85,9 @@ def set_beside_another_writer(pipeline: Rig) -> None:
 
 
 @Safeguard(
-    "a total that is older than the one that was set last changes nothing", Change("domain.members:set_key", always(""))
+    "a total that is older than the one that was set last changes nothing",
+    Change("domain.members:set_key", always("")),
+    of="notes",
 )
 def set_in_the_other_order(pipeline: Rig) -> None:
     """The total of today comes first, then that of yesterday."""
@@ -103,6 +106,7 @@ def _of_all_alone(original: Any, *given: Any) -> Any:
 @Safeguard(
     "a best that is older than the one that was set last in a period changes nothing there",
     Change("domain.members:set_bests", _of_all_alone),
+    of="notes bests",
 )
 def bests_set_in_the_other_order(pipeline: Rig) -> None:
     """Of two bests with one time, that with the greater id comes first."""
@@ -113,7 +117,9 @@ def bests_set_in_the_other_order(pipeline: Rig) -> None:
 
 
 @Safeguard(
-    "a best that is set replaces what came late for its day", Change("domain.members:_is_late_for", always(False))
+    "a best that is set replaces what came late for its day",
+    Change("domain.members:_is_late_for", always(False)),
+    of="notes bests",
 )
 def a_best_set_after_a_late_one(pipeline: Rig) -> None:
     """A best of yesterday comes late. Then `late` is made longer, and the best of yesterday is set."""
