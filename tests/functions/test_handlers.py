@@ -242,7 +242,7 @@ def test_it_says_what_it_runs_on(stack: Stack) -> None:
 @pytest.mark.parametrize(
     ("event", "why"),
     [
-        (None, "settle, settlements, announcements, runtime, dead_letters, parked, got None"),
+        (None, "settle, settlements, announcements, boards, runtime, dead_letters, parked, got None"),
         ({}, "expected an object with one of"),
         ({"rebuild": {"board": "b"}, "delete": {"board": "b"}}, "expected an object with one of"),
         ({"purge": {}}, "expected one of audit, .*, got 'purge'"),

@@ -137,7 +137,7 @@ def test_the_bucket_is_looked_at_before_anything_is_built() -> None:
     keys = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_DEFAULT_REGION": "eu-central-1"}
     with answering((404, "")) as server:
         environment = {**os.environ, **keys, "AWS_ENDPOINT_URL": server.address, "NO_PROXY": "127.0.0.1"}
-        done = ended(["make", "package", "BUCKET=mine"], cwd=PROJECT, env=environment)
+        done = ended(["make", "--no-print-directory", "package", "BUCKET=mine"], cwd=PROJECT, env=environment)
     assert (done.returncode, done.stdout) == (2, "")
     assert "there is no bucket mine: " in done.stderr
 

@@ -27,6 +27,7 @@ READS: Final[list[tuple[str, str, Any, int]]] = [
     *((path, "", None, 200) for path in ("/", "/openapi.json", f"/boards/{BOARD}", f"{RANKING}/distribution")),
     ("/boards", "prefix=open%3A", None, 200),
     (f"/boards/{BOARD}/member", "id=a%26b%20c&ranks=true", None, 200),
+    ("/members/boards", "id=u%2B1&ranks=true", None, 200),
     (RANKING, "limit=2&me=u%2B1", None, 200),
     (RANKING, "around=%E7%94%A8%E6%88%B7%2F1&radius=1", None, 200),
     (f"{RANKING}/rank", "member=100%2525", None, 200),

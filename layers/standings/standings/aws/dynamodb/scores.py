@@ -242,7 +242,7 @@ class Scores:
         wanted = [member_item_key(*key) for key in keys]
         images: dict[MemberKey, Image] = {}
         for item in batch_get(self._client, self._scores, wanted, self._clock, consistent=consistent):
-            image = decode_or_damage(item, self._clock.now())
+            image = decode_or_damage(item, self._now_for(item))
             if isinstance(image, Image):
                 images[image.board, image.member] = image
             elif damaged is None:
@@ -254,7 +254,11 @@ class Scores:
     def image(self, key: MemberKey) -> Image | None:
         """Read an item, strongly consistently; None if it does not exist."""
         item = get_item(self._client, self._scores, member_item_key(*key), consistent=True)
-        return decode_stored(item, self._clock.now()) if item is not None else None
+        return decode_stored(item, self._now_for(item)) if item is not None else None
+
+    def _now_for(self, item: Item) -> int:
+        """The time by which an item may have expired (ms). Most never do: then no clock is read."""
+        return self._clock.now() if "e" in item and "x" not in item else 0
 
     def members(self, board: str, slot: int, after: str | None, limit: int) -> list[Image | DamagedItem]:
         """Read up to `limit` items of a slot, strongly consistently, in the order of members that follow `after`.
@@ -267,7 +271,7 @@ class Scores:
             condition += " AND sk > :s"
             values[":s"] = {"S": after}
         items = query_items(self._client, limit, self._scores, condition, values, ConsistentRead=True)
-        return [decode_or_damage(item, self._clock.now()) for item in items]
+        return [decode_or_damage(item, self._now_for(item)) for item in items]
 
     def boards_of(self, member: str, after: str | None, limit: int) -> list[str]:
         """Up to `limit` boards that have an item of a member, by name, after a board: `["berlin-2026", "club"]`.
