@@ -245,7 +245,9 @@ def _wait(
     try:
         if refusal:
             raise RefusedError(refusal)
-        waiting.counted(event_id, before)
+        if waiting.counted(event_id, before).get("superseded"):
+            problem = "another one was set with a later time: this one changes nothing in the window all"
+            said["superseded"] = True
         said["counted"] = True
         answer = waiting.rank(fields["board"], fields["member"], fields["metrics"])
     except RefusedError as error:

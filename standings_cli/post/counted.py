@@ -55,12 +55,14 @@ class Waiting:
                 raise
             return None
 
-    def counted(self, event_id: str, before: Status | None) -> None:
-        """Wait until the event is counted. RefusedError if the writer refuses it, NotYetError after `TIMEOUT_S`.
+    def counted(self, event_id: str, before: Status | None) -> Status:
+        """Wait until the event is counted, and return its status.
 
+        RefusedError if the writer refuses it, NotYetError after `TIMEOUT_S`.
         `before` is its status before it was posted, which is not the one to wait for: it was refused at an earlier
         attempt, or counted before its member was removed. None for an event that is known.
         """
+        found: list[Status] = []
 
         def look() -> bool:
             status = self.status(event_id)
@@ -68,9 +70,11 @@ class Waiting:
                 return False
             if status["status"] == "refused":
                 raise RefusedError(status.get("reason", _NO_REASON))
+            found.append(status)
             return True
 
         self._until(look, "the event is not counted yet")
+        return found[-1]
 
     def rank(self, board: str, member: str, metrics: Iterable[str]) -> dict[str, Any] | None:
         """Wait until a ranking shows the member's numbers. Returns its rank: `{"rank": 41, "score": 303, …}`.
