@@ -195,7 +195,8 @@ def _success(call: Call, words: Operation) -> Part:
 
 def _links(call: Call) -> Iterator[tuple[str, Part]]:
     """The calls that may follow: after PUT a GET or DELETE, after DELETE a GET that answers 404."""
-    parameters = {**{name: f"$request.path.{name}" for name in _names(call)}, "id": "$request.query.id"}
+    parameters = {name: f"$request.path.{name}" for name in _names(call)}
+    parameters |= {name: f"$request.query.{name}" for name in call.arguments if name == "id"}
     for name, other in CALLS.items():
         if other.path == call.path and other.method in ("GET", "DELETE") and other != call:
             words = f"{_summary(OPERATIONS[name])}." if call.method == "PUT" else "Answers 404 from now on."

@@ -63,7 +63,7 @@ def serving(folder: Path, log: Path, *arguments: str) -> Iterator[int]:
     """
     addresses = folder / ADDRESSES.relative_to(PROJECT)
     with log.open("wb") as output:
-        command = ["make", "serve", *arguments]
+        command = ["make", "--no-print-directory", "serve", *arguments]
         process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=output, start_new_session=True)
     try:
         until = time.monotonic() + _PATIENCE_S
