@@ -42,7 +42,7 @@ def test_a_topic_and_an_event_bus_post_to_the_queue(deployment: Deployment) -> N
 def test_a_state_machine_posts_to_the_queue(deployment: Deployment) -> None:
     machine = deploy(deployment, "from-step-functions")["StateMachineArn"]
     said = json.dumps({"board": "sent-2", "member": "ada", "points": 7})
-    deployment.client("stepfunctions").start_execution(stateMachineArn=machine, name="run-1", input=said)
+    deployment.client("stepfunctions").start_execution(stateMachineArn=machine, name="sent-2", input=said)
 
     until(lambda: listed(deployment, "sent-2", {"ada": 7}))
 
