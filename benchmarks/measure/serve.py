@@ -5,8 +5,8 @@ It is compared with the version of an earlier commit: both serve in turns, each 
 time took is said apart. The browser is the Chromium on the PATH; it runs already, and opens the page as soon as its
 address is printed. The seconds are this machine's; `load_before` is its load average.
 
-Then it reads a rank by the client, in turns from the tables and over the API, both from this process, changes
-`boards.toml`, and takes the pictures of the page.
+Then it reads a rank by the client, in turns from the tables and over the API, both from this process, posts events that
+wait for their ranks, changes `boards.toml`, and takes the pictures of the page.
 """
 
 import os
@@ -33,10 +33,11 @@ from benchmarks.harness.results_file import REPOSITORY, Output
 from benchmarks.pages import live_page
 from demo.demo import BOARD
 from demo.serve import ADDRESSES, BOARDS, READY, UP
-from standings.client import Board, connect
+from standings.client import Board, Standings, connect
 from standings.runtime.environment import BOARDS_FILE
 from tests.support.aws.embedded_tools import copied, linked_tools
 from tests.support.browser import chromium
+from tests.template.expansion import source
 
 BEFORE: Final = "beba167a"
 """The commit to compare with: a `make serve` that copied the layer for each process and named all members first."""
@@ -100,11 +101,12 @@ def _round(browser: Browser, folder: Path) -> Timings:
 
 
 def _last(browser: Browser, folder: Path, out: Output) -> Timings:
-    """Serve once more: read ranks, change `boards.toml`, and take the pictures."""
+    """Serve once more: read ranks, post events that wait for theirs, change `boards.toml`, and take the pictures."""
     timings: Timings = {}
     with _serving(folder, {}) as lines:
         address = _until_ready(browser, lines, {})
         timings |= _rank(folder / ADDRESSES.relative_to(REPOSITORY))
+        timings |= _followed(folder / ADDRESSES.relative_to(REPOSITORY))
         timings |= _taken_up(folder / BOARDS.relative_to(REPOSITORY), address)
         live_page.take(browser, address, out)
     return timings
@@ -144,19 +146,44 @@ def _taken_up(boards: Path, address: str) -> Timings:
 
 def _rank(addresses: Path, reads: int = 200) -> Timings:
     """Read ranks of the served stack; return the medians in milliseconds, and the median of the pairs' ratios."""
-    served = orjson.loads(addresses.read_bytes())
-    keys = {
-        "AWS_ENDPOINT_URL": served["endpoint"],
-        "AWS_ACCESS_KEY_ID": "embedded",
-        "AWS_SECRET_ACCESS_KEY": "embedded",
-    }
-    with mock.patch.dict(os.environ, {**keys, "AWS_DEFAULT_REGION": "us-east-1", "NO_PROXY": "127.0.0.1"}):
+    with _keys(addresses):
         tables, api = (connect("standings", reads=way, boards=BOARDS_FILE).board(BOARD) for way in ("tables", "api"))
         member = tables.top(1)["entries"][0]["member"]
         taken = [(_milliseconds(tables, member), _milliseconds(api, member)) for _ in range(reads + 1)][1:]
     by_client, by_api = (round(median(each), 1) for each in zip(*taken, strict=True))
     ratio = round(median(one / other for one, other in taken), 2)
     return {"rank_by_client_ms": by_client, "rank_by_api_ms": by_api, "ratio": ratio}
+
+
+def _followed(addresses: Path, posts: int = 30) -> Timings:
+    """Post events that wait for their ranks, one after the other, beside the activity of the served stack.
+
+    Return the median of the seconds until the answer, and how many times the batching window of the writer that is.
+    """
+    window = source()["Parameters"]["WriterBatchingWindow"]["Default"]
+    with _keys(addresses):
+        api = connect("standings", reads="api", boards=BOARDS_FILE)
+        seconds = [_until_followed(api, entry["member"]) for entry in api.board(BOARD).top(posts)["entries"]]
+    return {"followed_s": round(median(seconds), 2), "followed_to_window": round(median(seconds) / window, 2)}
+
+
+def _until_followed(api: Standings, member: str) -> float:
+    began = time.perf_counter()
+    if api.post(BOARD, member, wait=10, points=1).members is None:
+        raise RuntimeError("expected the ranks to follow an event within 10 s, but they do not")
+    return time.perf_counter() - began
+
+
+@contextmanager
+def _keys(addresses: Path) -> Iterator[None]:
+    """Let clients of this process find the served stack, and not ask a proxy for it."""
+    keys = {
+        "AWS_ENDPOINT_URL": orjson.loads(addresses.read_bytes())["endpoint"],
+        "AWS_ACCESS_KEY_ID": "embedded",
+        "AWS_SECRET_ACCESS_KEY": "embedded",
+    }
+    with mock.patch.dict(os.environ, {**keys, "AWS_DEFAULT_REGION": "us-east-1", "NO_PROXY": "127.0.0.1"}):
+        yield
 
 
 def _milliseconds(board: Board, member: str) -> float:

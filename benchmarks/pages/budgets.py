@@ -18,6 +18,7 @@ from benchmarks.pages.tables import Result, Table
 ENOUGH: Final = 1.75
 """The factor by which twice the shards must raise the ceiling; it is below 2 because members spread unevenly."""
 SOONER: Final = 0.8
+FOLLOWED: Final = 1.5
 TRANSACTIONS: Final = 3
 """Those of the rows of one event as shipped."""
 STREAMS: Final = {"last-7-days": 18, "last-30-days": 44}
@@ -203,6 +204,8 @@ def of_serving(result: Result) -> Iterator[Budget]:
     )
     longest = max(row["stopped_s"] for row in result["rounds"] if row["version"] == "now")
     yield at_most("`make serve` from Ctrl-C to its end", " s", 5, longest)
+    subject = "`POST /events?wait=` until its ranks follow ÷ the writer's batching window"
+    yield Budget(subject, f"≤ {FOLLOWED:g}", f"{now['followed_to_window']:.2f}", now["followed_to_window"] <= FOLLOWED)
     yield at_most("a changed `boards.toml` until `make serve` counts by it", " s", 20, now["boards_taken_up_s"])
 
 

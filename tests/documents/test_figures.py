@@ -309,6 +309,7 @@ def test_sentences_have_the_figures_of_the_results() -> None:
         ("docs/cost-tables.md", f"100 reads {longest['read_units']:g} and writes {longest['write_units']:g}"),
         ("docs/cost.md", f"a ranking of a million members, once: ${settled:.2f}:"),
         ("docs/performance.md", "a rank took {:g} ms from the tables by the client, and {:g} ms over".format(*times)),
+        ("docs/performance.md", f"was answered after {serve['followed_s']:g} s, the median of 30."),
         ("docs/cost.md", f"costs up to {large:.1f} times as much"),
         ("docs/performance.md", f"after some {first['average']:.1f} s on average and {first['most']:.1f} s at most"),
         ("README.md", f"after some {first['average']:.1f} s on average and {first['most']:.1f} s at most"),
