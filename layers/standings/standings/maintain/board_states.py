@@ -35,22 +35,22 @@ class BoardStates:
         backoff = self.clock.backoff(deadline)
         records = backoff.retry(self.catalog.records.records, filter(self.catalog.boards.family, names))
         position = backoff.retry(self.audits.read)
-        return {"done": True, "boards": [self._shown(name, records.get(name), position) for name in names]}
+        now = self.clock.now()
+        return {"done": True, "boards": [self._shown(name, records.get(name), position, now) for name in names]}
 
-    def _shown(self, name: str, record: BoardRecord | None, position: AuditPosition) -> dict[str, Any]:
+    def _shown(self, name: str, record: BoardRecord | None, position: AuditPosition, now: int) -> dict[str, Any]:
         family = self.catalog.boards.family(name)
         shown = {"board": name, "family": None if family is None else family.pattern}
-        now = self.clock.now()
         if record is None or record.is_gone(now) or family is None:
             return {**shown, "state": "no-family" if family is None else "unused"}
         job = None
         if record.job is not None:
             task, phase, since, _, slot, _, members = record.job
-            job = {"task": task, "phase": phase, "since": instant(since), "members": members, "part": slot}
-            job["parts"] = SLOTS
+            work = {"task": task, "phase": phase, "since": instant(since), "members": members}
+            job = {**work, "part": slot, "parts": SLOTS}
         return {
             **shown,
-            "state": "ended" if record.has_ended(now) else _state(record),
+            "state": _state(record, now),
             "begun": instant(record.begun),
             "generation": record.generation,
             "job": job,
@@ -59,9 +59,11 @@ class BoardStates:
         }
 
 
-def _state(record: BoardRecord) -> str:
+def _state(record: BoardRecord, now: int) -> str:
     if record.deleted:
         return "deleted"
+    if record.has_ended(now):
+        return "ended"
     return "open" if record.job is None else record.job.task
 
 

@@ -169,9 +169,10 @@ class Writer:
     def _write_others(
         self, others: Sequence[tuple[QueueMessage, Event]], result: WriteResult, backoff: Backoff
     ) -> None:
-        """Apply events whose id another event of their batch has, with other content: both contents of a corrected one.
+        """Apply events that have the id of another event of their batch, but not its content.
 
-        Only the content that counts now may count again. Others are dropped if they counted, and refused if not.
+        Of a corrected event two contents are known: the first, and the one that counts now. Only the latter may count
+        again. A known one is dropped, and any other is refused.
         """
         events: dict[str, Event] = {}
         message_of: dict[str, QueueMessage] = {}
