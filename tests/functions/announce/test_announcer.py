@@ -82,6 +82,14 @@ def test_a_moving_top_is_announced(stack: Stack) -> None:
     assert second["left"] == [{"was": 2, "member": "ben"}]
     assert second["moved"] == [{"rank": 1, "was": 3, "member": "cem"}]
 
+    # An event that is taken back moves the top as a negative amount would.
+    stack.clock.milliseconds += 2_000
+    apply(stack, [{"id": "back", "retract": "0-cem"}])
+    (third,) = of(announce(stack), "all")
+    assert third["entered"] == [{"rank": 3, "member": "ben", "score": 2.5}]
+    assert third["left"] == [{"was": 1, "member": "cem"}]
+    assert third["moved"] == [{"rank": 2, "was": 3, "member": "dan"}]
+
     # What leaves the top as it is is not announced, and a board that does not announce asks for no look.
     stack.clock.milliseconds += 2_000
     post(stack, eve=1)
