@@ -211,23 +211,25 @@ _BETWEEN_S: Final = 0.5
 class Working:
     """Shows a person that a command is at work: `audit: 3 boards compared, 12 s`, in the last line of a terminal.
 
-    It is there while its block runs, from two seconds after it was made on, and gone after the block. The block prints
-    nothing. In a pipe, and within the block of another one, it shows nothing. `text` may change at any time.
+    It is there while its block runs, from two seconds after it `began` on, and gone after the block. The block prints
+    nothing. In a pipe, and within the block of another one or of a `Meter`, it shows nothing. `text` may change at any
+    time. It began when it was made, or at that time of `time.monotonic()`.
     """
 
-    _is_shown: ClassVar[bool] = False
+    is_taken: ClassVar[bool] = False
+    """Whether something is in the last line of the terminal."""
 
-    def __init__(self, title: str) -> None:
+    def __init__(self, title: str, began: float | None = None) -> None:
         self.title = title
         self.text = ""
-        self._began = time.monotonic()
+        self._began = time.monotonic() if began is None else began
         self._ended = Event()
         self._thread: Thread | None = None
         self._is_drawn = False
 
     def __enter__(self) -> Self:
-        if sys.stderr.isatty() and not Working._is_shown:
-            Working._is_shown = True
+        if sys.stderr.isatty() and not Working.is_taken:
+            Working.is_taken = True
             self._ended.clear()
             self._is_drawn = False
             if time.monotonic() - self._began >= _SHOWN_AFTER_S:
@@ -241,12 +243,12 @@ class Working:
             self._ended.set()
             self._thread.join()
             print(Working.away() if self._is_drawn else "", end="", file=sys.stderr, flush=True)
-            self._thread, Working._is_shown = None, False
+            self._thread, Working.is_taken = None, False
 
     @classmethod
     def away(cls) -> str:
         """Return what takes the line away, if there is one."""
-        return "\r\x1b[K" if cls._is_shown else ""
+        return "\r\x1b[K" if cls.is_taken else ""
 
     def _go_on(self) -> None:
         while not self._ended.wait(max(_BETWEEN_S, self._began + _SHOWN_AFTER_S - time.monotonic())):
@@ -273,11 +275,13 @@ class Meter:
     def __enter__(self) -> Self:
         if self._bar is not None:
             self._bar.start()
+            Working.is_taken = True
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if self._bar is not None:
             self._bar.stop()
+            Working.is_taken = False
 
     def move(self, done: float, text: str) -> None:
         """Show the progress."""

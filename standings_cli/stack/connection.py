@@ -47,6 +47,7 @@ class Connection:
         Requests are signed if there are credentials and no token; those to a function URL carry no token.
         """
         from standings.client import api  # noqa: PLC0415 - at first use
+        from standings_cli.stack.watched_api import WatchedApi  # noqa: PLC0415 - as above
 
         function_url = self.function_url if self._options.function_url else None
         signs, token = None, self._options.token
@@ -55,7 +56,7 @@ class Connection:
                 self._session.get_credentials(), function_url or self.api_url, self._session.region_name
             )
         transport = api.Transport(local=self._options.local)
-        return api.Api(self.api_url, transport, signs, token, function_url=function_url)
+        return WatchedApi(self.api_url, transport, signs, token, function_url=function_url)
 
     @property
     def function_url(self) -> str:

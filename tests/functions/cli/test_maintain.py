@@ -62,6 +62,7 @@ def test_a_person_sees_that_a_command_works_from_two_seconds_on(run: Run, monkey
         "member erase m1 --yes": "erase: ",
         "top b --limit 3": "top b: 0 members, ",
         "post b m2 points=5 --wait": "waiting: the event is not counted yet: ",
+        "rank b m2": "waiting for the stack: ",
         "delete b --yes": "delete b: leaving, waiting 120 s, ",
     }
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)

@@ -20,10 +20,11 @@ from typing import Any, NamedTuple
 import orjson
 import pytest
 
-from standings.client.api import Api, Transport
+from standings.client.api import Transport
 from standings.stores import StoreUnavailableError
 from standings_cli.__main__ import main
 from standings_cli.stack.maintenance import Maintenance
+from standings_cli.stack.watched_api import WatchedApi
 from tests.support.aws.environment import ENVIRONMENT
 from tests.support.aws.gateway import serving
 from tests.support.aws.stack import Stack, count
@@ -115,7 +116,7 @@ def connected(stack: Stack, sleep: Callable[[float], None] | None = None) -> Ite
     there.maintenance = Maintenance(there.function, "maintenance", nap, chance=lambda: 1.0)
     with serving(stack) as gateway:
         there.api_url = gateway.address
-        there.api = Api(gateway.address, Transport(local=True), sleep=nap, chance=lambda: 1.0)
+        there.api = WatchedApi(gateway.address, Transport(local=True), sleep=nap, chance=lambda: 1.0)
         yield there
         assert gateway.raised == []
 
