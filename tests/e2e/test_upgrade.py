@@ -83,8 +83,8 @@ def periods(window: str) -> list[Period]:
     if window == "season":
         return [Period(window, "this", midnight(STARTS), midnight(ENDS))]
     if window == "last-24-hours":
-        hour = NOW.replace(minute=0, second=0, microsecond=0)
-        return [Period(window, f"{hour:%Y-%m-%dT%H}", hour - timedelta(hours=23), hour + timedelta(hours=1))]
+        hour = NOW.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+        return [Period(window, f"{NOW:%Y-%m-%dT%H}", hour - timedelta(hours=23), hour + timedelta(hours=1))]
     today = NOW.date()
     if window == "month":
         first = today.replace(day=1)
