@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
@@ -60,7 +60,7 @@ TABLES: Final = {f"{name}Table" for name in ("Scores", "Receipts", "Rankings", "
 
 @dataclass(frozen=True)
 class Period:
-    """A period of a window. `name` is that in `?period=`, None for `all`. Without `late`, it has not closed."""
+    """A period of a window, with its name in `?period=`: None for `all`."""
 
     window: str
     name: str | None
@@ -68,18 +68,19 @@ class Period:
     end: datetime
 
     def takes(self, at: datetime, counted: datetime, *, history: bool) -> bool:
+        """Whether an event of an instant counts in it, that is counted at another."""
         open_then = self.name is None or counted - self.end < LATE
         return self.start <= at < self.end and (open_then or history)
 
 
-def midnight(day: Any) -> datetime:
+def midnight(day: date) -> datetime:
     return datetime.combine(day, time(), ZONE)
 
 
 def periods(window: str) -> list[Period]:
     """The current period, when this module was loaded, and what else can be read of it."""
     if window == "all":
-        return [Period(window, None, midnight(datetime(1970, 1, 1)), midnight(datetime(2100, 1, 1)))]  # noqa: DTZ001
+        return [Period(window, None, midnight(date(1970, 1, 1)), midnight(date(2100, 1, 1)))]
     if window == "season":
         return [Period(window, "this", midnight(STARTS), midnight(ENDS))]
     if window == "last-24-hours":
