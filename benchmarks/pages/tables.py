@@ -42,7 +42,10 @@ def crossed(corner: str, cells: Iterable[tuple[str, str, str]]) -> Iterator[str]
 
 
 PEERS: Final = Path(__file__).parent / "peers.csv"
-"""What we answer and what the peers do. The column `cost` names a board and a read; `README` marks the short list."""
+"""What we answer and what the peers do.
+
+The column `cost` names a board and a read, `link` a page below `docs`; `README` marks the short list.
+"""
 CHOICES: Final = ("Standings", "Redis sorted sets", "Nakama", "PlayFab v2", "Unity")
 """The columns of the short list: what most people choose between."""
 
@@ -53,7 +56,7 @@ def of_peers(result: Result, *, short: bool = False) -> Iterator[str]:
     costs = {f"{row['board']}: {row['read']}": f"{row['read_units_most']:g}" for row in rows}
     with PEERS.open(encoding="utf-8", newline="") as lines:
         reads = [row for row in csv.DictReader(lines) if row["README"] or not short]
-    columns = [name for name in reads[0] if name not in ("cost", "README")]
+    columns = [name for name in reads[0] if name not in ("cost", "link", "README")]
     if short:
         yield from crossed(columns[0], ((row[columns[0]], name, row[name]) for row in reads for name in CHOICES))
         return
@@ -61,4 +64,5 @@ def of_peers(result: Result, *, short: bool = False) -> Iterator[str]:
     yield "|---" * (len(columns) + 1) + "|"
     for row in reads:
         cost = costs[row["cost"]] if row["cost"] else ""
-        yield f"| {row[columns[0]]} | {row[columns[1]]} | {cost} | {' | '.join(row[name] for name in columns[2:])} |"
+        ours = f"[{row['Standings']}]({row['link']})" if row["link"] else row["Standings"]
+        yield f"| {row[columns[0]]} | {ours} | {cost} | {' | '.join(row[name] for name in columns[2:])} |"

@@ -2,9 +2,9 @@
 
 import argparse
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from standings.domain.boards import Boards
 from standings.domain.boards_toml import DefinitionError, mistakes_in, parse_boards
@@ -74,7 +74,7 @@ def _show(connection: Connection, options: argparse.Namespace) -> int:
         print(as_json(answer))
         return unknown_status(connection.api, options.board)
     screen = console()
-    screen.print(_DEFINITION.format_map(answer))
+    screen.print(f"{_DEFINITION.format_map(answer)}{_end(answer)}")
     any_ties = any("tie_breaks" in metric for metric in answer["metrics"])
     ties = ("tie-breaks",) * any_ties
     columns = ("metric", "aggregate", "decimals", "order", *ties, "ties by", "amounts", "window", "current period")
@@ -92,6 +92,13 @@ def _show(connection: Connection, options: argparse.Namespace) -> int:
             cells = [""] * len(cells)
     screen.print(rows)
     return unknown_status(connection.api, options.board)
+
+
+def _end(answer: Mapping[str, Any]) -> str:
+    """When a board ends: ` · ends 2027-01-20 10:15:00 UTC`; nothing if it does not."""
+    if at := answer.get("expires_at"):
+        return f" · ends {at[:19].replace('T', ' ')} UTC"
+    return f" · ends {answer['expires']} after it begins" if answer.get("expires") else ""
 
 
 def _amounts(least: float | None, most: float | None) -> str:

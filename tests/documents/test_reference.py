@@ -90,6 +90,15 @@ def test_a_heading_has_what_people_search_for(word: str) -> None:
     assert [line for line in headings if word in line.lower()]
 
 
+def test_each_open_question_of_a_first_evening_has_a_command_and_what_to_send_back() -> None:
+    text = (PROJECT / "docs" / "how-to" / "first-evening.md").read_text(encoding="utf-8")
+    asked = [part for part in re.split(r"^## \d+\. ", text, flags=re.MULTILINE)[1:] if "*Send back*" in part]
+    subjects = ("function URL", "SDK", "zone files", "pause", "index", "boards that have ended", "pollers")
+    titles = " ".join(part.partition("\n")[0] for part in asked)
+    assert [subject for subject in subjects if subject not in titles] == []
+    assert [part for part in asked if f"```sh\n{NEEDS_ACCOUNT}\n" not in part] == []
+
+
 @pytest.mark.parametrize("page", PROSE, ids=lambda page: str(page.relative_to(PROJECT)))
 def test_a_paragraph_is_one_line(page: Path) -> None:
     assert going_on(page.read_text(encoding="utf-8")) == []

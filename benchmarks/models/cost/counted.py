@@ -27,6 +27,7 @@ from standings.domain.boards_toml import parse_boards
 from standings.domain.windows import DAY, HOUR
 from standings.rankings.rolling.steps import RollingRankings
 from standings.runtime.clock import Clock
+from tests.support.dynamodb.items import stored_size
 from tests.support.dynamodb.table import Stored
 
 SIGMA: Final = 1.2
@@ -120,6 +121,8 @@ class Usage:
     """Writes outside transactions: list items of rolling windows, and nodes that a fold writes."""
     member_bytes: float
     """Bytes of a member's item in Scores; like all bytes with those that DynamoDB adds to each item."""
+    keys_bytes: float
+    """Bytes of that item's row in the index `boards`, which holds its keys alone."""
     entries_bytes: float
     """Bytes of a member's entries, and of their rows in the index."""
     receipt_byte_days: float
@@ -166,6 +169,7 @@ def _counted(wanted: tuple[Settings, Traffic]) -> Usage:
         projector_transactions=run.projector_transactions / events,
         single_writes=sum(requests.get(name, 0.0) for name in ("PutItem", "UpdateItem", "DeleteItem")),
         member_bytes=mean(map(_stored_bytes, run.stored("Scores", "sk", "member-"))),
+        keys_bytes=run.keys_bytes(),
         entries_bytes=run.entries_bytes(),
         receipt_byte_days=RECEIPT_LIFETIME / DAY * mean(map(_stored_bytes, run.stored("Receipts", "pk", ""))),
     )
@@ -341,6 +345,11 @@ class _Run:
     def stored(self, table: str, key: str, beginning: str) -> Iterator[Stored]:
         """Return the items of a table that belong to members or events, which the run has left."""
         return (stored for stored in self.counted.client.table(table).rows.values() if beginning in stored.item[key])
+
+    def keys_bytes(self) -> float:
+        """Return the bytes of a member's row in the index of members' boards."""
+        items = self.stored("Scores", "sk", "member-")
+        return mean(stored_size({name: one.item[name] for name in ("pk", "sk")}) + PER_ITEM for one in items)
 
     def entries_bytes(self) -> float:
         """Return the bytes of a member's rows and entries, twice for those in the index."""

@@ -159,8 +159,8 @@ def of_storage(load: Load) -> Bill:
     members = load.boards * load.traffic.members
     scores = members * used.member_bytes / GIGABYTE
     receipts = load.events_per_second * DAY * used.receipt_byte_days / GIGABYTE
-    rankings = members * used.entries_bytes / GIGABYTE
-    return Bill(stored_gigabytes=scores + receipts + rankings, recoverable_gigabytes=scores + receipts)
+    indexed = members * (used.keys_bytes + used.entries_bytes) / GIGABYTE
+    return Bill(stored_gigabytes=scores + receipts + indexed, recoverable_gigabytes=scores + receipts)
 
 
 def at_rest(pollers: int = assumed.POLLERS) -> Bill:

@@ -19,8 +19,10 @@ metrics.kept = { aggregate = "sum" }
 metrics.points = { aggregate = "sum", precision = 2, windows = ["day", "all", "last-24-hours"] }
 metrics.best = { aggregate = "max", least = -5, windows = ["all"] }
 [boards."nothing"]
+expires = "9 days"
 metrics.kept = { aggregate = "sum" }
 [boards."league"]
+expires = "90 days"
 metrics.points = { aggregate = "sum", windows = ["season"] }
 seasons = [
   { name = "autumn-2026", starts = "2026-09-01", ends = "2026-11-01" },

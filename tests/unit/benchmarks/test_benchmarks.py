@@ -69,13 +69,16 @@ def test_storage_is_receipts_of_thirty_days_and_the_items_of_members_to_the_byte
     added, used, stored = 100, spending.used_by(LOAD), of_month(LOAD, READS)["storage"]
     receipts = 100 * 86_400 * 30 * (item_size(receipt) + added)
     items = 2_000 * (item_size(item) + added)
-    entries = 2 * 2_000 * (item_size(entry) + added)
+    keys = {"pk": item["pk"], "sk": name}
+    entries = 2_000 * (item_size(keys) + added + 2 * (item_size(entry) + added))
 
     # Some amounts have a digit more or less.
     assert used.receipt_byte_days == pytest.approx(30 * (item_size(receipt) + added), rel=0.001)
     assert used.member_bytes == item_size(item) + added
+    # The index of members' boards holds keys alone.
+    assert used.keys_bytes == item_size(keys) + added == 38 + 100
     # Some scores take a digit more in the index.
-    assert used.entries_bytes == pytest.approx(entries / 2_000, rel=0.001)
+    assert used.entries_bytes == pytest.approx(2 * (item_size(entry) + added), rel=0.001)
     assert stored.recoverable_gigabytes * 1e9 == pytest.approx(receipts + items, rel=0.001)
     assert stored.stored_gigabytes * 1e9 == pytest.approx(receipts + items + entries, rel=0.001)
     assert PRICES.total(stored) == pytest.approx(0.25 * stored.stored_gigabytes + 0.2 * stored.recoverable_gigabytes)
