@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from functools import cache
 from itertools import count
 from math import inf
+from operator import call
 from typing import Any
 
 from botocore.exceptions import ParamValidationError
@@ -64,11 +65,14 @@ def _passes(name: str) -> Callable[[Any], bool]:
             isinstance(value, dict) and all(map(_passes(key), value)) and all(map(_passes(part), value.values()))
         )
     if kind == "structure" and not shape.is_tagged_union:
-        required, members = set(shape.required_members), {one: shape.members[one].name for one in shape.members}
+        required, members = (
+            set(shape.required_members),
+            {one: _passes(shape.members[one].name) for one in shape.members},
+        )
         return lambda value: (
             isinstance(value, dict)
             and required <= value.keys() <= members.keys()
-            and all(_passes(members[one])(value[one]) for one in value)
+            and all(map(call, map(members.__getitem__, value), value.values()))
         )
     types = {"boolean": bool, "blob": bytes}
     return lambda value: isinstance(value, types.get(kind, ()))
