@@ -22,9 +22,9 @@ from tests.faults.traps import FAULTS, TRAPS
 from tests.faults.world import Options, World, run
 from tests.support.thoroughness import TIMES, seeds
 
-SAMPLE = range(20)
+SAMPLE = range(10)
 """The seeds of `make test`."""
-OTHERS = [range(20, 50), *(range(first, first + 50) for first in range(50, 550 * TIMES, 50))]
+OTHERS = [range(10, 50), *(range(first, first + 50) for first in range(50, 550 * TIMES, 50))]
 """The seeds that only `make test-all` runs too, in blocks that run in parallel."""
 LEAST = 20
 """Of these schedules, at least this many must meet each trap."""
