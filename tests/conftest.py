@@ -1,5 +1,6 @@
 """What all tests share: no way to a real account, and no skip that is not allowed or that nobody hears of."""
 
+import gc
 import os
 from collections import Counter
 from collections.abc import Generator, Iterator
@@ -24,6 +25,17 @@ os.environ.update(
     POWERTOOLS_METRICS_DISABLED="true",
 )
 os.environ.pop("AWS_PROFILE", None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Look for no garbage in what is collected: it stays until the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(autouse=True, scope="session")

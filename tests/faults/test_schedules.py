@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,9 +22,9 @@ from tests.faults.traps import FAULTS, TRAPS
 from tests.faults.world import Options, World, run
 from tests.support.thoroughness import TIMES, seeds
 
-SAMPLE = range(20)
+SAMPLE = range(10)
 """The seeds of `make test`."""
-OTHERS = [range(20, 50), *(range(first, first + 50) for first in range(50, 550 * TIMES, 50))]
+OTHERS = [range(10, 50), *(range(first, first + 50) for first in range(50, 550 * TIMES, 50))]
 """The seeds that only `make test-all` runs too, in blocks that run in parallel."""
 LEAST = 20
 """Of these schedules, at least this many must meet each trap."""
@@ -103,6 +104,13 @@ NOTES = Options(notes=True)
 BLOCK = 5
 
 
+def parts(quick: range, every: int) -> list[object]:
+    """The seeds of schedules: those of `make test`, which soon end, and all others in blocks."""
+    others = [seed for seed in range(every * TIMES) if seed not in quick]
+    blocks = [others[first : first + BLOCK] for first in range(0, len(others), BLOCK)]
+    return [quick, *(pytest.param(block, marks=pytest.mark.thorough) for block in blocks)]
+
+
 @pytest.mark.parametrize("block", seeds(1, 8))
 def test_every_note_is_that_of_its_score_and_every_number_that_was_set(block: int) -> None:
     """Five schedules: one alone may delete its boards, and have no note left to compare. Every other one sets bests."""
@@ -162,9 +170,9 @@ def test_every_ranking_is_right_while_members_are_merged_and_scores_are_not_rank
 TIES = Options(ties=True)
 
 
-@pytest.mark.parametrize("block", seeds(1, 20))
-def test_every_ranking_with_tie_breaks_is_right_whatever_goes_wrong(block: int) -> None:
-    for seed in range(block * BLOCK, (block + 1) * BLOCK):
+@pytest.mark.parametrize("part", parts(range(2), 100), ids=str)
+def test_every_ranking_with_tie_breaks_is_right_whatever_goes_wrong(part: Sequence[int]) -> None:
+    for seed in part:
         world = run(seed, TIES)
         assert world.differences == [], f"run it again: make faults SEED={seed} TIES=1"
 
@@ -172,14 +180,14 @@ def test_every_ranking_with_tie_breaks_is_right_whatever_goes_wrong(block: int) 
 # ---- corrections
 
 
-@pytest.mark.parametrize("block", seeds(1, 20))
-def test_every_correction_counts_once_and_exactly_whatever_goes_wrong(block: int) -> None:
+@pytest.mark.parametrize("part", parts(range(10, 12), 100), ids=str)
+def test_every_correction_counts_once_and_exactly_whatever_goes_wrong(part: Sequence[int]) -> None:
     """Every other schedule also has tie-breaks."""
     corrected: Counter[str] = Counter()
-    for seed in range(block * BLOCK, (block + 1) * BLOCK):
+    for seed in part:
         world = run(seed, Options(ties=seed % 2 > 0, corrections=True))
         ties = " TIES=1" if seed % 2 else ""
         assert world.differences == [], f"run it again: make faults SEED={seed} CORRECTIONS=1{ties}"
         corrected.update(world.judge.corrected)
-    assert {name: count for name, count in corrected.items() if count < 10 * BLOCK} == {}
+    assert {name: count for name, count in corrected.items() if count < 10 * len(part)} == {}
     assert corrected.keys() == {"corrected", "taken back", "again", "history"}

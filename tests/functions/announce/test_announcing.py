@@ -24,7 +24,7 @@ READS: Final = ("query", "get_item", "batch_get_item")  # They may see an old st
 STATES: Final = 6  # The index shows one of so many last states
 TROUBLED: Final = {*READS, "transact_get_items", "transact_write_items", "put_item"}
 FULL: Final = 10  # Messages that one call of the announcer gets at most
-SEEDS: Final = (40, 400)
+SEEDS: Final = (15, 400)
 TRAPS: Final = [
     "a top of more than five",
     "rebuild beside announcements of a day",

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace, UnionType
@@ -50,6 +51,14 @@ def always(value: Any) -> Callable[[], Any]:
     return lambda: value
 
 
+@cache
+def levels() -> Any:
+    value: Any = {}
+    for _ in range(10_000):
+        value = {"a": value}
+    return value
+
+
 VALUES: Final[Mapping[str, Callable[[], Any]]] = {
     **{repr(one): always(one) for one in (None, True, False, 0, 1, -1, 10**20, 1.5, -0.0, 1e300, 5e-324)},
     **{repr(one): always(one) for one in (float("nan"), float("inf"), 1j, Fraction(1, 3), Three.THREE, Word.A)},
@@ -77,7 +86,7 @@ VALUES: Final[Mapping[str, Callable[[], Any]]] = {
     "wrong names": lambda: {5: 1, "\ud800": 2},
     "wrong amounts": lambda: {"points": 10**400, "a": float("nan")},
     "updates": lambda: [{"board": "b", "member": "m", "metrics": {"points": "\ud800"}}],
-    "levels": lambda: levels(10_000),
+    "levels": levels,
     "generator": lambda: (one for one in "ab"),
     "endless": itertools.count,
     "object": object,
@@ -116,13 +125,6 @@ SAME: Final[list[tuple[Any, Any]]] = [
 """Values that count as others."""
 
 
-def levels(count: int) -> Any:
-    value: Any = {}
-    for _ in range(count):
-        value = {"a": value}
-    return value
-
-
 def is_list(value: Any) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, str | bytes | bytearray | Mapping)
 
@@ -153,6 +155,7 @@ def takes(kind: Any, value: Any) -> bool:
     return TAKES[origin](value) if origin in TAKES else isinstance(value, origin)
 
 
+@cache
 def parameters(call: Callable[..., Any]) -> dict[str, tuple[Any, bool]]:
     """The parameters of a call, also those of `**ranking`: the type of each, and whether it can be left out."""
     found = {}

@@ -3,7 +3,6 @@
 For tests that are about something else, events go through them in order, each once and at once.
 """
 
-import importlib.util
 import os
 import re
 from base64 import b64encode
@@ -11,6 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -196,7 +197,7 @@ def running(dynamodb: Any, clock: ManualClock, boards: str | None = None) -> Ite
         patches.enter_context(mock.patch.object(building_blocks, "now", clock))
         for module in (reading, rankings):
             patches.enter_context(mock.patch.object(module, "ThreadPoolExecutor", OneThread))
-        parsed = parse_boards(boards if boards is not None else BOARDS_FILE.read_text(encoding="utf-8"))
+        parsed = _parsed(boards if boards is not None else BOARDS_FILE.read_text(encoding="utf-8"))
         patches.enter_context(mock.patch.object(building_blocks, "boards", return_value=parsed))
         modules = map(_load, ("writer", "projector", "query", "command", "maintenance"))
         writer, projector, query, command, maintenance = (module.handler for module in modules)
@@ -206,13 +207,21 @@ def running(dynamodb: Any, clock: ManualClock, boards: str | None = None) -> Ite
         yield Stack(clock, dynamodb, writer, projector, query, command, maintenance, *fakes)
 
 
+_parsed = cache(parse_boards)
+
+
 def _load(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"standings_{name}_app", FUNCTIONS / name / "app.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    loader = _Loader(f"standings_{name}_app", str(FUNCTIONS / name / "app.py"))
+    module = ModuleType(loader.name)
+    module.__file__ = loader.path
+    loader.exec_module(module)
     return module
+
+
+class _Loader(SourceFileLoader):
+    """Reads a program once. Each stack runs it in a module of its own."""
+
+    get_code = cache(SourceFileLoader.get_code)  # loaders of one path are equal
 
 
 # ---- events through the functions

@@ -1,6 +1,7 @@
 """Clients as the functions have them, of services that have too much to do: they answer late, and ask for patience."""
 
 from collections.abc import Callable
+from functools import cache
 from io import BytesIO
 from typing import Any, Final
 
@@ -15,6 +16,9 @@ from tests.support.aws.stack import ManualClock
 HUGE: Final = "999999999999"
 LIGHT: Final = "light"
 """The service DynamoDB, by the light client."""
+
+
+_session = cache(get_session)  # Each has to read the descriptions of the services again
 
 
 class Throttled:
@@ -33,7 +37,7 @@ class Throttled:
             self.client = LightClient(nowhere, building_blocks.LIMITS, building_blocks.real_clock())
             self.client._made_pool = self
         else:
-            self.client = building_blocks.client_of(get_session(), service)
+            self.client = building_blocks.client_of(_session(), service)
             self.client.meta.events.register("before-send", self._answer)
 
     def urlopen(self, *_: Any, **__: Any) -> urllib3.HTTPResponse:

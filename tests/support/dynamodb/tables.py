@@ -14,7 +14,7 @@ _OPTIONAL: Final = frozenset({"WarmThroughput", "ProvisionedThroughput"})
 """Left out: parameters of the template set them, and by default there are none."""
 
 
-class _TemplateLoader(yaml.SafeLoader):  # type: ignore[misc]  # no type stubs
+class _TemplateLoader(yaml.CSafeLoader):  # type: ignore[misc]  # no type stubs
     """Reads the short form of CloudFormation's intrinsic functions as plain data."""
 
 

@@ -118,7 +118,22 @@ def clients(monkeypatch: pytest.MonkeyPatch, url: str) -> tuple[Any, Any]:
     return light, building_blocks.client("dynamodb")
 
 
-METHODS: Final = get_session().create_client("dynamodb", region_name="eu-central-1").meta.method_to_api_mapping
+SESSION: Final = get_session()
+METHODS: Final = SESSION.create_client("dynamodb", region_name="eu-central-1").meta.method_to_api_mapping
+
+
+@pytest.fixture(autouse=True)
+def _descriptions_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each session of botocore have the descriptions of services that the first one has read."""
+
+    def session() -> Any:
+        made = get_session()
+        made.register_component("data_loader", SESSION.get_component("data_loader"))
+        return made
+
+    monkeypatch.setattr("botocore.session.get_session", session)
+
+
 Request = tuple[str, dict[str, Any]]
 
 

@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
 from decimal import Decimal
@@ -638,8 +639,6 @@ def _buckets(metric: Metric, unit: Unit) -> Iterable[int]:
             [one.index for one in seasons if one.starts <= newest.starts <= one.ends + stored] for newest in seasons
         ]
         return max(together, key=len)
-    oldest = newest = metric.timetable.index(unit, _NOW) + 1
-    # The first write a day after a bucket expired removes it.
-    while metric.expires(unit, oldest - 1) + 2 * DAY > _NOW:
-        oldest -= 1
-    return range(oldest, newest + 1)
+    buckets = range(metric.timetable.index(unit, 0), metric.timetable.index(unit, _NOW) + 2)
+    # The first write a day after a bucket expired removes it. Buckets expire in their order.
+    return buckets[bisect_right(buckets, _NOW - 2 * DAY, key=lambda bucket: metric.expires(unit, bucket)) :]
