@@ -58,7 +58,7 @@ def corrected(
         held = _held(family, image, name)
         cell = None if held is None else image.cell(held)
         if held is not None and cell is not None:
-            image = image.with_cell(held, cell._replace(value=cell.value - units))
+            image = image.with_cells({held: cell._replace(value=cell.value - units)})
             names.add(held)
     if instead is not None:
         image, changed = apply_event(family, image, instead, now)
