@@ -275,10 +275,9 @@ def deltas(moves: Iterable[tuple[SortValues | None, SortValues | None]]) -> dict
 
 def summed(lanes: Iterable[Counters]) -> dict[int, int]:
     """The counters of a node, added up over its lanes: `{83: 1}` of `[{83: 2}, {83: -1}]`."""
-    total: dict[int, int] = {}
+    total: Counter[int] = Counter()
     for counters in lanes:
-        for digit, count in counters.items():
-            total[digit] = total.get(digit, 0) + count
+        total.update(counters)
     return total
 
 
