@@ -17,7 +17,7 @@ from standings.aws.s3 import ResultsBucket
 from standings.catalog import BoardCatalog
 from standings.domain.boards import check_member
 from standings.domain.members import removed
-from standings.maintain.member_boards import MemberBoards
+from standings.maintain.member_boards import MemberBoards, Walk, walk_of
 from standings.maintain.rebuild import RewriteMembers
 from standings.maintain.settled_files import mentions
 from standings.runtime.clock import Clock
@@ -57,17 +57,17 @@ class Erase:
         InvalidArgumentError: no member's id. StoreUnavailableError: nothing could be done, try again later.
         """
         check_member("member", member)
-        call = _Call(self, member, deadline)
+        call = _Call(self, deadline, member, walk_of(cursor, self.clock, every_board=every_board))
         if cursor is None:
             call.profile = call.backoff.retry(self.profiles.remove, member)
-        return call.run(cursor, every_board=every_board)
+        return call.run()
 
 
 class _Call(MemberBoards):
     """What one call has done."""
 
-    def __init__(self, erase: Erase, member: str, deadline: float) -> None:
-        super().__init__(erase.catalog, erase.scores, erase.clock, member, deadline)
+    def __init__(self, erase: Erase, deadline: float, member: str, begun: Walk) -> None:
+        super().__init__(erase.catalog, erase.scores, erase.clock, deadline, member, begun)
         self.profile = False
         self._results = erase.results
         self._looked_at = 0

@@ -48,8 +48,10 @@ class Walk(NamedTuple):
         return f"#{number}#{self.begun}#{self.board}#{self.file}"
 
 
-def walk_of(cursor: str) -> Walk:
-    """The walk of a cursor. Raises InvalidArgumentError for another text."""
+def walk_of(cursor: str | None, clock: Clock, *, every_board: bool) -> Walk:
+    """The walk of a cursor; a new one without. Raises InvalidArgumentError for another text."""
+    if cursor is None:
+        return Walk("every-board") if every_board else Walk("first", clock.now())
     if not cursor.startswith("#"):
         board, _, file = cursor.partition("#")
         return Walk("every-board", 0, board, file)
@@ -65,14 +67,16 @@ class MemberBoards(ABC):
     `walk` is where the next call goes on. `problems` names boards that somebody has to look at, and why.
     """
 
-    def __init__(self, catalog: BoardCatalog, scores: Scores, clock: Clock, member: str, deadline: float) -> None:
+    def __init__(
+        self, catalog: BoardCatalog, scores: Scores, clock: Clock, deadline: float, member: str, begun: Walk
+    ) -> None:
         self.catalog = catalog
         self.scores = scores
         self.clock = clock
         self.member = member
         self.deadline = deadline
         self.backoff = clock.backoff(deadline)
-        self.walk = Walk("first")
+        self.walk = begun
         self.problems: list[dict[str, str]] = []
 
     @abstractmethod
@@ -87,15 +91,11 @@ class MemberBoards(ABC):
     def told(self) -> dict[str, Any]:
         """What the answer says of the task: `{"merged": [], "before": 2}`. If all of it is empty, nothing was done."""
 
-    def run(self, cursor: str | None, *, every_board: bool) -> dict[str, Any]:
-        """Go on after a cursor, such as that of an earlier answer, until the call is over.
+    def run(self) -> dict[str, Any]:
+        """Go on until the call is over: `{"done": True, "cursor": "#2#…", …, "wait": 0.0}`.
 
-        InvalidArgumentError: no such cursor. StoreUnavailableError: nothing could be done, try again later.
+        StoreUnavailableError: nothing could be done, try again later.
         """
-        if cursor is not None:
-            self.walk = walk_of(cursor)
-        else:
-            self.walk = Walk("every-board") if every_board else Walk("first", self.clock.now())
         begun, done = self.walk, False
         try:
             done = drive(self._step, begun) is None

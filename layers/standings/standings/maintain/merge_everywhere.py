@@ -11,7 +11,7 @@ from typing import Any, Final
 from standings.aws.dynamodb.scores import Scores
 from standings.catalog import BoardCatalog
 from standings.domain.errors import NotFoundError, RequestError
-from standings.maintain.member_boards import MemberBoards
+from standings.maintain.member_boards import MemberBoards, Walk, walk_of
 from standings.members import MemberAdmin, check_two
 from standings.runtime.clock import Clock
 from standings.stores import StoreUnavailableError
@@ -40,14 +40,14 @@ class MergeEverywhere:
         InvalidArgumentError: no ids of two members. StoreUnavailableError: nothing could be done, try again later.
         """
         check_two(old, new)
-        return _Call(self, old, new, deadline).run(cursor, every_board=every_board)
+        return _Call(self, deadline, old, new, walk_of(cursor, self.clock, every_board=every_board)).run()
 
 
 class _Call(MemberBoards):
     """What one call has done."""
 
-    def __init__(self, task: MergeEverywhere, old: str, new: str, deadline: float) -> None:
-        super().__init__(task.catalog, task.scores, task.clock, old, deadline)
+    def __init__(self, task: MergeEverywhere, deadline: float, old: str, new: str, begun: Walk) -> None:
+        super().__init__(task.catalog, task.scores, task.clock, deadline, old, begun)
         self._new = new
         self._members = task.members
         self._before = 0
