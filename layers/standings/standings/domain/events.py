@@ -17,6 +17,7 @@ import orjson
 from standings.domain.boards import BOARD_NAME_RULE, MAX_MEMBER_BYTES, Boards, Family, Metric, family_of, is_board_name
 from standings.domain.boards_toml import MAX_DECIMALS, MAX_METRICS, METRIC_NAME, METRIC_RULE
 from standings.domain.scoring import (
+    NO_COMPANIONS,
     NO_NOTE,
     Aggregate,
     UnitsError,
@@ -159,7 +160,8 @@ def _updates(document: dict[str, Any], boards: Boards) -> tuple[Update, ...]:
                 is_kept = is_kept or metric.notes
                 if metric.kept_with is None:
                     note = share.note if metric.notes else NO_NOTE
-                    added = Aggregate(units, note=note, companions=companions_of(metric, by_name))
+                    companions = companions_of(metric, by_name) if metric.has_companions else NO_COMPANIONS
+                    added = Aggregate(units, note=note, companions=companions)
                     before = given.get(metric.name)
                     # Amounts of a member that an event names twice count like those of two events, the second one last.
                     given[metric.name] = added if before is None else merge(metric, added, before)
