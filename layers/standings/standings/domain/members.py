@@ -4,7 +4,6 @@ An item holds *accumulators*: the total of each metric, and buckets. A member's 
 buckets there (or their max, min or last).
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -453,9 +452,10 @@ def apply_event(family: Family, image: Image, event: EventPart, now: int) -> tup
 
 def additions(counted: Iterable[Mapping[str, int]]) -> dict[str, int]:
     """What events add to an item's attributes together, of what each adds (`counted_in`): `{"h9e": 300}`."""
-    adds: Counter[str] = Counter()
+    adds: dict[str, int] = {}
     for each in counted:
-        adds.update(each)
+        for name, units in each.items():
+            adds[name] = adds.get(name, 0) + units
     return adds
 
 

@@ -7,7 +7,7 @@ made up of. A page of a period merges the lists of all blocks that contain it.
 """
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -475,12 +475,14 @@ def node_deltas(entries: Iterable[LogEntry], periods: range) -> NodeDeltas:
         first, until = max(change.first, periods.start), min(change.until, periods.stop)
         if first < until:
             by_range[first, until].append((change.old, change.new))
-    net: defaultdict[tuple[int, Path], Counter[int]] = defaultdict(Counter)
+    net: NodeDeltas = {}
     for (first, until), moves in by_range.items():
         of_range = deltas(moves)
         for period in range(first, until):
             for path, counters in of_range.items():
-                net[period, path].update(counters)
+                node = net.setdefault((period, path), {})
+                for digit, count in counters.items():
+                    node[digit] = node.get(digit, 0) + count
     changed = {node: {digit: n for digit, n in counters.items() if n} for node, counters in net.items()}
     return {node: counters for node, counters in changed.items() if counters}
 

@@ -16,7 +16,6 @@ A repeated attempt writes the same items again, or newer ones. The first step is
 already. A long log is folded before it takes another entry, too.
 """
 
-from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -481,10 +480,12 @@ def fold_deltas(entries: Iterable[LogEntry], periods: range) -> NodeDeltas:
     Nodes whose changes cancel each other out are among them, without counters: another fold may have brought such a
     node to a position in between.
     """
-    net: defaultdict[tuple[int, Path], Counter[int]] = defaultdict(Counter)
+    net: NodeDeltas = {}
     for entry in entries:
         for label, counters in node_deltas([entry], periods).items():
-            net[label].update(counters)
+            node = net.setdefault(label, {})
+            for digit, count in counters.items():
+                node[digit] = node.get(digit, 0) + count
     return {label: {digit: n for digit, n in counters.items() if n} for label, counters in net.items()}
 
 
