@@ -147,7 +147,8 @@ class Api:
         except RequestError as error:
             return _request_error(error)
         except StoreUnavailableError as error:
-            return _store_unavailable(error)
+            logger.error("the store did not answer", extra={"reason": str(error)})  # It is throttled or down
+            return _problem(calls.UNAVAILABLE, {"Retry-After": str(calls.RETRY_AFTER_S)})
         except Exception as bug:  # noqa: BLE001 - it is raised again
             raise stack_of(bug) from None
         return _no_such_call(path, wanted, self._routes)
@@ -299,12 +300,6 @@ def _with_etag(answer: dict[str, Any], known: str) -> dict[str, Any]:
 
 def _request_error(error: RequestError) -> Response:
     return _problem(calls.problem_of(error))
-
-
-def _store_unavailable(error: StoreUnavailableError) -> Response:
-    """503 with `Retry-After`, for a store that is throttled or down. The log has the reason."""
-    logger.error("the store did not answer", extra={"reason": str(error)})
-    return _problem(calls.UNAVAILABLE, {"Retry-After": str(calls.RETRY_AFTER_S)})
 
 
 def _problem(problem: calls.Problem, headers: Mapping[str, str] = {}) -> Response:

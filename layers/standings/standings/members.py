@@ -77,10 +77,7 @@ class MemberAdmin:
         itself, and where a number would go beyond the bounds.
         """
         family = family_of(self._catalog.boards, board)
-        check_member("old", old)
-        check_member("new", new)
-        if old == new:
-            raise bad_argument("new", "expected another member than old, got the same one")
+        check_two(old, new)
         backoff = self._clock.backoff_for(RETRIED_FOR_S)
         if family.expires is not None:
             backoff.retry(self._check_open, board)
@@ -140,6 +137,14 @@ class MemberAdmin:
             return after
 
         return backoff.retry(attempt)
+
+
+def check_two(old: str, new: str) -> None:
+    """Raise InvalidArgumentError unless these are the ids of two members, the first of which is to be merged."""
+    check_member("old", old)
+    check_member("new", new)
+    if old == new:
+        raise bad_argument("new", "expected another member than old, got the same one")
 
 
 def _merged(family: Family, record: BoardRecord, old: Image, new: Image, now: int) -> tuple[Image, Image]:

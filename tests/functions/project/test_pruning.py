@@ -60,7 +60,7 @@ def test_what_is_too_much_for_one_look_is_left_to_the_next(engine: Any, worker: 
     still = Worker(engine, chance=0)
     everyone = [moved(f"m{n}", None, 128 * n, 1) for n in range(1, 120)]
     still.move(*everyone)
-    still.move(*(moved(move.member, move.new.sort_value, 2**35, 2) for move in everyone if move.new))
+    still.move(*(moved(move.member, move.new.values[0], 2**35, 2) for move in everyone if move.new))
     before = len(paths(engine))
     here = 2**35
     for version in range(3, 11):

@@ -254,7 +254,7 @@ def test_a_request_that_has_read_logs_sees_nodes_that_were_folded_since(engine: 
     window = MovingWindow(engine)
     reads = Reading(window).reader.for_request()
     entries = reads.entries([(window.ranking, "m0"), (window.ranking, "nobody")])
-    assert [entry.place.sort_value for entry in entries.values()] == [SORT_VALUES[0]]
+    assert [entry.place.values[0] for entry in entries.values()] == [SORT_VALUES[0]]
     for member in ("m1", "m2", "m3"):
         since = window.lengths()
         move_and_fold(window, member)

@@ -164,7 +164,7 @@ def fullest(metrics: Iterable[Metric], now: int) -> Image:
                 index = None if unit == "s" else metric.timetable.offset(unit, index, -1)
         note = orjson.dumps(NOTE).decode() if metric.notes else NO_NOTE
         cell = aggregate_of_event(metric, 1, now - DAY, event_id, note)
-        image = reduce(lambda image, name: image.with_cell(name, cell), names, image)
+        image = reduce(lambda image, name: image.with_cells({name: cell}), names, image)
     return rewritten(image, now, [])
 
 

@@ -303,7 +303,7 @@ class Row(NamedTuple):
     def moved(self) -> Item:
         """The item with another sort key, of another score or another instant."""
         there, _ = decode_sort_key(self.item["s"]["S"], self.ranking.metric)
-        other = there._replace(values=(there.sort_value + self.one_of(*OFF), *there.values[1:]))
+        other = there._replace(values=(there.values[0] + self.one_of(*OFF), *there.values[1:]))
         if there.since is not None and self.one_of(True, False):
             other = there._replace(since=there.since + 1)
         return {**self.item, "s": {"S": sort_key(other, self.member)}}
@@ -331,7 +331,7 @@ class Row(NamedTuple):
 
     def with_other_step(self) -> Item:
         place = self.step.place._replace(
-            values=(self.step.place.sort_value + self.one_of(*OFF), *self.step.place.values[1:])
+            values=(self.step.place.values[0] + self.one_of(*OFF), *self.step.place.values[1:])
         )
         return self.with_steps(*(step._replace(place=place) if step == self.step else step for step in self.steps()))
 

@@ -36,7 +36,7 @@ def _sort_value(key: str, member: str) -> int:
     for ties in ("member", "first"):
         place, also = decode_sort_key(key, points(ties))
         if also == member:
-            return place.sort_value
+            return place.values[0]
     raise AssertionError(f"{key!r} is no sort key of {member!r}")
 
 

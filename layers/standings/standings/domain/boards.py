@@ -110,14 +110,9 @@ class Family:
         return unit is not None and is_past_reading(unit, bucket, now)
 
     @property
-    def has_buckets(self) -> bool:
-        """Whether members' items hold more than totals. If not, and every metric adds up, the writer reads no items."""
-        return any(metric.bucket_codes for metric in self.metrics.values())
-
-    @property
-    def adds_up(self) -> bool:
-        """Whether every metric adds up."""
-        return all(metric.adds_up for metric in self.metrics.values())
+    def reads_items(self) -> bool:
+        """Whether items are read before events change them: they hold more than totals, or a metric does not add up."""
+        return any(metric.bucket_codes or not metric.adds_up for metric in self.metrics.values())
 
     def rankings(self) -> frozenset[str]:
         """The codes of all windows that are ranked on a board of this family, such as `q8Qd`."""

@@ -26,10 +26,9 @@ from standings.domain.boards import (
 from standings.domain.scoring import UnitsError, units_of
 from standings.domain.windows import (
     DAY,
-    HOUR,
     MAX_LATE_AND_KEEP,
-    MINUTE,
     SEASON_KEPT,
+    SPANS,
     WEEKDAYS,
     Season,
     Seasons,
@@ -38,6 +37,7 @@ from standings.domain.windows import (
     Window,
     parse_day,
     parse_window,
+    span_text,
 )
 from standings.domain.zones import time_zone
 
@@ -223,7 +223,7 @@ MAX_SHARDS: Final = 64
 def _span(text: Any) -> int | None:
     """The milliseconds of a span such as `36 hours`."""
     match = re.fullmatch(r"([0-9]{1,6}) (minute|hour|day)s?", text) if isinstance(text, str) else None
-    span = int(match[1]) * {"minute": MINUTE, "hour": HOUR, "day": DAY}[match[2]] if match else None
+    span = int(match[1]) * SPANS[match[2]] if match else None
     if span is not None and span > MAX_LATE_AND_KEEP:
         raise ValueError(f"expected at most 400 days, got {text!r}")
     return span
@@ -533,16 +533,8 @@ def _check_expires(path: _Path, values: Mapping[str, Any], timetable: Timetable)
     least = longest + timetable.late + SETTLED_FOR
     if values["expires"] is not None and values["expires"] < least:
         settled = f"the longest window that is settled ({longest // DAY} days), late and " if longest else "late and "
-        reason = f"expected at least {settled}2 days, {_shown_span(least)} in all, got {_shown_span(values['expires'])}"
+        reason = f"expected at least {settled}2 days, {span_text(least)} in all, got {span_text(values['expires'])}"
         raise _Mistake(path, f"{reason}: lengthen it, or shorten late")
-
-
-def _shown_span(milliseconds: int) -> str:
-    """A span as the file writes it: `11 days`."""
-    units = (("day", DAY), ("hour", HOUR), ("minute", MINUTE))
-    unit, size = next((unit, size) for unit, size in units if milliseconds % size == 0)
-    number = milliseconds // size
-    return f"{number} {unit}{'' if number == 1 else 's'}"
 
 
 def _prize(path: _Path, table: Mapping[str, Any], metrics: list[str]) -> Prize:

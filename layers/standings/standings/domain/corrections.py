@@ -58,7 +58,7 @@ def corrected(
         held = _held(family, image, name)
         cell = None if held is None else image.cell(held)
         if held is not None and cell is not None:
-            image = image.with_cell(held, cell._replace(value=cell.value - units))
+            image = image.with_cells({held: cell._replace(value=cell.value - units)})
             names.add(held)
     if instead is not None:
         image, changed = apply_event(family, image, instead, now)
@@ -85,8 +85,7 @@ def check_definition(family: Family, correction: Event, counted: Iterable[str]) 
     for name in counted:
         if family.accumulator(name) is None:
             reason = "a number that it counted means something else since boards.toml changed"
-            detail = f"{refusal(str(correction.corrects))} {reason}: post the difference with a new id"
-            raise RefusedEvent("correct", detail, correction.id)
+            raise refused(correction, f"{reason}: post the difference with a new id")
 
 
 def closed_period(family: Family, counted: Iterable[str], now: int) -> str | None:
@@ -117,6 +116,7 @@ def _closed_in(accumulator: Accumulator, window: Window, now: int) -> int | None
     return latest if first <= latest and now < timetable.rolling_until(unit, latest) else None
 
 
-def refusal(event_id: str) -> str:
-    """How each refusal of a correction begins."""
-    return f"correct: the event {event_id!r} cannot be corrected:"
+def refused(correction: Event, reason: str) -> RefusedEvent:
+    """The refusal of a correction, for a reason that says what to do."""
+    detail = f"correct: the event {correction.corrects!r} cannot be corrected: {reason}"
+    return RefusedEvent("correct", detail, correction.id)

@@ -65,10 +65,7 @@ def check_event(body: str, now: int) -> None:
     `now` is in milliseconds.
     """
     document = _document(body)
-    if _corrected_id(document) is None:
-        _id_and_at(document, now)
-    else:
-        _id_of_correction(document, now)
+    _head(document, now)
     for share in _shares(document) if "retract" not in document else ():
         for name, number in share.numbers.items():
             if not METRIC_NAME.fullmatch(name):
@@ -138,8 +135,7 @@ class RefusedEvent(ValueError):
 
 
 def _event(document: dict[str, Any], boards: Boards, now: int, *, at_filled_in: bool | str) -> Event:
-    corrects = _corrected_id(document)
-    event_id, at = _id_and_at(document, now) if corrects is None else _id_of_correction(document, now)
+    event_id, at, corrects = _head(document, now)
     if "retract" in document:
         return Event(event_id, at, (), _digest_of_correction(corrects, None, b""), at, corrects)
     updates = _updates(document, boards)
@@ -159,11 +155,13 @@ def _updates(document: dict[str, Any], boards: Boards) -> tuple[Update, ...]:
         is_kept = False
         for board, amounts in _amounts(share, boards):
             given = pairs.setdefault((board, share.member), {})
+            by_name = {metric.name: units for metric, units in amounts}
             for metric, units in amounts:
                 is_kept = is_kept or metric.notes
                 if metric.kept_with is None:
                     note = share.note if metric.notes else NO_NOTE
-                    added = Aggregate(units, note=note, companions=_companions(metric, amounts))
+                    companions = companions_of(metric, by_name) if metric.has_companions else NO_COMPANIONS
+                    added = Aggregate(units, note=note, companions=companions)
                     before = given.get(metric.name)
                     # Amounts of a member that an event names twice count like those of two events, the second one last.
                     given[metric.name] = added if before is None else merge(metric, added, before)
@@ -242,25 +240,21 @@ def _corrected_id(document: dict[str, Any]) -> str | None:
     return event_id
 
 
-def _id_of_correction(document: dict[str, Any], now: int) -> tuple[str, int]:
-    """The id and the `at` of a correction; NO_AT if it has none."""
+def _head(document: dict[str, Any], now: int) -> tuple[str, int, str | None]:
+    """The id and the `at` of an event, and the id of the event that it corrects. NO_AT: a correction without `at`."""
+    corrects = _corrected_id(document)
     if "retract" in document:
-        _check_fields(document, {"id", "retract"}, "")
-        return _event_id(document), NO_AT
-    _check_fields(document, {"id", "at", "correct"} | ({"updates"} if "updates" in document else _UPDATE_FIELDS), "")
-    return _event_id(document), read_at(_text(document, "at", "at"), now) if "at" in document else NO_AT
-
-
-def _id_and_at(document: dict[str, Any], now: int) -> tuple[str, int]:
-    _check_fields(document, {"id", "at"} | ({"updates"} if "updates" in document else _UPDATE_FIELDS), "")
-    return _event_id(document), read_at(_text(document, "at", "at"), now)
-
-
-def _event_id(document: dict[str, Any]) -> str:
+        fields = {"id", "retract"}
+    else:
+        own = {"id", "at"} if corrects is None else {"id", "at", "correct"}
+        fields = own | ({"updates"} if "updates" in document else _UPDATE_FIELDS)
+    _check_fields(document, fields, "")
     event_id = _text(document, "id", "id")
     if not is_event_id(event_id):
         refuse("id", "id", f"1 to {MAX_ID_LENGTH} characters (it has {len(event_id)})", event_id)
-    return event_id
+    if corrects is not None and "at" not in document:
+        return event_id, NO_AT, corrects
+    return event_id, read_at(_text(document, "at", "at"), now), corrects
 
 
 def is_event_id(value: Any) -> TypeGuard[str]:
@@ -418,13 +412,6 @@ def _check_companions(share: _Share, family: Family, amounts: list[tuple[Metric,
             named = ", ".join(name for name in together if name in names)
             reason = f"expected all of {', '.join(together)}, which are of one event, or none of them, got {named}"
             raise RefusedEvent("metrics", f"{share.prefix}metrics: {reason} alone")
-
-
-def _companions(metric: Metric, amounts: Iterable[tuple[Metric, int]]) -> str:
-    """The companions that an update with these amounts gives a number of the metric."""
-    if not metric.has_companions:
-        return NO_COMPANIONS
-    return companions_of(metric, {each.name: units for each, units in amounts})
 
 
 def _with_companions(boards: Boards, board: str, given: Mapping[str, Aggregate]) -> dict[str, int]:

@@ -275,21 +275,20 @@ class Image:
         tie_key, note = self.tie_keys.get(name, NO_TIE_KEY), self.notes.get(name, NO_NOTE)
         return Aggregate(value, tie_key, note, self.companions.get(name, NO_COMPANIONS))
 
-    def with_cell(self, name: str, cell: Aggregate) -> "Image":
-        """The image with an aggregate in an accumulator."""
+    def with_cells(self, cells: Mapping[str, Aggregate]) -> "Image":
+        """The image with these aggregates in its accumulators."""
         return replace(
             self,
-            values={**self.values, name: cell.value},
-            tie_keys=_with(self.tie_keys, name, cell.tie_key),
-            notes=_with(self.notes, name, cell.note),
-            companions=_with(self.companions, name, cell.companions),
+            values={**self.values, **{name: cell.value for name, cell in cells.items()}},
+            tie_keys=_with(self.tie_keys, {name: cell.tie_key for name, cell in cells.items()}),
+            notes=_with(self.notes, {name: cell.note for name, cell in cells.items()}),
+            companions=_with(self.companions, {name: cell.companions for name, cell in cells.items()}),
         )
 
 
-def _with(texts: Mapping[str, str], name: str, text: str) -> Mapping[str, str]:
-    """Texts by accumulator, with one of them replaced; an empty text is removed."""
-    others = {of: value for of, value in texts.items() if of != name}
-    return {**others, name: text} if text else others
+def _with(texts: Mapping[str, str], replaced: Mapping[str, str]) -> Mapping[str, str]:
+    """Texts by accumulator, with some of them replaced; an empty text is removed."""
+    return {of: text for of, text in {**texts, **replaced}.items() if text}
 
 
 def new_image(board: str, member: str, written_at_ms: int) -> Image:
@@ -329,26 +328,11 @@ def merged(family: Family, old: Image, new: Image, now: int) -> tuple[Image, Ima
             cells[name] = cell
         elif cell is not None and there is not None and accumulator is not None:
             cells[name] = merge(accumulator.metric, there, cell)
-    whole, gone = late_merged(family, _with_cells(after, cells), stamp)
+    whole, gone = late_merged(family, after.with_cells(cells), stamp)
     whole = rewritten(whole, stamp, [*gone, *expired(family, whole, stamp)])
     changed = [name for name, value in whole.values.items() if value != new.values.get(name)]
     left = replace(removed(old, stamp), merged_at=stamp)
     return left, replace(whole, hidden=old.hidden or new.hidden), changed
-
-
-def _with_cells(image: Image, cells: Mapping[str, Aggregate]) -> Image:
-    """The image with these aggregates in its accumulators."""
-    return replace(
-        image,
-        values={**image.values, **{name: cell.value for name, cell in cells.items()}},
-        tie_keys=_with_all(image.tie_keys, {name: cell.tie_key for name, cell in cells.items()}),
-        notes=_with_all(image.notes, {name: cell.note for name, cell in cells.items()}),
-        companions=_with_all(image.companions, {name: cell.companions for name, cell in cells.items()}),
-    )
-
-
-def _with_all(texts: Mapping[str, str], replaced: Mapping[str, str]) -> Mapping[str, str]:
-    return {of: text for of, text in {**texts, **replaced}.items() if text}
 
 
 def rewritten(image: Image, written_at_ms: int, gone: Iterable[str] = ()) -> Image:
@@ -440,8 +424,7 @@ def set_bests(family: Family, image: Image, event: EventPart, now: int) -> tuple
         note, companions = event.notes.get(metric.name, NO_NOTE), companions_of(metric, event.amounts)
         best = aggregate_of_event(metric, bests[metric.name], event.at, event.event_id, note, companions)
         names = [name, *(each for each in image.values if _is_late_for(name, each))]
-        image = _with_cells(image, dict.fromkeys(names, best))
-        image = replace(image, set_keys={**image.set_keys, name: key})
+        image = replace(image.with_cells(dict.fromkeys(names, best)), set_keys={**image.set_keys, name: key})
         changed += names
     return image, changed, is_superseded
 
@@ -463,7 +446,7 @@ def apply_event(family: Family, image: Image, event: EventPart, now: int) -> tup
         after = added if before is None else merge(metric, before, added)
         if after != before:
             changed.append(name)
-            image = image.with_cell(name, after)
+            image = image.with_cells({name: after})
     return image, changed
 
 
@@ -636,7 +619,7 @@ def late_merged(family: Family, image: Image, now: int, most: int | None = None)
         if now >= metric.timetable.rolling_until(unit, accumulator.first - 1) + SKIP_MARGIN:
             whole = late_name(metric.bucket(unit, accumulator.bucket))
             before = image.cell(whole)
-            image = image.with_cell(whole, cell if before is None else merge(metric, before, cell))
+            image = image.with_cells({whole: cell if before is None else merge(metric, before, cell)})
             gone.append(name)
     return image, gone
 

@@ -127,11 +127,6 @@ INDEXED_LENGTH: Final = 64  # Characters of a name's search form that the index 
 MAX_LOOKED_AT: Final = 200  # Profiles that a search on a board looks at
 
 
-def begins_with(name: str, beginning: str) -> bool:
-    """Whether a name's search form begins with a search form: `begins_with("Ádám", "ad")`."""
-    return search_form(name).startswith(beginning)
-
-
 def search_form(text: str) -> str:
     """A text as the search compares it: without case, marks and spaces at the ends. `Ádám` is `adam`.
 

@@ -161,11 +161,6 @@ class Place(NamedTuple):
     values: SortValues
     since: int | None = None
 
-    @property
-    def sort_value(self) -> int:
-        """The sort value of the score alone."""
-        return self.values[0]
-
 
 MISSING: Final = MAX_UNITS + 1
 """The sort value of a tie-break of which a member has no number: behind all numbers."""

@@ -47,8 +47,7 @@ def equals(values: SortValues, nodes: Nodes) -> int:
 
 def nodes_for(values: SortValues) -> list[Path]:
     """The nodes that give the rank of sort values, and that count them: the root first, their leaf last."""
-    full_path = path(values)
-    return [full_path[:length] for length in range(len(full_path))]
+    return list(prefixes(path(values)))
 
 
 # One move needs a path several times, and members share scores.

@@ -412,6 +412,16 @@ def instant(at: int | None) -> str | None:
     return when.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+SPANS: Final = {"day": DAY, "hour": HOUR, "minute": MINUTE}
+
+
+def span_text(milliseconds: int) -> str:
+    """A span as `boards.toml` writes it, in the largest unit that fits: `11 days`, `36 hours`."""
+    unit, size = next((unit, size) for unit, size in SPANS.items() if milliseconds % size == 0)
+    number = milliseconds // size
+    return f"{number} {unit}{'' if number == 1 else 's'}"
+
+
 State = Literal["open", "closing", "final"]
 CLOCKS_DIFFER: Final = 5 * MINUTE
 """A period is final this much later than by the calendar. A writer decides by its own clock what is late, and then

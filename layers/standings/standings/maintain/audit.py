@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from standings.catalog import BoardCatalog
-from standings.domain.coverage import DELETE, BoardRecord
+from standings.domain.coverage import BoardRecord
 from standings.domain.members import Image
 from standings.domain.windows import MINUTE, SECOND
 from standings.maintain.turns import Lease, Position, Run
@@ -67,9 +67,7 @@ class Audits:
         must still name that generation. Raises ValueError if no family matches the board.
         """
         record = self.clock.backoff(findings.deadline).retry(self.catalog.current, findings.board)
-        if record is None or record.deleted or (record.job is not None and record.job.task == DELETE):
-            return None
-        if record.has_ended(self.clock.now()):
+        if record is None or record.deleted or record.is_being_deleted or record.has_ended(self.clock.now()):
             return None
         family = self.catalog.boards.family(findings.board)
         if family is None:

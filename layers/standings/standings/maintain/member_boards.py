@@ -5,15 +5,18 @@ the first reading began is there at the second, which begins `LAG_S` later. As l
 DynamoDB is still building it, or if the caller wants it, all boards that are listed are gone through instead, once.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Final, Literal, NamedTuple
 
-from standings.aws.dynamodb.scores import BoardRecords, Scores
+from standings.aws.dynamodb.scores import DamagedItem, Scores
+from standings.catalog import BoardCatalog
 from standings.domain.errors import bad_argument
+from standings.domain.members import Image
 from standings.domain.windows import SECOND
-from standings.runtime.clock import Backoff, Clock
-from standings.stores import MAX_ACTIONS, IndexNotBuiltError
+from standings.maintain.turns import drive
+from standings.runtime.clock import Clock
+from standings.stores import MAX_ACTIONS, IndexNotBuiltError, StoreUnavailableError
 
 LAG_S: Final = 10.0
 """Seconds from the begin of the first reading to the second. The index is usually less than a second behind."""
@@ -45,8 +48,10 @@ class Walk(NamedTuple):
         return f"#{number}#{self.begun}#{self.board}#{self.file}"
 
 
-def walk_of(cursor: str) -> Walk:
-    """The walk of a cursor. Raises InvalidArgumentError for another text."""
+def walk_of(cursor: str | None, clock: Clock, *, every_board: bool) -> Walk:
+    """The walk of a cursor; a new one without. Raises InvalidArgumentError for another text."""
+    if cursor is None:
+        return Walk("every-board") if every_board else Walk("first", clock.now())
     if not cursor.startswith("#"):
         board, _, file = cursor.partition("#")
         return Walk("every-board", 0, board, file)
@@ -56,45 +61,87 @@ def walk_of(cursor: str) -> Walk:
     return Walk(_BY_INDEX[parts[1]], int(parts[2]), parts[3], parts[4])
 
 
-@dataclass(frozen=True)
-class MemberBoards:
-    """Lists the boards of a member, up to 100 at a time."""
+class MemberBoards(ABC):
+    """One call of a task that goes through the boards of a member, up to 100 at a time.
 
-    records: BoardRecords
-    scores: Scores
-    clock: Clock
+    `walk` is where the next call goes on. `problems` names boards that somebody has to look at, and why.
+    """
 
-    def walk(self, cursor: str | None, *, every_board: bool) -> Walk:
-        """The walk of a cursor; a new one without."""
-        if cursor is not None:
-            return walk_of(cursor)
-        return Walk("every-board") if every_board else Walk("first", self.clock.now())
+    def __init__(
+        self, catalog: BoardCatalog, scores: Scores, clock: Clock, deadline: float, member: str, begun: Walk
+    ) -> None:
+        self.catalog = catalog
+        self.scores = scores
+        self.clock = clock
+        self.member = member
+        self.deadline = deadline
+        self.backoff = clock.backoff(deadline)
+        self.walk = begun
+        self.problems: list[dict[str, str]] = []
 
-    def step(self, member: str, walk: Walk, backoff: Backoff, do: Callable[[Walk, Sequence[str]], Walk]) -> Walk | None:
-        """Call `do(walk, boards)` with the next boards: the walk from which to go on. None at the end.
+    @abstractmethod
+    def do(self, boards: Sequence[str]) -> None:
+        """Do the task on some boards: `walk` is behind the last one then, unless the call is over."""
 
-        `do` returns how far it is: behind the last of the boards, unless its time is over. The walk stays the same if
-        the second reading is not due within the time that is left. May raise StoreUnavailableError.
+    @abstractmethod
+    def is_over(self) -> bool:
+        """Whether the call must end."""
+
+    @abstractmethod
+    def told(self) -> dict[str, Any]:
+        """What the answer says of the task: `{"merged": [], "before": 2}`. If all of it is empty, nothing was done."""
+
+    def run(self) -> dict[str, Any]:
+        """Go on until the call is over: `{"done": True, "cursor": "#2#…", …, "wait": 0.0}`.
+
+        StoreUnavailableError: nothing could be done, try again later.
         """
-        if walk.reading == "second" and not (walk.board or walk.file):
-            wait = self.wait(walk)
-            if wait > 0 and not backoff.wait(wait):
-                return walk
+        begun, done = self.walk, False
+        try:
+            done = drive(self._step, begun) is None
+        except StoreUnavailableError:
+            if self.walk == begun and not any(self.told().values()):
+                raise
+        return {
+            "done": done,
+            "cursor": self.walk.cursor or None,
+            **self.told(),
+            "problems": self.problems,
+            "every_board": self.walk.reading == "every-board",
+            "wait": 0.0 if done else self._wait(),
+        }
+
+    def images(self, boards: Sequence[str]) -> tuple[dict[str, Image], dict[str, str]]:
+        """The member's items by board, and why those on other boards cannot be read."""
+        keys, damaged = [(board, self.member) for board in boards], list[DamagedItem]()
+        images = self.backoff.retry(self.scores.images, keys, consistent=True, damaged=damaged)
+        return {board: image for (board, _), image in images.items()}, {one.board: str(one) for one in damaged}
+
+    def _step(self, walk: Walk) -> Walk | None:
+        """Do the task on the next boards. The walk stays the same if the second reading is not due within the time."""
+        if self.is_over() or ((wait := self._wait()) > 0 and not self.backoff.wait(wait)):
+            return walk
         after = walk.board or None
         try:
             if walk.reading == "every-board":
-                boards = backoff.retry(self.records.names, after, MAX_ACTIONS)
+                boards = self.backoff.retry(self.catalog.records.names, after, MAX_ACTIONS)
             else:
-                boards = backoff.retry(self.scores.boards_of, member, after, MAX_ACTIONS)
+                boards = self.backoff.retry(self.scores.boards_of, self.member, after, MAX_ACTIONS)
         except IndexNotBuiltError:
-            return Walk("every-board")
-        reached = do(walk, boards) if boards else walk
-        if boards and (len(boards) >= MAX_ACTIONS or reached != walk._replace(board=boards[-1], file="")):
-            return reached
-        return Walk("second", walk.begun) if walk.reading == "first" else None
+            self.walk = Walk("every-board")
+            return self.walk
+        if boards:
+            self.do(boards)
+            if len(boards) >= MAX_ACTIONS or self.walk != walk._replace(board=boards[-1], file=""):
+                return self.walk
+        if walk.reading != "first":
+            return None
+        self.walk = Walk("second", walk.begun)
+        return self.walk
 
-    def wait(self, walk: Walk | None) -> float:
+    def _wait(self) -> float:
         """Seconds until the second reading is due, of a walk that stands before it; otherwise 0."""
-        if walk is None or walk.reading != "second" or walk.board or walk.file:
+        walk = self.walk
+        if walk.reading != "second" or walk.board or walk.file:
             return 0.0
         return min(max(0.0, walk.begun / SECOND + LAG_S - self.clock.now() / SECOND), LAG_S)

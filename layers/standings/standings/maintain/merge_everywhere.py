@@ -5,17 +5,15 @@ some boards merged and others as they were, and one that begins again passes ove
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
-from standings.aws.dynamodb.scores import DamagedItem, Scores
+from standings.aws.dynamodb.scores import Scores
 from standings.catalog import BoardCatalog
-from standings.domain.boards import check_member
-from standings.domain.errors import NotFoundError, RequestError, bad_argument
-from standings.maintain.member_boards import MemberBoards, Walk
-from standings.maintain.turns import drive
-from standings.members import MemberAdmin
-from standings.runtime.clock import Backoff, Clock
+from standings.domain.errors import NotFoundError, RequestError
+from standings.maintain.member_boards import MemberBoards, Walk, walk_of
+from standings.members import MemberAdmin, check_two
+from standings.runtime.clock import Clock
 from standings.stores import StoreUnavailableError
 
 MAX_NAMED: Final = 1_000  # Boards after which an answer is given, so that it does not become too long
@@ -41,78 +39,45 @@ class MergeEverywhere:
         `problems` names boards on which it is refused, and why. The next call has something to do in `wait` seconds.
         InvalidArgumentError: no ids of two members. StoreUnavailableError: nothing could be done, try again later.
         """
-        check_member("old", old)
-        check_member("new", new)
-        if old == new:
-            raise bad_argument("new", "expected another member than old, got the same one")
-        boards = MemberBoards(self.catalog.records, self.scores, self.clock)
-        begun = boards.walk(cursor, every_board=every_board)
-        call = _Call(self, boards, old, new, self.clock.backoff(deadline), begun)
-        done = False
-        try:
-            done = drive(call.step, call.walk) is None
-        except StoreUnavailableError:
-            if call.walk == begun and not call.merged:
-                raise
-        return {
-            "done": done,
-            "cursor": call.walk.cursor or None,
-            "merged": call.merged,
-            "before": call.before,
-            "problems": call.problems,
-            "every_board": call.walk.reading == "every-board",
-            "wait": 0.0 if done else boards.wait(call.walk),
-        }
+        check_two(old, new)
+        return _Call(self, deadline, old, new, walk_of(cursor, self.clock, every_board=every_board)).run()
 
 
-@dataclass(slots=True)
-class _Call:
-    """What one call has done. `walk` is where the next one goes on."""
+class _Call(MemberBoards):
+    """What one call has done."""
 
-    task: MergeEverywhere
-    member_boards: MemberBoards
-    old: str
-    new: str
-    backoff: Backoff
-    walk: Walk
-    before: int = 0
-    merged: list[dict[str, Any]] = field(default_factory=list)
-    problems: list[dict[str, str]] = field(default_factory=list)
+    def __init__(self, task: MergeEverywhere, deadline: float, old: str, new: str, begun: Walk) -> None:
+        super().__init__(task.catalog, task.scores, task.clock, deadline, old, begun)
+        self._new = new
+        self._members = task.members
+        self._before = 0
+        self._merged: list[dict[str, Any]] = []
 
-    def step(self, walk: Walk) -> Walk | None:
-        if self._is_over():
-            return walk
-        following = self.member_boards.step(self.old, walk, self.backoff, self._through)
-        self.walk = following or self.walk
-        return following
+    def told(self) -> dict[str, Any]:
+        return {"merged": self._merged, "before": self._before}
 
-    def _is_over(self) -> bool:
-        return self.backoff.expired or len(self.merged) + len(self.problems) >= MAX_NAMED
+    def is_over(self) -> bool:
+        return self.backoff.expired or len(self._merged) + len(self.problems) >= MAX_NAMED
 
-    def _through(self, walk: Walk, boards: Sequence[str]) -> Walk:
+    def do(self, boards: Sequence[str]) -> None:
         """Merge the members on some boards, one after the other."""
-        damaged: list[DamagedItem] = []
-        keys = [(board, self.old) for board in boards]
-        images = self.backoff.retry(self.task.scores.images, keys, consistent=True, damaged=damaged)
-        problems = {item.board: str(item) for item in damaged}
-        self.walk = walk
+        images, problems = self.images(boards)
         for board in boards:
-            if self._is_over():
+            if self.is_over():
                 break
-            image = images.get((board, self.old))
+            image = images.get(board)
             if image is not None and not image.removed:
                 self._merge(board, problems)
-            elif image is not None and image.merged_at is not None and walk.reading != "second":
-                self.before += 1
-            if board in problems and walk.reading != "first":  # The second reading tries again what is left
+            elif image is not None and image.merged_at is not None and self.walk.reading != "second":
+                self._before += 1
+            if board in problems and self.walk.reading != "first":  # The second reading tries again what is left
                 self.problems.append({"board": board, "why": problems[board]})
-            self.walk = walk._replace(board=board)
-        return self.walk
+            self.walk = self.walk._replace(board=board)
 
     def _merge(self, board: str, problems: dict[str, str]) -> None:
         try:
-            answer = self.task.members.merge(board, self.old, self.new)
-            self.merged.append({"board": board, "hidden": answer["hidden"]})
+            answer = self._members.merge(board, self.member, self._new)
+            self._merged.append({"board": board, "hidden": answer["hidden"]})
         except NotFoundError as error:
             if error.kind not in {"no-such-member", "expired"}:  # Somebody has just removed it, or its board has ended
                 problems[board] = str(error)

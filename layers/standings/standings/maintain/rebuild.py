@@ -292,16 +292,9 @@ class _Run:
             rankings = dict.fromkeys([*readable_rankings(self._family, image, now), *entries.get(image.member, ())])
             # A projector that has known both generations may have failed after it wrote list items in the new one. A
             # projector that did not know the new generation may have acknowledged records.
-            rewrite_every_item = image.written_at_ms >= recent
-            ends = self._record.ends
+            is_recent, ends = image.written_at_ms >= recent, self._record.ends
             moves += placements_now(
-                self._family,
-                image,
-                rankings,
-                generation,
-                now,
-                rewrite_every_item=rewrite_every_item,
-                board_ends=ends,
+                self._family, image, rankings, generation, now, rewrite_every_item=is_recent, board_ends=ends
             )
             if len(moves) >= MAX_PLACEMENTS:
                 self._service.rankings.place(moves, self._deadline)

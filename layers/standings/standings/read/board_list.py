@@ -1,16 +1,14 @@
 """Answers about boards: the list of boards, and the definition of one."""
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any
 
 from standings.domain.boards import BOARD_NAME, Family, Metric, Prize, family_of
 from standings.domain.coverage import BoardRecord
 from standings.domain.errors import bad_argument, being_deleted
-from standings.domain.windows import DAY, HOUR, MINUTE, WEEKDAYS, Timetable, day_text, instant
+from standings.domain.windows import WEEKDAYS, Timetable, day_text, instant, span_text
 from standings.read.cursors import encode_name, read_name
 from standings.read.session import ReadSession, decimal_of
-
-_SPANS: Final = (("day", DAY), ("hour", HOUR), ("minute", MINUTE))
 
 
 def boards(session: ReadSession, *, prefix: str, limit: int, cursor: str | None) -> dict[str, Any]:
@@ -40,8 +38,8 @@ def definition(session: ReadSession, board: str) -> dict[str, Any]:
         "timezone": timetable.timezone,
         "week_start": WEEKDAYS[timetable.week_start],
         "members": family.members,
-        "late": _span(timetable.late),
-        "keep": _span(timetable.keep),
+        "late": span_text(timetable.late),
+        "keep": span_text(timetable.keep),
         "shards": family.shards,
         **({"seasons": _seasons(timetable)} if timetable.seasons.all else {}),
         **_expires(family, record),
@@ -57,7 +55,7 @@ def _expires(family: Family, record: BoardRecord | None) -> dict[str, Any]:
     ends = None if record is None or record.deleted else record.ends
     if family.expires is None and ends is None:
         return {}
-    return {"expires": None if family.expires is None else _span(family.expires), "expires_at": instant(ends)}
+    return {"expires": None if family.expires is None else span_text(family.expires), "expires_at": instant(ends)}
 
 
 def _metric(session: ReadSession, board: str, family: Family, metric: Metric) -> dict[str, Any]:
@@ -102,10 +100,3 @@ def _seasons(timetable: Timetable) -> list[dict[str, str]]:
         {"name": season.name, "starts": day_text(season.starts), "ends": day_text(season.ends)}
         for season in timetable.seasons.all
     ]
-
-
-def _span(milliseconds: int) -> str:
-    """A duration as `boards.toml` writes it, such as `7 days`."""
-    unit, size = next((unit, size) for unit, size in _SPANS if milliseconds % size == 0)
-    number = milliseconds // size
-    return f"{number} {unit}{'' if number == 1 else 's'}"

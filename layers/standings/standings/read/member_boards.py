@@ -29,7 +29,10 @@ def boards_of(
     """
     check_member("id", member)
     if window is not None:
-        _check_window(window)
+        try:
+            parse_window(window)
+        except ValueError as error:
+            raise bad_argument("window", str(error)) from error
     after = None if cursor is None else read_name(cursor, _list_of(member))
     try:
         named = session.backoff().retry(session.tables.scores.boards_of, member, after, limit + 1)
@@ -38,7 +41,10 @@ def boards_of(
         raise NotFoundError("not-built", "Index not built yet", detail) from error
     images, last = _on_page(session, named[:limit], member, window)
     is_last = last is None and len(named) <= limit
-    found = member_ranks.cards(session, images, window) if window is not None and images else map(_listed, images)
+    if window is not None and images:
+        found = member_ranks.cards(session, images, window)
+    else:
+        found = [{"board": image.board, "hidden": image.hidden} for image in images]
     return {
         "member": member,
         "boards": [{name: value for name, value in board.items() if name != "member"} for board in found],
@@ -69,17 +75,6 @@ def _on_page(
         rankings += more
         images.append(image)
     return images, None
-
-
-def _listed(image: Image) -> dict[str, Any]:
-    return {"board": image.board, "hidden": image.hidden}
-
-
-def _check_window(window: str) -> None:
-    try:
-        parse_window(window)
-    except ValueError as error:
-        raise bad_argument("window", str(error)) from error
 
 
 def _list_of(member: str) -> str:

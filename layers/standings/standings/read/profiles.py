@@ -6,7 +6,7 @@ from typing import Any, Final
 from standings.aws.dynamodb.profiles import Match
 from standings.domain.boards import check_member, family_of
 from standings.domain.errors import NotFoundError, bad_argument
-from standings.domain.profiles import MAX_LOOKED_AT, MIN_SEARCH_LENGTH, Profile, begins_with, search_form
+from standings.domain.profiles import MAX_LOOKED_AT, MIN_SEARCH_LENGTH, Profile, search_form
 from standings.read.session import ReadSession
 
 STEP: Final = 50
@@ -78,7 +78,7 @@ def search(
     for _ in range(0, MAX_LOOKED_AT, step):
         matches = session.backoff().retry(read, beginning, after, step)
         # The index holds the first characters of a long name.
-        named = [one for one in matches if begins_with(one.profile.name or "", beginning)]
+        named = [one for one in matches if search_form(one.profile.name or "").startswith(beginning)]
         found += named if board is None else _on_board(session, board, named)
         is_last = len(matches) < step
         if is_last or len(found) > limit:

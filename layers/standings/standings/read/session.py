@@ -190,14 +190,13 @@ class ReadSession:
             raise NotFoundError("period-gone", "Period no longer kept", detail)
         if record is None or record.coverage.holds(ranking):
             return ranking
+        deciding = ranking.metric, *ranking.metric.separate_tie_breaks
         if record.coverage.ranks(ranking):
             detail = (
                 f"board {board!r} does not have all scores for this period of {window!r}: "
                 "periods that began after the last change of boards.toml can be read"
             )
-        elif window == "all" and (
-            lost := [each for each in _deciding(ranking) if each.total() in record.coverage.lost]
-        ):
+        elif window == "all" and (lost := [each for each in deciding if each.total() in record.coverage.lost]):
             detail = (
                 f"{lost[0].name!r} of board {board!r} was counted in another way for a while, and 'all' lacks "
                 "those events: give the metric another name, or delete the board"
@@ -208,11 +207,6 @@ class ReadSession:
                 f"{window!r} like this: it can be read once the board has been rebuilt"
             )
         raise NotFoundError("not-built", "Ranking not built yet", detail)
-
-
-def _deciding(ranking: Ranking) -> tuple[Metric, ...]:
-    """The metrics whose numbers decide the places of a ranking."""
-    return (ranking.metric, *ranking.metric.separate_tie_breaks)
 
 
 def method_of(name: str | None) -> Method:

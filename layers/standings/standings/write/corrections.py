@@ -17,7 +17,7 @@ from standings.domain.corrections import (
     corrected,
     dated,
     decode_content,
-    refusal,
+    refused,
 )
 from standings.domain.coverage import BoardRecord
 from standings.domain.events import Event, RefusedEvent, content_digest, other_content
@@ -126,11 +126,6 @@ def _check_open(correction: Event, records: Mapping[str, BoardRecord], ended: Co
         raise expired_board(board, records[board].ends, correction.id)
 
 
-def refused(correction: Event, reason: str) -> RefusedEvent:
-    """The refusal of a correction, for a reason that says what to do."""
-    return RefusedEvent("correct", f"{refusal(str(correction.corrects))} {reason}", correction.id)
-
-
 def correctable(correction: Event, main: Receipt, now: int) -> Content:
     """What the receipt of an event says that it counted. Raises RefusedEvent if the event cannot be corrected."""
     if main.corrects is not None:
@@ -160,21 +155,19 @@ class _Plan(NamedTuple):
     @property
     def lost(self) -> set[MemberKey]:
         """The members that were removed after their event counted, with all that it added."""
-        images = ((item, self.images[item]) for item in self.content.counted)
         return {
             item
-            for item, image in images
-            if image is None or image.removed or (image.removed_at is not None and image.removed_at > self.main.stamp)
+            for item in self.content.counted
+            if (image := self.images[item]) is None or image.removed or (image.removed_at or 0) > self.main.stamp
         }
 
     @property
     def merged(self) -> set[MemberKey]:
         """The members that were merged into others after their event counted: the others have what it added."""
-        images = ((item, self.images[item]) for item in self.content.counted)
         return {
             item
-            for item, image in images
-            if image is not None and image.merged_at is not None and image.merged_at > self.main.stamp
+            for item in self.content.counted
+            if (image := self.images[item]) is not None and (image.merged_at or 0) > self.main.stamp
         }
 
     def stamp(self, now: int) -> int:

@@ -289,13 +289,7 @@ class _Transaction:
         self.records = {one.board: records[one.board] for event in of_history for one in event.updates}
         updates = [update for event in self.events.values() for update in event.updates]
         families = {update.board: family_of(self.writer.catalog.boards, update.board) for update in updates}
-        to_read = sorted(
-            {
-                (one.board, one.member)
-                for one in updates
-                if one.sets or families[one.board].has_buckets or not families[one.board].adds_up
-            }
-        )
+        to_read = sorted({(one.board, one.member) for one in updates if one.sets or families[one.board].reads_items})
         if to_read:
             images = self.writer.scores.images(to_read)
             self.images.update((key, images.get(key)) for key in to_read)
@@ -394,7 +388,9 @@ class _Transaction:
             except RefusedEvent as refusal:
                 self._refuse(event, refusal)
         # Most duplicates were sent before the event counted, or soon after. Only for the others are items read.
-        again = (event for event, receipt in same if may_count_again(receipt.stamp, self._first_sent(event)))
+        again = (
+            event for event, receipt in same if may_count_again(receipt.stamp, self.message_of[event.id].first_sent)
+        )
         unread = {item for event in again for item in event.items} - self.certain
         if unread:
             images = self.writer.scores.images(sorted(unread), consistent=True)
@@ -406,14 +402,11 @@ class _Transaction:
             else:
                 self._drop(event)
 
-    def _first_sent(self, event: Event) -> int | None:
-        return self.message_of[event.id].first_sent
-
     def _counts_again(self, event: Event, receipt: Receipt) -> bool:
         if receipt.current != event.digest:  # It was taken back, or other content counts in its place.
             return False
         images = [self.images.get(item) for item in event.items]
-        return counts_again(images, receipt.stamp, self._first_sent(event))
+        return counts_again(images, receipt.stamp, self.message_of[event.id].first_sent)
 
     def _drop(self, event: Event) -> None:
         """Drop a duplicate."""

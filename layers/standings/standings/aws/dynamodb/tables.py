@@ -283,15 +283,9 @@ def put_if(
     client: DynamoDBClient, table: str, item: Item, condition: str, values: Mapping[str, Any] | None = None
 ) -> bool:
     """Put an item on a condition. Returns False if the condition does not hold."""
-    request: Any = {"ExpressionAttributeValues": values} if values else {}
-    with store_errors():
-        try:
-            client.put_item(TableName=table, Item=item, ConditionExpression=condition, **request)
-        except ClientError as error:
-            if error_code(error) != "ConditionalCheckFailedException":
-                raise
-            return False
-    return True
+    given = {"ExpressionAttributeValues": values} if values else {}
+    is_put, _ = _write_if(client.put_item, TableName=table, Item=item, ConditionExpression=condition, **given)
+    return is_put
 
 
 def put_version(client: DynamoDBClient, table: str, item: Item, seen: int | None) -> bool:
@@ -303,9 +297,13 @@ def put_version(client: DynamoDBClient, table: str, item: Item, seen: int | None
 
 def update_if(client: DynamoDBClient, request: Mapping[str, Any]) -> tuple[bool, Item | None]:
     """Update an item on a condition: `(True, None)`. Otherwise False, with the stored item if there is one."""
+    return _write_if(client.update_item, **request)
+
+
+def _write_if(write: Callable[..., object], **request: Any) -> tuple[bool, Item | None]:
     with store_errors():
         try:
-            client.update_item(**request)
+            write(**request)
         except ClientError as error:
             if error_code(error) != "ConditionalCheckFailedException":
                 raise

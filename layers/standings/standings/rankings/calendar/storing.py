@@ -21,7 +21,7 @@ from standings.aws.dynamodb.tables import (
 from standings.domain.boards import Ranking
 from standings.domain.members import Move
 from standings.domain.scoring import Place, decode_sort_key, sort_key
-from standings.domain.tiers import ROOT, Path, deltas, path, prefixes
+from standings.domain.tiers import ROOT, Path, deltas, nodes_for
 from standings.domain.windows import SECOND
 from standings.rankings import ROW_LIFETIME
 from standings.rankings.calendar.pruning import Pruning
@@ -184,7 +184,7 @@ def chunks(moves: Iterable[Move]) -> Iterator[list[Move]]:
         # The nodes that a move may write.
         nodes: set[Path] = set()
         if len(values) > 1:
-            nodes.update(node for value in values if value is not None for node in prefixes(path(value)))
+            nodes.update(node for value in values if value is not None for node in nodes_for(value))
         most = MAX_ACTIONS
         if move.ranking.metric.shards > 1:
             # The root names the shards. If moves count in another lane, the first lane's root may be written too.
