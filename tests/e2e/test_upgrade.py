@@ -27,14 +27,12 @@ from demo.embedded.built import boards_file, define
 from demo.embedded.processes import run
 from demo.embedded.stack import LOCAL, PROJECT, Deployment
 from standings.domain.zones import time_zone
-from tests.e2e.conftest import SEASON, TODAY, WEST, boards
+from tests.e2e.conftest import OLD, SEASON, TODAY, WEST, boards
 from tests.support.aws.deployed_api import answer_of, count, event, maintained, until
 from tests.support.aws.embedded_tools import skip_without_tools
 
 pytestmark = [pytest.mark.e2e, pytest.mark.thorough]
 
-OLD: Final = "beba167a2ba70a889cc948080b0c0a14e959bcd9"
-"""The commit of version 0.3.0."""
 ZONE: Final = time_zone("Europe/Berlin")
 NOW: Final = datetime.now(ZONE)
 LATE: Final = timedelta(days=20)
@@ -412,8 +410,6 @@ def index(life: Life) -> None:
 
 def test_every_list_of_0_3_stays_and_goes_on(tmp_path: Path) -> None:
     skip_without_tools()
-    if subprocess.run(["git", "cat-file", "-e", OLD], cwd=PROJECT, check=False, capture_output=True).returncode:
-        pytest.skip("version 0.3.0 is not in the history of this clone: git fetch --unshallow")
     with place(tmp_path) as here:
         deployment = here.deploy(here.old, boards("1 day") + CLUBS)
         life = lived(deployment)
