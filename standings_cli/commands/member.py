@@ -3,7 +3,7 @@
 import argparse
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -292,21 +292,14 @@ def _merge(connection: Connection, options: argparse.Namespace) -> int:
 
 
 def _merge_everywhere(connection: Connection, options: argparse.Namespace) -> int:
-    merged, before, problems = list[Mapping[str, Any]](), 0, list[Mapping[str, Any]]()
+    merged, before, problems = list[Mapping[str, Any]](), 0, 0
     arguments = {"old": options.old, "new": options.new, "all_boards": True, "every_board": options.every_board}
-    said = _Fallback(options)
-    for answer in connection.maintenance.answers("merge", arguments):
+    for answer in _answers(connection, options, "merge", arguments):
         merged += answer["merged"]
         before += answer["before"]
-        problems += answer["problems"]
-        if options.json:
-            print(as_json(answer), flush=True)
-            continue
-        said.look(answer)
-        for one in answer["merged"]:
+        problems += len(answer["problems"])
+        for one in () if options.json else answer["merged"]:
             print(f"merged on {shown(one['board'])}{': hidden there' if one['hidden'] else ''}", flush=True)
-    for problem in problems:
-        say(f"{problem['board']}: {problem['why']}")
     if not (merged or before or problems):
         say(f"standings: no board has a member {options.old!r}: check the id")
         return DIFFERS
@@ -320,17 +313,24 @@ def _merge_everywhere(connection: Connection, options: argparse.Namespace) -> in
     return max(statuses)
 
 
-class _Fallback:
-    """Says once that a task goes through all boards though nobody wanted that."""
+def _answers(
+    connection: Connection, options: argparse.Namespace, task: str, arguments: Mapping[str, Any]
+) -> Iterator[Mapping[str, Any]]:
+    """Yield the answers of a task that goes through the boards of a member; print them with --json.
 
-    def __init__(self, options: argparse.Namespace) -> None:
-        self._is_said = options.every_board
-
-    def look(self, answer: Mapping[str, Any]) -> None:
-        """Look at an answer of the task."""
-        if answer["every_board"] and not self._is_said:
+    Says once that it goes through all boards though nobody wanted that, and at the end which boards have a problem.
+    """
+    problems, is_told = list[Mapping[str, Any]](), options.json or options.every_board
+    for answer in connection.maintenance.answers(task, arguments):
+        problems += answer["problems"]
+        if options.json:
+            print(as_json(answer), flush=True)
+        if answer["every_board"] and not is_told:
             say("standings: the index of members' boards is being built: every board is looked at instead")
-            self._is_said = True
+            is_told = True
+        yield answer
+    for problem in problems:
+        say(f"{problem['board']}: {problem['why']}")
 
 
 def _boards_text(count: int) -> str:
@@ -361,22 +361,15 @@ def _erase(connection: Connection, options: argparse.Namespace) -> int:
         question = f"Remove {options.member!r} from every board, with all scores? Type the id: "
         if not is_confirmed(question, options.member, "nothing was removed"):
             return DIFFERS
-    boards, problems, files, profile = 0, list[Mapping[str, Any]](), list[str](), False
-    said = _Fallback(options)
+    boards, problems, files, profile = 0, 0, list[str](), False
     arguments = {"member": options.member, "every_board": options.every_board or None}
-    for answer in connection.maintenance.answers("erase", arguments):
+    for answer in _answers(connection, options, "erase", arguments):
         boards += len(answer["boards"])
-        problems += answer["problems"]
+        problems += len(answer["problems"])
         files += answer["files"]
         profile = profile or answer["profile"]
-        if options.json:
-            print(as_json(answer), flush=True)
-            continue
-        said.look(answer)
-        for board in answer["boards"]:
+        for board in () if options.json else answer["boards"]:
             print(f"removed from {shown(board)}", flush=True)
-    for problem in problems:
-        say(f"{problem['board']}: {problem['why']}")
     if files and not options.json:
         print(f"{shown(options.member)} is still in these settled files (docs/how-to/ban-and-erase.md):")
         for key in files:

@@ -6,6 +6,7 @@ buckets there (or their max, min or last).
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial, reduce
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -22,7 +23,6 @@ from standings.domain.scoring import (
     companions_of,
     encode_sortable,
     merge,
-    merge_all,
     place_of,
 )
 from standings.domain.windows import (
@@ -194,7 +194,8 @@ def aggregate_in_period(image: "Image", metric: Metric, window: Window, period: 
 def aggregate_of(image: "Image", metric: Metric, parts: Iterable["Contribution"], period: int) -> Aggregate | None:
     """Merge the accumulators that count in a period; None if there are none."""
     cells = (image.cell(one.name) for one in parts if one.first <= period < one.until)
-    return merge_all(metric, [cell for cell in cells if cell is not None])
+    found = [cell for cell in cells if cell is not None]
+    return reduce(partial(merge, metric), found) if found else None
 
 
 class Contribution(NamedTuple):

@@ -28,7 +28,7 @@ texts of score and tie-breaks, one after the other, sort as they do.
 
 from collections.abc import Iterable, Mapping
 from decimal import ROUND_HALF_UP, Context, Decimal
-from functools import lru_cache, partial, reduce
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from standings.domain.boards import MAX_UNITS, Metric
@@ -75,12 +75,6 @@ def _tie_key_of_sum(one: Aggregate, other: Aggregate) -> str:
         if each.value or not each.tie_key.endswith(_UNCHANGED)
     ]
     return max(changed) if changed else min(one.tie_key, other.tie_key)
-
-
-def merge_all(metric: Metric, aggregates: Iterable[Aggregate]) -> Aggregate | None:
-    """Merge any number of aggregates; None for none."""
-    found = list(aggregates)
-    return reduce(partial(merge, metric), found) if found else None
 
 
 def companions_of(metric: Metric, amounts: Mapping[str, int]) -> str:
