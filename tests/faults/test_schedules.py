@@ -106,8 +106,8 @@ BLOCK = 5
 
 def parts(quick: range, every: int) -> list[object]:
     """The seeds of schedules: those of `make test`, which soon end, and all others in blocks."""
-    others = [seed for seed in range(every * TIMES) if seed not in quick]
-    blocks = [others[first : first + BLOCK] for first in range(0, len(others), BLOCK)]
+    firsts = range(0, every * TIMES, BLOCK)
+    blocks = ([seed for seed in range(first, first + BLOCK) if seed not in quick] for first in firsts)
     return [quick, *(pytest.param(block, marks=pytest.mark.thorough) for block in blocks)]
 
 
