@@ -23,6 +23,7 @@ os.environ.update(
     POWERTOOLS_METRICS_NAMESPACE="Standings",
     POWERTOOLS_LOG_LEVEL="WARNING",
     POWERTOOLS_METRICS_DISABLED="true",
+    LANGUAGE="C",  # argparse looks for a translation of every word, on the disk
 )
 os.environ.pop("AWS_PROFILE", None)
 

@@ -190,8 +190,8 @@ def written(rows: int, space: str = "") -> str:
 @pytest.mark.parametrize(
     ("answers", "known", "said"),
     [
-        ([], 150, ""),
-        ([mock.DEFAULT, THROTTLED, NO_ANSWER], 150, ""),
+        ([], 101, ""),
+        ([mock.DEFAULT, THROTTLED, NO_ANSWER], 101, ""),
         ([NO_ANSWER], None, "no answer from http://a: refused"),
         ([THROTTLED], None, "Too Many Requests"),
         ([FORBIDDEN], None, "Forbidden"),
@@ -203,7 +203,7 @@ def written(rows: int, space: str = "") -> str:
 def test_who_is_not_told_what_is_known_posts_all_the_same(
     run: Run, connection: Any, answers: list[Any], known: int | None, said: str
 ) -> None:
-    rows = written(150, " " * 9_999)  # of 100 rows a request would be too large
+    rows = written(101, " " * 9_999)  # of 100 rows a request would be too large
     assert run(rows).status == OK
     transport = mock.Mock(wraps=connection.api.transport)
     transport.send.side_effect = chain(answers, repeat(mock.DEFAULT))

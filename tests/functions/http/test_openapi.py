@@ -210,7 +210,7 @@ def event(board: str, member: str, day: int, metrics: dict[str, float]) -> dict[
 @pytest.mark.parametrize(
     "options",
     [
-        ("--phases", "examples,coverage,fuzzing", "--max-examples", "3"),
+        ("--phases", "examples,coverage,fuzzing", "--max-examples", "1"),
         pytest.param(("--max-examples", str(20 * TIMES)), marks=pytest.mark.thorough),
     ],
     ids=["some", "all phases"],

@@ -15,8 +15,8 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.Upd
 import operator
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -397,13 +397,22 @@ _NAMES: Final = ("UpdateExpression", "ConditionExpression", "KeyConditionExpress
 
 def read_expressions(request: Mapping[str, Any], *allowed: str) -> Expressions:
     """Parse and check the expressions of a request. ``allowed`` names the parameters that may hold one."""
-    found = [name for name in request if "Expression" in name and not name.startswith("ExpressionAttribute")]
-    if not {*found} <= {*allowed}:
-        raise NotImplementedError(f"the engine does not have {found} here")
+    if not (found := _found(tuple(request))) <= {*allowed}:
+        raise NotImplementedError(f"the engine does not have {sorted(found)} here")
     wire_values, names = request.get("ExpressionAttributeValues"), request.get("ExpressionAttributeNames")
     parsed = _parsed(*(request.get(name) for name in _NAMES), tuple((names or {}).items()))
     if (names or {}).keys() != parsed.named or names == {}:
         raise Invalid("ExpressionAttributeNames must be those that the expressions use")
     if (wire_values or {}).keys() != parsed.placeholders or wire_values == {}:
         raise Invalid("ExpressionAttributeValues must be those that the expressions use")
-    return replace(parsed, values=decode_item(wire_values)) if wire_values else parsed
+    if not wire_values:
+        return parsed
+    values = decode_item(wire_values)
+    return Expressions(parsed.update, parsed.condition, parsed.keys, parsed.placeholders, parsed.named, values)
+
+
+@cache
+def _found(parameters: tuple[str, ...]) -> frozenset[str]:
+    """The parameters that hold expressions."""
+    found = (name for name in parameters if "Expression" in name and not name.startswith("ExpressionAttribute"))
+    return frozenset(found)
