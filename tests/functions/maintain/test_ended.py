@@ -123,7 +123,10 @@ def test_a_board_ends_at_one_instant_everywhere(stack: Stack, clock: ManualClock
     both = {"id": "e6", "updates": [{name: one[name] for name in ("board", "member", "metrics")} for one in shares]}
     # An event that counted is delivered once more.
     late = datetime.fromtimestamp((BEGAN + 20 * DAY - 1) / SECOND, UTC).isoformat()
-    assert post(stack, event(5, "a", 1), both, event(4, "a", 1, at=late)) == [refused, refused]
+    sent = [event(5, "a", 1), both, event(4, "a", 1, at=late)]
+    tried = stack.post("/events", [{"at": late, **one} for one in sent], dry_run="true")[1]["results"]
+    assert [(one["status"], one["detail"]) for one in tried] == [("refused", refused)] * 2 + [("known", None)]
+    assert post(stack, *sent) == [refused, refused]
     assert stack.get("/boards/b/points/all/rank", member="z")[1]["score"] == 1
     for answer in (
         stack.put("/boards/week-1/member", id="c"),

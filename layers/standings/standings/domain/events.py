@@ -137,6 +137,11 @@ class RefusedEvent(ValueError):
         self.event_id = event_id
 
 
+def expired_board(board: str, ends: int | None, event_id: str) -> RefusedEvent:
+    """The refusal of an event of a board that ended at an instant (ms)."""
+    return RefusedEvent("expired", f"board: {board!r} ended at {instant(ends)}, and takes no more events", event_id)
+
+
 def _event(document: dict[str, Any], boards: Boards, now: int, *, at_filled_in: bool | str) -> Event:
     corrects = _corrected_id(document)
     event_id, at = _id_and_at(document, now) if corrects is None else _id_of_correction(document, now)
