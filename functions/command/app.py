@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Final
 from standings import http
 from standings.authorization import check_admin, check_profile, check_reads, is_admin, own_member
 from standings.aws.dynamodb.profiles import Profiles
-from standings.aws.dynamodb.scores import Scores
+from standings.aws.dynamodb.scores import BoardRecords, Scores
 from standings.aws.sqs import MAX_BODY_BYTES, Sender, message_of
 from standings.domain.errors import InvalidBodyError, bad_argument
-from standings.ingest import Posted, Posting, event_status
+from standings.ingest import Counted, Posted, Posting, event_status
 from standings.members import MemberAdmin, ProfileAdmin
 from standings.runtime.environment import required
 from standings.runtime.logs import logger, stack_of
@@ -54,6 +54,11 @@ def _scores() -> Scores:
 
 
 @cache
+def _counted() -> Counted:
+    return Counted(_scores(), BoardRecords(_dynamodb(), required("SCORES_TABLE"), _clock))
+
+
+@cache
 def _following() -> "Following":
     from standings.following import Following  # noqa: PLC0415 - it imports all reads
     from standings.read.dispatch import Answers, Tables  # noqa: PLC0415
@@ -62,7 +67,7 @@ def _following() -> "Following":
     names = {name: required(f"{name.upper()}_TABLE") for name in ("rankings", "scores", "profiles")}
     tables = Tables(_dynamodb(), _clock, **names)
     limits = PUBLIC_LIMITS if _OPEN_READS else PRIVATE_LIMITS
-    return Following(_posting(), _scores(), Answers(building_blocks.boards(), tables, limits), _clock)
+    return Following(_posting(), _counted(), Answers(building_blocks.boards(), tables, limits), _clock)
 
 
 @cache
@@ -92,7 +97,7 @@ def post() -> http.Response:
     if _api.arguments.flag("dry_run"):
         if wait:
             raise bad_argument("wait", "cannot go with dry_run: nothing is posted")
-        return http.json({"results": _posting().dry_run(body, _scores(), own, is_admin=admin)}, 202)
+        return http.json({"results": _posting().dry_run(body, _counted(), own, is_admin=admin)}, 202)
     if not wait:
         return http.json({"results": _posting().post(body, own, is_admin=admin, history=history)}, 202)
     if not _OPEN_READS:

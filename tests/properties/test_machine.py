@@ -27,6 +27,7 @@ from hypothesis.stateful import (
 from standings.domain.errors import InvalidArgumentError, NotFoundError
 from tests.support.aws.stack import ManualClock, Stack, project, running
 from tests.support.awslambda.pollers import Context
+from tests.support.builders.checks import rows
 from tests.support.dynamodb.engine import Engine
 from tests.support.dynamodb.requests import Requests
 from tests.support.dynamodb.tables import create_tables
@@ -44,6 +45,7 @@ from tests.support.machine.boards import (
     keeps_notes,
     whole,
 )
+from tests.support.machine.ends import TAKEN, Ends
 from tests.support.machine.traps import TRAPS, traps_of
 from tests.support.oracle.comparing import compare_every_read, same
 from tests.support.oracle.model import ENDING, BoardModel
@@ -69,6 +71,7 @@ ROUNDS: Final = 20
 LARGE: Final = 300
 """The receipt of an event with fewer bytes of JSON has room for what it counted, also for a correction."""
 HISTORY: Final = {"history": {"dataType": "String", "stringValue": "true"}}
+EXPIRED: Final = (404, "urn:standings:expired")
 AT_ONCE: Final = 2
 """How many boards are compared after one step: changed ones first, the others in turn."""
 TOO_MUCH: Final = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much)
@@ -98,6 +101,7 @@ class Machine(RuleBasedStateMachine):
         self.at_of: dict[str, datetime] = {}
         """The `at` of the content that counted last, of those that were corrected."""
         self.waiting: list[str] = []
+        self.ends = Ends({})
         self.made = 0
         self.rng = random.Random(0)
 
@@ -113,6 +117,7 @@ class Machine(RuleBasedStateMachine):
         names = data.draw(chosen if self.always is None else chosen.map(self.with_always), label="boards")
         self.boards = {name: BOARDS[name] for name in names}
         self.models = {name: board.model() for name, board in self.boards.items()}
+        self.ends = Ends(self.boards)
         self.members = self.rng.sample(MEMBERS, self.rng.randint(2, len(MEMBERS)))
         self.clock.milliseconds = int(start.timestamp() * 1000)
         self.start(data.draw(st.sampled_from(SHARDS), label="shards"))
@@ -238,6 +243,10 @@ class Machine(RuleBasedStateMachine):
         bodies: list[dict[str, bool] | None] = [None, {}] if hidden is None else [{"hidden": hidden}]
         body = self.rng.choice(bodies)
         answer = self.stack.put(f"/boards/{board}/member", body, id=member)
+        if self.is_over(board):
+            same(f"PUT /boards/{board}/member?id={member} {body}", EXPIRED, (answer[0], answer[1]["type"]))
+            return
+        self.ends.tries(board, self.now)
         self.models[board].put(member, hidden=hidden, now=self.now)
         expected = {"board": board, "member": member, "hidden": self.models[board].members[member]}
         same(f"PUT /boards/{board}/member?id={member} {body}", (200, expected), answer)
@@ -248,7 +257,10 @@ class Machine(RuleBasedStateMachine):
         board = data.draw(st.sampled_from(sorted(self.boards)), label="board")
         member = data.draw(st.sampled_from(self.members), label="member")
         status, answer = self.stack.delete(f"/boards/{board}/member", id=member)
-        expected = (204, None) if self.models[board].remove(member, self.now) else (404, "urn:standings:no-such-member")
+        expected: tuple[int, str | None] = EXPIRED
+        if not self.is_over(board):
+            is_removed = self.models[board].remove(member, self.now)
+            expected = (204, None) if is_removed else (404, "urn:standings:no-such-member")
         same(f"DELETE /boards/{board}/member?id={member}", expected, (status, answer and answer.get("type")))
         self._settle(board)
 
@@ -270,9 +282,10 @@ class Machine(RuleBasedStateMachine):
             self.met.add("a merge beyond the bounds")
             return
         except NotFoundError as error:
-            same(what, (False, "no-such-member"), (old in model.members, error.kind))
+            expected_kind = "expired" if self.is_over(board) else old not in model.members and "no-such-member"
+            same(what, expected_kind, error.kind)
             return
-        same(what, False, must)
+        same(what, (False, False), (must, self.is_over(board)))
         is_there = old in model.members
         if is_there:
             model.merge(old, new, self.now)
@@ -283,13 +296,74 @@ class Machine(RuleBasedStateMachine):
         same(what, expected, answer)
         self._settle(board)
 
-    @rule(minutes=st.sampled_from(STEPS_IN_MINUTES))
-    def time_goes_on(self, minutes: int) -> None:
-        """Let periods end and begin without a write. TTL deletes all that it may, at once."""
+    @rule(minutes=st.sampled_from(STEPS_IN_MINUTES), share=st.sampled_from((1.0, 1.0, 0.5, 0.1)))
+    def time_goes_on(self, minutes: int, share: float) -> None:
+        """Let periods end and begin without a write. TTL deletes all that it may, or some of it."""
         self.clock.milliseconds += minutes * 60_000
+        self.let_ttl_delete(share)
+
+    def let_ttl_delete(self, share: float) -> None:
         for table in ("Scores", "Receipts", "Rankings"):
-            self.engine.expire(table, self.clock() / 1000)
+            self.engine.expire(table, self.clock() / 1000, lambda: self.rng.random() < share)
         self._settle(*self.boards)
+
+    # ---- boards that end
+
+    @precondition(lambda self: any(self.now < end for end in self.ends.ends.values()))
+    @rule(data=st.data(), after=st.sampled_from((-1, 0, 1, 24 * 3_600_000 + 1)))
+    def a_board_ends(self, data: st.DataObject, after: int) -> None:
+        """Let time go on until some milliseconds after a board's end. Then post an event, and one again."""
+        lasting = [board for board, end in sorted(self.ends.ends.items()) if self.now < end]
+        board = data.draw(st.sampled_from(lasting), label="which")
+        self.clock.milliseconds = max(self.clock.milliseconds, _milliseconds(self.ends.ends[board]) + after)
+        self.let_ttl_delete(self.rng.choice((0.1, 0.5)))
+        known = [sent for sent, first in self.accepted.values() if self.now - first < REMEMBERED]
+        self.deliver([self.on_board(board), *self.rng.sample(known, min(2, len(known)))])
+
+    @precondition(lambda self: any(map(self.is_over, self.ends.ends)))
+    @rule(data=st.data(), after=st.sampled_from((-1, 0, 1, 60_000)))
+    def a_name_is_used_again(self, data: st.DataObject, after: int) -> None:
+        """Let time go on until some milliseconds after a name is free. TTL may have deleted anything. Then use it."""
+        board = data.draw(st.sampled_from([one for one in sorted(self.ends.ends) if self.is_over(one)]), label="which")
+        self.clock.milliseconds = max(self.clock.milliseconds, _milliseconds(self.ends.ends[board] + TAKEN) + after)
+        self.let_ttl_delete(self.rng.choice((0.0, 0.1, 0.5)))
+        left = {item["sk"]["S"] for item in rows(self.engine, "Scores") if item["pk"]["S"].startswith(f"{board}#")}
+        sent = [self.on_board(board), self.on_board(board)]
+        self.deliver(sent)
+        if not self.is_over(board) and any(one.members & left for one in sent):
+            read = ", without a read" if board == "ending-total" else ""
+            self.met.add(f"a name that is used again{read}")
+
+    def on_board(self, board: str) -> Sent:
+        """An event of one board alone."""
+        amounts = (("points", self.rng.choice(UNITS)),)
+        return Sent(self.new_id("b"), self.now, ((board, self.rng.choice(self.members), amounts, None),))
+
+    def is_over(self, board: str) -> bool:
+        """Whether a board has ended. A board whose name is free has a new model."""
+        for name in self.ends.freed(self.now):
+            before, self.models[name] = self.models[name], self.boards[name].model()
+            self.models[name].removed = before.removed | before.members.keys()
+        return self.ends.is_over(board, self.now)
+
+    def names_over(self, sent: Sent) -> bool:
+        return any(self.is_over(board) for board, *_ in sent.updates)
+
+    def check_expired(self, board: str) -> None:
+        """Each read of a board that has ended says so, and the list of boards leaves it out."""
+        member, metric = self.rng.choice(self.members), self.rng.choice(sorted(self.boards[board].metrics))
+        ranking = f"/boards/{board}/{metric}/all"
+        for path, arguments in (
+            (f"/boards/{board}", {}),
+            (f"/boards/{board}/member", {"id": member}),
+            (ranking, {}),
+            (f"{ranking}/rank", {"member": member}),
+            (f"{ranking}/distribution", {}),
+        ):
+            status, answer = self.stack.get(path, **arguments)
+            same(f"GET {path} at {self.now}", EXPIRED, (status, answer.get("type")))
+        listed = [one["board"] for one in self.stack.get("/boards")[1]["boards"]]
+        same(f"GET /boards at {self.now}", [], [name for name in listed if self.is_over(name)])
 
     @rule(data=st.data())
     def deploy(self, data: st.DataObject) -> None:
@@ -341,7 +415,7 @@ class Machine(RuleBasedStateMachine):
         if end is None or final is None:  # No season holds that instant
             return None
         now = max(self.now, final - before_final)
-        if not calendar.is_readable(window, on, now):
+        if not calendar.is_readable(window, on, now) or self.ends.is_over(board, now):
             return None
         self.clock.milliseconds = round(now.timestamp() * 1000)
         return ranking, on, end
@@ -357,11 +431,16 @@ class Machine(RuleBasedStateMachine):
     def every_read_is_exact(self) -> None:
         now, self.waiting = self.waiting[:AT_ONCE], self.waiting[AT_ONCE:]
         for board in now:
-            compare_every_read(self.stack, self.models[board], board, self.now, self.rng, most=RANKINGS)
+            if self.is_over(board):
+                self.check_expired(board)
+            else:
+                compare_every_read(self.stack, self.models[board], board, self.now, self.rng, most=RANKINGS)
 
     def _settle(self, *boards: str) -> None:
         """Project what was written, and queue these boards for comparison."""
         project(self.stack)
+        self.is_over("")
+        self.ends.learn(self.stack)
         changed = self.rng.sample(boards, len(boards))
         self.waiting = [*changed, *(board for board in self.waiting if board not in changed)]
 
@@ -389,6 +468,8 @@ class Machine(RuleBasedStateMachine):
         """Correct an event, or take it back. It must be refused if the models say so, and for their reasons."""
         attributes = HISTORY if instead is not None and instead.history else {}
         expected = self._refusals_of_correction(sent, instead)
+        for board, *_ in instead.updates if instead is not None else ():
+            self.ends.tries(board, self.now)
         reasons = self.write_corrections([body, body], attributes)
         is_large = len(orjson.dumps(body)) + len(sent.body(self.boards)) > LARGE
         is_near = "bounds" in {board for each in (sent, instead or sent) for board, *_ in each.updates}
@@ -424,6 +505,11 @@ class Machine(RuleBasedStateMachine):
         expected += ["another aggregate than sum"] if self._names_bests(sent) else []
         current, stamp = self.corrected.get(sent.id, sent), self.accepted[sent.id][1]
         pairs = {(board, member) for board, member, *_ in (() if current is None else current.updates)}
+        named = [*(board for board, _ in pairs), *(board for board, *_ in (instead.updates if instead else ()))]
+        over = {board for board in named if self.is_over(board)}
+        if over and (instead is not None or over == {board for board, _ in pairs}):
+            return ["ended at", *(["another aggregate"] if self._names_bests(sent) else []), "it set a total"]
+        pairs = {(board, member) for board, member in pairs if board not in over}
         expected += ["was merged into"] if any(self.models[b].merges.get(m, stamp) > stamp for b, m in pairs) else []
         if instead is not None:
             expected += ["aggregate sum in a correction"] if instead.sets or self._names_bests(instead) else []
@@ -431,7 +517,8 @@ class Machine(RuleBasedStateMachine):
             expected += ["was removed"] if any(self.models[b].removals.get(m, stamp) > stamp for b, m in pairs) else []
             expected += ["is not registered"] if any(self.models[b].refuses(m) for b, m, *_ in instead.updates) else []
         if instead is None or not instead.history:
-            closed = any(model.has_closed(sent.id, self.now) for model in self.models.values())
+            open_boards = [model for name, model in self.models.items() if name not in over]
+            closed = any(model.has_closed(sent.id, self.now) for model in open_boards)
             expected += ["has closed"] if closed else []
         return expected
 
@@ -483,6 +570,9 @@ class Machine(RuleBasedStateMachine):
         letters = self.stack.dead_letters.messages[before:]
         refused = {orjson.loads(letter["MessageBody"])["id"] for letter in letters}
         self.met.update(traps_of(self.boards, events, refused))
+        for sent in events:
+            for board, *_ in sent.updates if self._allows(sent) else ():
+                self.ends.tries(board, self.now)
         must, may = self._judge(events, sent_at)
         self.clock.milliseconds += behind
         self.met.update("history" for sent in events if sent.history and sent.id not in refused)
@@ -501,6 +591,10 @@ class Machine(RuleBasedStateMachine):
         stamp = max([self.now, *(each for each in written if each is not None)])
         for sent in events:
             is_known, refuses = self._is_known(sent, sent_at), self._refuses(sent)
+            if self.names_over(sent):
+                self.met.add("known after the end" if sent.id in self.accepted else "refused: the board has ended")
+            if self.names_over(sent) and sent.id in self.accepted:
+                continue
             if is_known and refuses:
                 # It counted, and its member was removed since. Recognized or refused, it does not count again.
                 may.add(sent.id)
@@ -524,10 +618,14 @@ class Machine(RuleBasedStateMachine):
         return not all(self.models[board].was_removed_since(member, counted, sent_at) for board, member in members)
 
     def _refuses(self, sent: Sent) -> bool:
-        return not self._allows(sent) or any(
-            self.models[board].refuses(member)
-            or self.models[board].overflows(member, sent.at, amounts, self.now, history=sent.history)
-            for (board, member), amounts in self.parts(sent).items()
+        return (
+            not self._allows(sent)
+            or self.names_over(sent)
+            or any(
+                self.models[board].refuses(member)
+                or self.models[board].overflows(member, sent.at, amounts, self.now, history=sent.history)
+                for (board, member), amounts in self.parts(sent).items()
+            )
         )
 
     def parts(self, sent: Sent) -> dict[tuple[str, str], dict[str, int]]:
@@ -565,6 +663,10 @@ class Machine(RuleBasedStateMachine):
             model.count(sent.id, member, sent.at, amounts, stamp, notes[board, member], **how)
             if sent.sets:
                 model.keep_sets(sent.id, member, sent.at, amounts)
+
+
+def _milliseconds(at: datetime) -> int:
+    return round(at.timestamp() * 1000)
 
 
 TestMachine = Machine.TestCase

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from standings.domain.errors import InvalidBodyError, NotFoundError
-from standings.ingest import Posting
+from standings.ingest import Counted, Posting
 from standings.read import member_ranks
 from standings.read.dispatch import Answers
 from standings.runtime.clock import Clock
@@ -13,7 +13,7 @@ from standings.runtime.logs import logger
 from standings.stores import MemberKey, StoreUnavailableError
 
 if TYPE_CHECKING:
-    from standings.aws.dynamodb.scores import EventStatus, Scores
+    from standings.aws.dynamodb.scores import EventStatus
 
 LOOKS: Final = 20
 """How often a request looks at most. A look reads the status; once the event counts, also ranks, until all follow."""
@@ -33,10 +33,10 @@ class Followed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """Posts one event and follows it: `Following(posting, scores, answers, clock).post(body, own, wait=5)`."""
+    """Posts one event and follows it: `Following(posting, tables, answers, clock).post(body, own, wait=5)`."""
 
     posting: Posting
-    scores: "Scores"
+    tables: Counted
     answers: Answers
     clock: Clock
 
@@ -48,11 +48,11 @@ class Following:
         for a correction. `own` and `history` are as for `Posting.post`.
         """
         pairs = self._pairs(body, own, is_admin=is_admin)
-        (result,) = self.posting.dry_run(body, self.scores, own, is_admin=is_admin)
+        (result,) = self.posting.dry_run(body, self.tables, own, is_admin=is_admin)
         if result["status"] == "refused":
             return Followed([result])
         # An earlier status is not the one to wait for: it was refused then, or counted before a member was removed.
-        before = None if result["status"] == "known" else self.clock.retry(self.scores.status, result["id"])
+        before = None if result["status"] == "known" else self.clock.retry(self.tables.scores.status, result["id"])
         results = self.posting.post(body, own, is_admin=is_admin, history=history)
         if results[0]["status"] != "queued":
             return Followed(results)
@@ -85,7 +85,7 @@ class Following:
     ) -> Followed | None:
         """What to answer now; None as long as the event does not count, or some rank has not followed."""
         try:
-            status = self.clock.retry(self.scores.status, result["id"])
+            status = self.clock.retry(self.tables.scores.status, result["id"])
             if status is None or status == before:
                 return None
             if status.reason is not None:

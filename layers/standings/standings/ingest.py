@@ -5,7 +5,7 @@ Says afterwards what became of an event.
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,13 +15,14 @@ import orjson
 
 from standings.authorization import check_no_corrections, check_posts
 from standings.calls import ADMIN
-from standings.domain.boards import BOARD_NAME, Boards
+from standings.domain.boards import BOARD_NAME, Boards, family_of
 from standings.domain.errors import InvalidBodyError, NotFoundError, NotYourMemberError, bad_argument
 from standings.domain.events import (
     MAX_ID_LENGTH,
     OTHER_COUNTS,
     Event,
     RefusedEvent,
+    expired_board,
     is_event_id,
     no_constant,
     other_content,
@@ -33,9 +34,16 @@ from standings.domain.windows import instant
 from standings.runtime.clock import RETRIED_FOR_S, Clock
 
 if TYPE_CHECKING:
-    from standings.aws.dynamodb.scores import Receipt, Scores
+    from standings.aws.dynamodb.scores import BoardRecords, Receipt, Scores
     from standings.domain.members import Image
     from standings.stores import MemberKey
+
+
+class Counted(NamedTuple):
+    """The tables that say what has counted: `Counted(scores, records)`."""
+
+    scores: "Scores"
+    records: "BoardRecords"
 
 
 class Posted(NamedTuple):
@@ -87,7 +95,7 @@ class Posting:
         return results
 
     def dry_run(
-        self, body: bytes, scores: "Scores", own: str | None = None, *, is_admin: bool = True
+        self, body: bytes, tables: "Counted", own: str | None = None, *, is_admin: bool = True
     ) -> list[dict[str, Any]]:
         """Check a body's events as `post` does, and queue none: `{"id": "0197f2c4", "status": "new", "detail": None}`.
 
@@ -95,7 +103,7 @@ class Posting:
         other content counts in its place, `detail` says so.
         """
         results, events = self.checked(body, own, "known", is_admin=is_admin)
-        now, backoff = self.clock.now(), self.clock.backoff_for(RETRIED_FOR_S)
+        scores, now, backoff = tables.scores, self.clock.now(), self.clock.backoff_for(RETRIED_FOR_S)
         receipts = backoff.retry(scores.receipts, sorted({event.id for _, event in events.values()}))
         again = (
             event
@@ -104,15 +112,25 @@ class Posting:
         )
         items = {item for event in again for item in event.items}
         images = backoff.retry(lambda: scores.images(sorted(items), consistent=True, damaged=[])) if items else {}
+        ended = backoff.retry(self._ended, tables.records, [event for _, event in events.values()], now)
         for number, (_, event) in events.items():
             receipt = receipts.get(event.id)
             if receipt is not None and event.digest not in (receipt.digest, receipt.current):
                 results[number].update(status="refused", detail=other_content(event.id))
-            elif receipt is None or _counts_again(event, receipt, images, now):
+            elif receipt is None and (refusal := _refused_by(ended, event)) is not None:
+                results[number].update(status="refused", detail=str(refusal))
+            elif receipt is None or (_counts_again(event, receipt, images, now) and not _refused_by(ended, event)):
                 results[number]["status"] = "new"
             elif receipt.current not in (None, event.digest) and event.corrects is None:
                 results[number]["detail"] = OTHER_COUNTS
         return results
+
+    def _ended(self, records: "BoardRecords", events: Iterable[Event], now: int) -> dict[str, int | None]:
+        """The boards of events that have ended by `now` (ms), and when. Only records of families that end are read."""
+        boards = {board for event in events for board, _ in event.items}
+        ending = {board for board in boards if family_of(self.boards, board).expires is not None}
+        found = records.records(ending) if ending else {}
+        return {board: one.ends for board, one in found.items() if one.has_ended(now) and not one.is_gone(now)}
 
     def checked(
         self, body: bytes, own: str | None, status: str, *, is_admin: bool
@@ -144,6 +162,12 @@ class Posting:
                 results[number].update(status="refused", detail=f"body: cannot be read: {error!r}")
                 self.report(error)
         return results, events
+
+
+def _refused_by(ended: Mapping[str, int | None], event: Event) -> RefusedEvent | None:
+    """Why an event is refused, if one of its boards has ended."""
+    board = next((board for board, _ in event.items if board in ended), None)
+    return None if board is None else expired_board(board, ended[board], event.id)
 
 
 def _counts_again(event: Event, receipt: "Receipt", images: Mapping["MemberKey", "Image"], now: int) -> bool:

@@ -25,6 +25,7 @@ TOML: Final = """
 [boards."week-*"]
 expires = "20 days"
 settle = ["week"]
+prizes.week = [{ ranks = "1", name = "gold", metric = "points" }]
 announce = { all = { top = 3 } }
 metrics.points = { aggregate = "sum", windows = ["all", "day", "week", "last-7-days"] }
 metrics.best = { aggregate = "max", windows = ["all"], ties = "first" }
@@ -97,6 +98,17 @@ def maintained(stack: Stack, task: str, **payload: Any) -> dict[str, Any]:
     return stack.maintenance({task: payload}, Context())
 
 
+def settled(stack: Stack) -> list[tuple[str, str]]:
+    """Run the schedule of settlements for one turn: the boards and periods that it has settled."""
+    told: list[dict[str, Any]] = []
+    for _ in range(20):
+        answer = maintained(stack, "settlements", next={})
+        told += answer["rankings"]
+        if answer["done"]:
+            return [(one["board"], one["period"]) for one in told if one["settled"]]
+    raise AssertionError(told)
+
+
 def items(engine: Engine, table: str, board: str = "week-1") -> list[dict[str, Any]]:
     return [one for one in rows(engine, table) if one["pk"]["S"].startswith(f"{board}#")]
 
@@ -123,7 +135,10 @@ def test_a_board_ends_at_one_instant_everywhere(stack: Stack, clock: ManualClock
     both = {"id": "e6", "updates": [{name: one[name] for name in ("board", "member", "metrics")} for one in shares]}
     # An event that counted is delivered once more.
     late = datetime.fromtimestamp((BEGAN + 20 * DAY - 1) / SECOND, UTC).isoformat()
-    assert post(stack, event(5, "a", 1), both, event(4, "a", 1, at=late)) == [refused, refused]
+    sent = [event(5, "a", 1), both, event(4, "a", 1, at=late)]
+    tried = stack.post("/events", [{"at": late, **one} for one in sent], dry_run="true")[1]["results"]
+    assert [(one["status"], one["detail"]) for one in tried] == [("refused", refused)] * 2 + [("known", None)]
+    assert post(stack, *sent) == [refused, refused]
     assert stack.get("/boards/b/points/all/rank", member="z")[1]["score"] == 1
     for answer in (
         stack.put("/boards/week-1/member", id="c"),
@@ -152,6 +167,37 @@ def test_an_event_is_taken_back_where_its_board_has_not_ended(stack: Stack, cloc
     assert post(stack, {"id": "d", "retract": "e1"})[0].startswith("board: 'week-1' ended at")
     assert post(stack, {"id": "r", "retract": "x"}) == []
     assert stack.get("/boards/b/points/all/rank", member="a")[1]["score"] == 0
+
+
+def test_what_is_settled_stays_and_nothing_more_is_settled_announced_or_exported(
+    stack: Stack, clock: ManualClock
+) -> None:
+    """The first week is settled and its prize won. The second is final before the end, and nobody settles it."""
+    assert post(stack, event(1, "a", 5), event(2, "b", 3)) == []
+    clock.milliseconds = BEGAN + 5 * DAY
+    assert post(stack, event(3, "b", 9)) == []
+    assert announce(stack) != []
+    clock.milliseconds = BEGAN + 10 * DAY
+    assert settled(stack) == [("week-1", "2026-11-16")]
+    assert [(one["member"], one["prize"]) for one in stack.bus.events if one["type"] == "Prize Won"] == [("a", "gold")]
+    cursor = stack.get("/boards/week-1/points/all", limit=1)[1]["next"]
+    assert post(stack, event(4, "a", 50)) == []  # Its announcement is still to come
+    clock.milliseconds = BEGAN + 20 * DAY
+    files, events = dict(stack.bucket.results), len(stack.bus.events)
+    assert announce(stack) == []
+    assert settled(stack) == []
+    with pytest.raises(ValueError, match=r"board 'week-1' ended at 2026-12-11T10:15:00\.000Z: nothing of it"):
+        maintained(stack, "settle", board="week-1", window="week", period="2026-11-23")
+    assert problem(stack.get("/boards/week-1/points/all", limit=1, cursor=cursor)) == (404, "expired")
+    assert (stack.bucket.results, len(stack.bus.events)) == (files, events)
+    (listed,) = maintained(stack, "settlements", list={"board": "week-1"})["results"]
+    assert (listed["period"], listed["members"]) == ("2026-11-16", 2)
+    # The next board of the name has other weeks, and leaves these files as they are.
+    clock.milliseconds = BEGAN + 110 * DAY
+    assert post(stack, event(5, "z", 1)) == []
+    clock.milliseconds = BEGAN + 123 * DAY
+    assert settled(stack) == [("week-1", "2027-03-08")]
+    assert {key: body for key, body in stack.bucket.results.items() if key in files} == files
 
 
 def test_ttl_takes_all_of_a_board_and_the_projector_moves_nothing(
@@ -219,6 +265,26 @@ def test_a_name_that_is_used_again_has_none_of_the_old_numbers(
     engine.expire("Scores", clock() / SECOND + 1)
     project(stack)
     assert maintained(stack, "audit", board=board)["drift"] == 0
+
+
+def test_expires_that_is_added_or_taken_out_holds_for_boards_that_begin_later(
+    engine: Engine, clock: ManualClock
+) -> None:
+    """As after an upgrade from 0.3. TTL has deleted the items of the board that ended by the time its name is free."""
+    without = TOML.replace('expires = "20 days"\n', "")
+    with running(engine, clock, without) as stack:
+        assert post(stack, event(1, "a", 5, "total-1")) == []
+    with running(engine, clock, TOML) as stack:
+        assert post(stack, event(2, "a", 1, "total-1"), event(3, "a", 7, "total-2")) == []
+        assert stack.get("/boards/total-1")[1]["expires_at"] is None
+    clock.milliseconds = BEGAN + 110 * DAY
+    for table in ("Scores", "Rankings"):
+        engine.expire(table, clock() / SECOND + 1)
+    with running(engine, clock, without) as stack:
+        assert stack.get("/boards/total-1/points/all/rank", member="a")[1]["score"] == 6
+        assert "expires_at" not in stack.get("/boards/total-2")[1]
+        assert post(stack, event(4, "a", 2, "total-2")) == []
+        assert stack.get("/boards/total-2/points/all/rank", member="a")[1]["score"] == 2
 
 
 class Lives:

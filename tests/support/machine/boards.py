@@ -23,6 +23,9 @@ class Board:
     metrics: Mapping[str, Metric]
     calendar: Calendar = field(default_factory=Calendar)
     registered: bool = False
+    expires: timedelta | None = None
+    """How long after its beginning it ends; None: never."""
+    settle: tuple[str, ...] = ()
 
     def model(self) -> BoardModel:
         return BoardModel(self.metrics, self.calendar, self.registered)
@@ -39,6 +42,10 @@ class Board:
         ]
         if self.registered:
             lines.append('members = "registered"')
+        if self.expires is not None:
+            lines.append(f'expires = "{self.expires // timedelta(minutes=1)} minutes"')
+        if self.settle:
+            lines.append(f"settle = {orjson.dumps(self.settle).decode()}")
         for metric, rules in self.metrics.items():
             windows = ", ".join(f'"{window}"' for window in rules.windows)
             order = "descending" if rules.descending else "ascending"
@@ -177,6 +184,15 @@ BOARDS: Final = {
             seasons=SEASONS,
         ),
     ),
+    "ending": Board(
+        {
+            "points": Metric(windows=("all", "day", "last-3-days")),
+            "best": Metric("max", ties="first", windows=("all", "week"), notes=True),
+        },
+        Calendar(BERLIN, late=timedelta(hours=30), keep=timedelta(days=3)),
+        expires=timedelta(days=9),
+    ),
+    "ending-total": Board({"points": Metric()}, Calendar(late=timedelta(days=1)), expires=timedelta(days=4)),
 }
 MEMBERS: Final = (
     *("a", "b", "m#1", "images/1.jpg", "\ufffd", "\U0001f600", "\xe9", "e\u0301", '\r\n"\0', "用" * 85 + "x"),

@@ -31,6 +31,10 @@ TRAPS: Final = {
     "corrected": "sums",
     "taken back": "sums",
     "refused as a correction": "sums",
+    "refused: the board has ended": "ending",
+    "known after the end": "ending",
+    "a name that is used again": "ending",
+    "a name that is used again, without a read": "ending-total",
 }
 """Each trap, and the board whose examples must meet it. Those of other boards may meet it too."""
 

@@ -134,6 +134,11 @@ class RefusedEvent(ValueError):
         self.event_id = event_id
 
 
+def expired_board(board: str, ends: int | None, event_id: str) -> RefusedEvent:
+    """The refusal of an event of a board that ended at an instant (ms)."""
+    return RefusedEvent("expired", f"board: {board!r} ended at {instant(ends)}, and takes no more events", event_id)
+
+
 def _event(document: dict[str, Any], boards: Boards, now: int, *, at_filled_in: bool | str) -> Event:
     event_id, at, corrects = _head(document, now)
     if "retract" in document:

@@ -20,7 +20,7 @@ from standings.domain.corrections import (
     refused,
 )
 from standings.domain.coverage import BoardRecord
-from standings.domain.events import Event, RefusedEvent, content_digest, other_content
+from standings.domain.events import Event, RefusedEvent, content_digest, expired_board, other_content
 from standings.domain.members import (
     TOO_LARGE,
     Content,
@@ -43,7 +43,7 @@ from standings.stores import (
     StoreRefusedError,
     StoreUnavailableError,
 )
-from standings.write.writer import NotCountedYetError, expired_board, rewrite, stamp_of
+from standings.write.writer import NotCountedYetError, rewrite, stamp_of
 
 WAITS: Final = 15 * MINUTE
 """So long after it was sent, a correction that came before its event is refused. Until then it is delivered again."""

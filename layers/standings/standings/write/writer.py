@@ -14,7 +14,16 @@ from standings.aws.dynamodb.scores import Addition, DamagedItem, ItemChange, New
 from standings.catalog import BoardCatalog
 from standings.domain.boards import MAX_UNITS, Boards, Family, family_of
 from standings.domain.coverage import BoardRecord
-from standings.domain.events import TO_LOWER, Event, RefusedEvent, Rule, limits_of, other_content, parse_event
+from standings.domain.events import (
+    TO_LOWER,
+    Event,
+    RefusedEvent,
+    Rule,
+    expired_board,
+    limits_of,
+    other_content,
+    parse_event,
+)
 from standings.domain.members import (
     HAS_BESTS,
     SETS_TOTALS,
@@ -37,7 +46,7 @@ from standings.domain.members import (
     set_key,
 )
 from standings.domain.scoring import decimal_text
-from standings.domain.windows import DAY, instant
+from standings.domain.windows import DAY
 from standings.runtime.clock import OUT_OF_TIME, Backoff, Clock
 from standings.stores import (
     MAX_ACTIONS,
@@ -435,11 +444,6 @@ class _Transaction:
         del self.events[event.id]
         self.again.pop(event.id, None)
         self.result.refused.append((self.message_of[event.id], refusal))
-
-
-def expired_board(board: str, ends: int | None, event_id: str) -> RefusedEvent:
-    """The refusal of an event of a board that has ended."""
-    return RefusedEvent("expired", f"board: {board!r} ended at {instant(ends)}, and takes no more events", event_id)
 
 
 def _check_age(message: QueueMessage, event: Event, now: int) -> None:
