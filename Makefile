@@ -121,7 +121,7 @@ cost: $(COST_INSTALLED) ## dollars of a board of yours: make cost COST_ARGS="--e
 
 .PHONY: faults
 faults: $(DEV_INSTALLED) ## one schedule of faults again, step by step: make faults SEED=7
-	PYTHONPATH=layers/standings $(RUN) -m tests.faults $(or $(SEED),$(error which? make faults SEED=7)) $(SEEDS) $(if $(NOTES),--notes) $(if $(BESTS),--bests) $(if $(TIES),--ties) $(if $(PEOPLE),--people) $(if $(CORRECTIONS),--corrections)
+	PYTHONPATH=layers/standings $(RUN) -m tests.faults $(or $(SEED),$(error which? make faults SEED=7)) $(SEEDS) $(if $(NOTES),--notes) $(if $(BESTS),--bests) $(if $(TIES),--ties) $(if $(PEOPLE),--people) $(if $(CORRECTIONS),--corrections) $(if $(ENDS),--ends)
 
 .PHONY: safeguards
 safeguards: $(DEV_INSTALLED) ## which schedules notice that a safeguard is missing; half an hour

@@ -3,7 +3,7 @@
 `make faults SEED=7 SEEDS=100` runs the hundred schedules from seed 7 on and prints those that came out wrong. Both end
 with status 1 if a schedule came out wrong. With NOTES=1 they are schedules in which scores keep notes, and with BESTS=1
 beside it bests are set. With TIES=1 rankings have tie-breaks, with PEOPLE=1 members are merged and rankings begin at a
-score, with CORRECTIONS=1 events are corrected.
+score, with CORRECTIONS=1 events are corrected, with ENDS=1 boards end and their names are used again.
 """
 
 import argparse
@@ -14,6 +14,8 @@ from collections.abc import Sequence
 
 import tests.conftest  # noqa: F401 - sets the environment variables before any module of the product is imported
 from tests.faults.world import Options, run
+
+OPTIONS = ("notes", "bests", "ties", "people", "corrections", "ends")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -26,12 +28,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--ties", action="store_true", help="rankings of the league have tie-breaks: other schedules")
     parser.add_argument("--people", action="store_true", help="members are merged: other schedules")
     parser.add_argument("--corrections", action="store_true", help="events are corrected: other schedules")
+    parser.add_argument("--ends", action="store_true", help="boards end: other schedules")
     options = parser.parse_args(arguments)
     wrong = 0
     traps: Counter[str] = Counter()
     began = time.process_time()
     for seed in range(options.seed, options.seed + options.count):
-        kinds = {name: getattr(options, name) for name in ("notes", "bests", "ties", "people", "corrections")}
+        kinds = {name: getattr(options, name) for name in OPTIONS}
         world = run(seed, Options(trace=options.count == 1, **kinds))
         traps.update(world.traps.keys())
         wrong += bool(world.differences)

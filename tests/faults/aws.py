@@ -16,6 +16,7 @@ from greenlet import getcurrent  # type: ignore[import-untyped]  # it comes with
 
 from standings.wiring import building_blocks
 from tests.faults.clockwork import SECOND, Clockwork, Died, Process, Task
+from tests.support.aws.fakes import Bus
 from tests.support.aws.fakes import Queue as MessageQueue
 from tests.support.dynamodb.engine import Engine, Transaction
 from tests.support.dynamodb.errors import client_error
@@ -344,7 +345,7 @@ def _share_of_faults(process: Process) -> float:
 # ---- the server
 
 _WRITES: Final = frozenset({"put_item", "update_item", "delete_item"})
-_OF_OTHERS: Final = ("_object", "_objects_v2", "_message_batch")
+_OF_OTHERS: Final = ("_object", "_objects_v2", "_message_batch", "put_events")
 """Calls of other services end with these."""
 _READS: Final = frozenset({"get_item", "batch_get_item", "query"})
 _KEYS: Final = {"Scores": ("pk", "sk")}
@@ -540,6 +541,7 @@ class Services:
 
     def __init__(self, world: "World") -> None:
         self._world = world
+        self.bus = Bus()
         self.refused: dict[str, list[str]] = {}
         """The reasons in the dead-letter queue, by body of the message."""
 
@@ -550,6 +552,8 @@ class Services:
         """
         if call.operation == "send_message_batch":
             return self._send(call)
+        if call.operation == "put_events":
+            return self.bus.put_events(**call.request)
         if call.operation.endswith(("_object", "_objects_v2")):
             return self._world.parked.do(call)
         if call.fault == UNPROCESSED:

@@ -45,6 +45,8 @@ class Process:
     calls: int = 0
     reading: int = 0
     """The last value that it read from its wall clock, in milliseconds."""
+    readings: list[int] = field(default_factory=list)
+    """All values that it read from its wall clock, in milliseconds."""
     frozen_until: int = 0
     """It gets no processor time until this instant."""
     dead: bool = False

@@ -128,6 +128,7 @@ def patched(world: "World") -> Iterator[None]:
         if process is None:
             return clock.now * 1000
         process.reading = (clock.now + process.skew) // 1000
+        process.readings.append(process.reading)
         return process.reading * 1_000_000
 
     def monotonic() -> float:

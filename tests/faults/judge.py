@@ -17,6 +17,7 @@ import orjson
 from standings.aws.dynamodb.scores import decode_image, decode_record
 from standings.aws.dynamodb.tables import BOARDS, DELETED_BOARDS, DIGITS, board_of, member_key
 from standings.domain.boards import Ranking
+from standings.domain.coverage import BoardRecord
 from standings.domain.members import aggregate_in_period
 from standings.domain.scoring import LONG_AGO, MISSING, Place, sort_key, sort_value
 from standings.domain.tiers import path
@@ -30,10 +31,14 @@ from .aws import Call, Store, Write
 from .instances import boards_of
 
 if TYPE_CHECKING:
+    from .ends import Ends
     from .script import Family, Shape
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LANES = ("", "+1", "+2", "+3")
+ENDED = "takes no more events"
+"""A part of the reason for which a board that has ended refuses events."""
+MOST_REBUILDS = 50
 Amounts = dict[str, int]
 
 
@@ -79,14 +84,13 @@ class Merge:
 class Judge:
     """A model of each board, updated from the commits, and the differences from the tables."""
 
-    def __init__(self, shape: "Shape", store: Store, trap: Callable[[str], None]) -> None:
+    def __init__(self, shape: "Shape", store: Store, trap: Callable[[str], None], ends: "Ends") -> None:
         self._shape = shape
         self._store = store
         self._trap = trap
+        self._ends = ends
         self._latest: dict[str, datetime] = {}
-        self.models = {family.name: family.model() for family in shape.all_families}
-        for family in shape.later:
-            self.models[family.name].metrics = {**self.models[family.name].metrics, **family.metrics}
+        self.models = {family.name: self._model(family.name) for family in shape.all_families}
         self.accepted: dict[str, int] = {}
         """When each event was counted last, in microseconds."""
         self._posted: dict[str, int] = {}
@@ -104,6 +108,21 @@ class Judge:
         self.corrected: Counter[str] = Counter()
         """How often events were corrected and taken back, and how often events that a correction changed again."""
 
+    def _model(self, board: str) -> BoardModel:
+        """Return the model of a board without events, with the metrics of both definitions."""
+        model = next(family for family in self._shape.all_families if family.name == board).model()
+        for later in (family for family in self._shape.later if family.name == board):
+            model.metrics = {**model.metrics, **later.metrics}
+        return model
+
+    def begins_again(self, board: str) -> None:
+        """Forget a board that has ended: nothing that it had counts in its next life, and no member of it is there."""
+        before, self.models[board] = self.models[board], self._model(board)
+        self.models[board].removed = before.removed | before.members.keys()
+        for instants in (self._removed, self._merged):
+            for key in [key for key in instants if key[0] == board]:
+                del instants[key]
+
     def committed(self, call: Call, writes: Sequence[Write], events: Mapping[str, Sent]) -> None:
         """Count the events whose receipts are in a commit of a writer."""
         changed = {
@@ -120,8 +139,10 @@ class Judge:
             self._correct(call, changed, receipts, events)
             return
         counted = sorted((events[event_id] for event_id in receipts), key=lambda event: (event.at, event.id))
-        now = self._instant(call, changed, {key for event in counted for key in event.updates})
+        keys = {key for event in counted for key in event.updates}
+        now = self._instant(call, changed, keys, {receipts[event.id]["t"] for event in counted})
         for event in counted:
+            self._ends.counted(event)
             if event.id in self.accepted:
                 self._accept_again(event)
             self.accepted[event.id] = self._store.now
@@ -233,7 +254,7 @@ class Judge:
         minute, counted = 60_000_000, self.accepted[event.id]
         removed = [self._removed.get(key, 0) for key in event.updates]
         sent = self._posted[event.id] - minute - 2 * clocks_differ
-        if any(key in self._merged for key in event.updates):
+        if any(key in self._merged for key in event.updates) or not self._ends.was_open(event, self._posted[event.id]):
             return False
         return all(counted + 2 * clocks_differ < at < sent for at in removed)
 
@@ -263,6 +284,7 @@ class Judge:
             possible = [
                 "was used before, for an event with other content" in reason,
                 "is being deleted" in reason,
+                ENDED in reason,
                 "is not registered" in reason and any(self.models[name].registered for name, _ in sent.updates),
                 "no family in boards.toml matches" in reason and board not in {f.name for f in self._shape.families},
                 sent.corrects is not None and self._may_refuse(sent, reason),
@@ -290,17 +312,33 @@ class Judge:
         return () if current is None else current.updates.keys()
 
     def refusing(self, sent: Sent, reason: str) -> None:
-        """Check that a correction is not refused as too early long after its event has counted."""
+        """Check that a correction is not refused as too early long after its event has counted.
+
+        No event is refused for the end of a board that has not ended, or if it had counted before.
+        """
         minute = 60_000_000
+        if ENDED in reason:
+            self._ends.refused(sent, self.accepted.get(sent.id) if self.current.get(sent.id) is sent else None)
         if "it has not counted" in reason and self._store.now - self.accepted.get(str(sent.corrects), 10**18) > minute:
             self.differ(f"{sent.id} was refused: {reason}")
 
     def _instant(
-        self, call: Call, changed: Mapping[tuple[str, str], tuple[Any, Any]], keys: Collection[tuple[str, str]]
+        self,
+        call: Call,
+        changed: Mapping[tuple[str, str], tuple[Any, Any]],
+        keys: Collection[tuple[str, str]],
+        stamps: Collection[int],
     ) -> int:
-        """Return the timestamp of a transaction that counts events of some members, and check that items have it."""
+        """Return the timestamp of a transaction that counts events of some members, and check that items have it.
+
+        `stamps` are those of its receipts. Where boards end, a writer that has decided reads the clock once more for
+        each item that it reads again.
+        """
         olds = [changed[key][0] if key in changed else self._item(*key) for key in keys]
-        expected: int = max([call.reading, *(old["t"] for old in olds if old is not None)])
+        latest = [old["t"] for old in olds if old is not None]
+        readings = [call.reading, *(call.process.readings if self._ends.happen else ())]
+        possible: list[int] = [max([one, *latest]) for one in readings]
+        expected = next((at for at in possible if at in stamps), possible[0])
         for key, (_, new) in changed.items():
             if new is None or new["t"] != expected:
                 self.differ(f"{key}: expected the timestamp {expected}, got {new and new['t']}")
@@ -352,9 +390,10 @@ class Judge:
         definitions have must be complete. For the others the board record decides whether they are complete. The
         record also names the generation that is read.
         """
-        stored = Stored(self._store.items("Rankings"))
+        stored = Stored(item for item in self._store.items("Rankings") if self._ends.counts(item))
         self.differences += stored.wrong
-        for family in self._shape.later if later else self._shape.families:
+        families = self._shape.later if later else self._shape.families
+        for family in (one for one in families if self._ends.is_open(one.name)):
             records = (self._store.item("Scores", pk=pk, sk=family.name) for pk in (BOARDS, DELETED_BOARDS))
             item = next((one for one in records if one is not None), None)
             if item is None:
@@ -376,10 +415,18 @@ class Judge:
                 self._compare(read, expected, stored.placed.get(read.key, {}), counted)
                 if ranking.window.rolling:
                     self._compare(read, expected, stored.rows(rolling_of(read).key, read.period), counted)
-                for generation in range(record.latest + 1) if record.job is None else ():
-                    other = ranking._replace(generation=generation).key
-                    if generation != record.generation and (stored.placed.get(other) or stored.counted.get(other)):
-                        self.differ(f"{other}: has entries of an old generation")
+                if record.job is None:
+                    self._check_old_generations(ranking, record, stored)
+
+    def _check_old_generations(self, ranking: Ranking, record: BoardRecord, stored: Stored) -> None:
+        """Check that no generation but the current one has entries, once no task is under way.
+
+        Where boards end, generations count on from the minute in which the board began.
+        """
+        for generation in range(max(0, record.latest - MOST_REBUILDS), record.latest + 1):
+            other = ranking._replace(generation=generation).key
+            if generation != record.generation and (stored.placed.get(other) or stored.counted.get(other)):
+                self.differ(f"{other}: has entries of an old generation")
 
     def _rankings(self, family: "Family", now: datetime) -> Iterator[tuple[Ranking, datetime]]:
         """Yield the rankings of a board, each with an instant in its period, or in the last bucket of a rolling one."""

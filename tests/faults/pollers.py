@@ -344,6 +344,7 @@ class Poller:
             self.world.invoke("projector", event, batch, lambda *_: None)
 
     def record_traps(self, batch: Batch) -> None:
+        self.world.ends.delivered(batch)
         firsts: dict[tuple[str, str], Record] = {}
         for record in batch.records:
             first = firsts.setdefault(record.key, record)

@@ -191,6 +191,34 @@ def with_ranked_from(shape: Shape, seed: int) -> Shape:
     return replace(shape, families=tuple(map(ranked, shape.families)), later=tuple(map(ranked, shape.later)))
 
 
+# ---- boards that end
+
+
+def with_ends(shape: Shape, seed: int) -> Shape:
+    """Return a shape whose league ends some days after it began, and maybe its clans. Some leagues settle their days.
+
+    A deployment does not change that.
+    """
+    rng = Random(f"ends {seed}")
+    lasts = {
+        name: timedelta(hours=rng.choice([0, rng.randint(0, 48), rng.randint(0, 120)])) for name in (LEAGUE, CLANS)
+    }
+    settles = rng.random() < 0.5 and ("points", "day") in shape.common(LEAGUE)
+    are_clans = rng.random() < 0.5
+
+    def ending(family: Family) -> Family:
+        if family.name == CUP or (family.name == CLANS and not are_clans):
+            return family
+        settle = ("day",) if settles and family.name == LEAGUE else ()
+        late = family.calendar.late
+        keep = max(family.calendar.keep, late + timedelta(days=2)) if settle else family.calendar.keep
+        least = late + timedelta(days=2 + len(settle))
+        calendar = replace(family.calendar, keep=keep)
+        return replace(family, calendar=calendar, expires=least + lasts[family.name], settle=settle)
+
+    return replace(shape, families=tuple(map(ending, shape.families)), later=tuple(map(ending, shape.later)))
+
+
 # ---- notes
 
 Updates = dict[tuple[str, str], dict[str, int]]
@@ -338,7 +366,7 @@ class Script:
                 world.clock.at(at + rng.randint(0, 3 * SECOND), world.people.rebuild)
             if burst == BURSTS - 1 and not world.rebuilt and rng.random() < 0.12:
                 world.clock.at(at + rng.randint(0, 3 * SECOND), world.people.audit)
-            at = self._burst(at, each)
+            at = self.burst(at, each)
             if burst == long:
                 at = self._days(at)
             elif burst < BURSTS - 1:
@@ -398,7 +426,7 @@ class Script:
             return rng.randint(0, 5 * MINUTE)  # a rebuild takes some minutes
         return rng.choice([rng.randint(0, 5 * SECOND), rng.randint(MINUTE, 10 * MINUTE), rng.randint(HOUR, 7 * HOUR)])
 
-    def _burst(self, at: int, count: int) -> int:
+    def burst(self, at: int, count: int) -> int:
         """Send events and change members within some seconds. Return the instant of the last event."""
         world, rng = self._world, self._rng
         span = rng.randint(1, 5) * SECOND

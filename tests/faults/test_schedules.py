@@ -18,7 +18,7 @@ import pytest
 from standings.domain.scoring import encode_sortable
 from tests.faults import __main__ as command
 from tests.faults.safeguards import Change
-from tests.faults.traps import FAULTS, TRAPS
+from tests.faults.traps import FAULTS, OF_ENDS, TRAPS
 from tests.faults.world import Options, World, run
 from tests.support.thoroughness import TIMES
 
@@ -191,3 +191,18 @@ def test_every_correction_counts_once_and_exactly_whatever_goes_wrong(part: Sequ
         corrected.update(world.judge.corrected)
     assert {name: count for name, count in corrected.items() if count < 10 * len(part)} == {}
     assert corrected.keys() == {"corrected", "taken back", "again", "history"}
+
+
+# ---- boards that end
+
+ENDS = Options(ends=True)
+
+
+@pytest.mark.parametrize("block", seeds(1, 20))
+def test_a_board_ends_at_one_instant_whatever_goes_wrong_and_the_next_one_has_none_of_its_numbers(block: int) -> None:
+    met: Counter[str] = Counter()
+    for seed in range(block * BLOCK, (block + 1) * BLOCK):
+        world = run(seed, ENDS)
+        assert world.differences == [], f"run it again: make faults SEED={seed} ENDS=1"
+        met.update(world.traps.keys() & OF_ENDS.keys())
+    assert OF_ENDS.keys() - met.keys() == set()

@@ -62,6 +62,18 @@ TRAPS: Final = {
 }
 OF_PEOPLE: Final = {"a member is merged into another one": "while events of both arrive"}
 """The traps of schedules in which members are merged."""
+OF_ENDS: Final = {
+    "a board ends": "while events of it arrive",
+    "refused: the board has ended": "an event comes to a writer after the end",
+    "known after the end": "an event that counted before the end is delivered again after it",
+    "projected after the end": "a projector gets changes of a board that has ended",
+    "TTL takes some items of a board": "that has ended, and leaves others",
+    "a name is used again": "90 days after the end",
+    "a member comes back in another life": "while the item of the first life is still there",
+    "a task meets the end": "a rebuild or a deletion is under way when its board ends",
+    "a period is settled": "of a board that ends",
+}
+"""The traps of schedules in which boards end."""
 
 FAULTS: Final = frozenset(fault for faults in (*OF_CALLS.values(), OTHERS) for fault, *_ in faults) | {
     "a ranking is throttled",

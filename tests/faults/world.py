@@ -32,11 +32,12 @@ from tests.support.oracle.model import BoardModel
 
 from .aws import Call, Sdk, Server, Services, Store, Write
 from .clockwork import DAY, HOUR, MINUTE, SECOND, Clockwork, Died, Process, StuckError
+from .ends import Ends
 from .instances import Instance, Instances, patched
 from .judge import EPOCH, Edit, Judge, Merge, Sent
 from .pollers import Batch, Poller, Queue
-from .script import CLANS, LEAGUE, Script, shape, with_notes, with_ranked_from, with_tie_breaks
-from .traps import FAULTS, OF_PEOPLE, TRAPS
+from .script import CLANS, LEAGUE, Script, shape, with_ends, with_notes, with_ranked_from, with_tie_breaks
+from .traps import FAULTS, OF_ENDS, OF_PEOPLE, TRAPS
 
 # ---- what a schedule is
 
@@ -61,6 +62,8 @@ class Options:
     """Whether members are merged, and rankings of the league begin at a score. The seed then makes another schedule."""
     corrections: bool = False
     """Whether events are corrected and taken back. The seed then makes another schedule."""
+    ends: bool = False
+    """Whether boards end, and begin again under their names. The seed then makes another schedule."""
 
 
 def run(seed: int, options: Options | None = None) -> "World":
@@ -151,15 +154,16 @@ class People:
 
         self.chore(task, {"board": board, "begin": True}, done)
 
-    def expire(self) -> None:
+    def expire(self, goes: Callable[[], bool] | None = None) -> None:
+        """Let TTL delete the expired items for which `goes` says so: by default most."""
         deleted = []
         for table in ("Scores", "Receipts", "Rankings"):
-            self._world.store.expire(table, lambda: self._world.rng.random() < 0.8)
+            self._world.store.expire(table, goes or (lambda: self._world.rng.random() < 0.8))
             deleted += self._world.store.writes()
         for table, old, _ in deleted:
             if table == "Scores" and old is not None:
                 self._world.watch.expired((old["pk"], old["sk"]))
-                if "x" not in old:
+                if "x" not in old and not self._world.ends.may_delete(old):
                     self._world.judge.differ(f"{old['sk']} has expired although it was not removed")
         self._world.poller.take(self._world.store.stream)
 
@@ -167,7 +171,7 @@ class People:
         self._world.trap("redriven")
         self._world.clock.after(self._world.rng.randint(HOUR, 3 * DAY), self._world.queue.send, message.body)
 
-    def audit(self) -> None:
+    def audit(self, board: str = LEAGUE) -> None:
         """Audit a board while events arrive. A drift is a false alarm unless records were parked."""
 
         def seen(answer: dict[str, Any]) -> None:
@@ -175,7 +179,7 @@ class People:
                 self._world.judge.differ(f"false alarm: {answer['boards']}")
 
         # It reads much, and begins anew each time: where each hundredth call ends its function, it would never end.
-        self.chore("audit", {"board": LEAGUE}, lambda _: self._world.trap("audit beside events"), seen, deaths=100)
+        self.chore("audit", {"board": board}, lambda _: self._world.trap("audit beside events"), seen, deaths=100)
 
     def chore(
         self,
@@ -194,6 +198,9 @@ class People:
 
         def heard(_: Process, answer: Any) -> None:
             nonlocal died
+            if isinstance(answer, ValueError) and self._world.ends.is_told(payload, answer):
+                self.chores -= 1
+                return
             if isinstance(answer, BaseException):
                 died += 1
                 if died == deaths:
@@ -234,7 +241,7 @@ class Parked:
     def __init__(self, world: "World") -> None:
         self._world = world
         self._bucket = Bucket(lambda: self._world.clock.now // 1000)
-        self.objects = self._bucket.objects
+        self.objects, self.results = self._bucket.objects, self._bucket.results
         self.was_used = False
         self._replays = 0
 
@@ -243,7 +250,7 @@ class Parked:
         return not self.objects and not self._replays
 
     def do(self, call: Call) -> Any:
-        if call.operation == "put_object":
+        if call.operation == "put_object" and call.request["Bucket"] == ENVIRONMENT["FAILURE_BUCKET"]:
             assert call.request["Key"].startswith("parked/")
             self._world.trap("parked by the projector")
             self._put(call.request["Key"], call.request["Body"])
@@ -353,6 +360,7 @@ class Watch:
     def committed(self, call: Call, writes: Sequence[Write]) -> None:
         """Pass the writes of a call to the judge and the poller."""
         process = call.process
+        self._world.ends.written(call, writes)
         self._world.judge.projected(writes)
         is_of_members = any(
             table == "Scores" and (new or {}).get("pk") not in (BOARDS, None) for table, _, new in writes
@@ -453,26 +461,33 @@ class Comparison:
         if self.is_quiet:
             self.compared += 1
             self._world.judge.compare(self._world.clock.now // 1000, later=self._world.deployed > 0)
+            self._world.ends.compare()
             index = self._world.delays.index
             if not self._world.shape.later and index.is_behind:
                 self._world.trap("ranks while the index is behind")
-                self._over_http(_compare_ranks, self._world.delays.rng)
-            if self._world.rng.random() < 0.03 and not self._world.shape.later and not self._world.judge.differences:
+                self.over_http(_compare_ranks, self._world.delays.rng)
+            often = 0.3 if self._world.options.ends else 0.03
+            if self._world.rng.random() < often and not self._world.shape.later and not self._world.judge.differences:
                 self._world.trap("read over HTTP")
                 index.behind = 0.0
-                self._over_http(partial(compare_every_read, methods=(METHOD,), most=2), self._world.rng)
+                self.over_http(partial(compare_every_read, methods=(METHOD,), most=2), self._world.rng)
         elif tries:
             self._world.clock.after(10 * MINUTE, self.compare, tries - 1)
 
-    def _over_http(self, compare: Callable[..., None], rng: Random) -> None:
-        """Compare answers over HTTP for some rankings and the members of each board."""
+    def reader(self) -> Stack:
+        """Return a stack that reads over HTTP, at this instant and without faults."""
         query = self._world.instances.load("query", self._world.shape.text).handle
-        now = ManualClock(self._world.clock.now // 1000)
         queues = MessageQueue("activity"), MessageQueue("dead"), Bucket()
-        stack = Stack(now, self._world.sdk, query, query, query, query, query, *queues)
+        now = ManualClock(self._world.clock.now // 1000)
+        return Stack(now, self._world.sdk, query, query, query, query, query, *queues)
+
+    def over_http(self, compare: Callable[..., None], rng: Random) -> None:
+        """Compare answers over HTTP for some rankings and the members of each board."""
+        stack = self.reader()
         for board, model in self._world.judge.models.items():
-            at = EPOCH + timedelta(milliseconds=now.milliseconds)
-            if self._world.store.item("Scores", pk=BOARDS, sk=board) is not None:
+            at = EPOCH + timedelta(milliseconds=stack.clock.milliseconds)
+            is_there = self._world.store.item("Scores", pk=BOARDS, sk=board) is not None
+            if is_there and self._world.ends.is_open(board):
                 try:
                     compare(stack, model, board, at, rng)
                 except AssertionError as error:
@@ -524,6 +539,7 @@ class World:
         self.parked = Parked(self)
         self.services = Services(self)
         self.comparison = Comparison(self)
+        self.ends = Ends(self)
         self._draw(rng)
         self._build(rng)
 
@@ -535,9 +551,12 @@ class World:
             self.shape = with_tie_breaks(self.shape, self.seed)
         if self.options.people:
             self.shape = with_ranked_from(self.shape, self.seed)
+        if self.options.ends:
+            self.shape = with_ends(self.shape, self.seed)
         self.seesaw = rng.random() < 0.3
         """Whether scores change by so little that they often return to an earlier value."""
-        self._skew = rng.choice([0, 2, 2, 2, 60]) * SECOND
+        self.clocks_differ = rng.choice([0, 2, 2, 2, 60]) * SECOND
+        """How far a clock is ahead of virtual time, or behind, at most: in microseconds."""
         self.deployed = 0
         self.script = Script(self)
         self.began = self.script.began
@@ -568,7 +587,7 @@ class World:
             batch_size=rng.choice([2, 5] if self.seesaw else [5, 20, 100]),
             max_age=rng.choice([60, 600, *[settings.STREAM.max_record_age] * 2]) * SECOND,
         )
-        self.judge = Judge(self.shape, self.store, self.trap)
+        self.judge = Judge(self.shape, self.store, self.trap, self.ends)
         self.delays = Delays(self)
 
     @property
@@ -583,8 +602,8 @@ class World:
     # ---- traps, faults and the trace
 
     def trap(self, name: str) -> None:
-        """Count a trap that has happened. Raise KeyError if its name is not in TRAPS or OF_PEOPLE."""
-        if name not in TRAPS | OF_PEOPLE:
+        """Count a trap that has happened. Raise KeyError if its name is in no list of traps."""
+        if name not in TRAPS | OF_PEOPLE | OF_ENDS:
             raise KeyError(name)
         self.traps[name] += 1
 
@@ -614,7 +633,7 @@ class World:
 
     def skew(self) -> int:
         """Draw how far a clock is ahead of virtual time, in microseconds."""
-        return self.rng.randint(-self._skew, self._skew) if self._skew else 0
+        return self.rng.randint(-self.clocks_differ, self.clocks_differ) if self.clocks_differ else 0
 
     # ---- the functions
 
@@ -629,7 +648,8 @@ class World:
         """Invoke a function with an event. `heard` gets the answer, or the error."""
         instance = self.instances.take(function, self._definition())
         process = self._process(kind or function, instance, detail, heard)
-        process.most_calls = most_calls(process.kind, event)
+        # Of events that it refuses because of an end, a writer reads the receipts first.
+        process.most_calls = most_calls(process.kind, event) + 6 * self.options.ends
 
         def run() -> None:
             try:
@@ -697,11 +717,12 @@ class World:
         self.comparison.compare()
         if not self.comparison.is_quiet:
             self.judge.differ("expected no work to be left at the end, but some is")
+        self.ends.check_settled()
         for event_id, contents in self.sent.items():
             lost = [sent for sent in contents if sent.body not in self.services.refused]
             if event_id not in self.judge.accepted and lost:
                 self.judge.differ(f"event {event_id} is neither accepted nor refused")
-            elif lost == contents and len(contents) == 1 and self.judge.lost(contents[0], self._skew):
+            elif lost == contents and len(contents) == 1 and self.judge.lost(contents[0], self.clocks_differ):
                 self.judge.differ(f"event {event_id} was sent after its members were removed, and did not count again")
             for sent in contents:
                 self.judge.refused(sent, self.services.refused.get(sent.body, []))
