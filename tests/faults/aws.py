@@ -277,7 +277,9 @@ class Sdk:
         if process.dead:
             raise Died
         world.calls += 1
-        process.calls += not world.server.is_down
+        # While another's transaction is under way on its items, a process asks again and again: that counts once.
+        process.calls += not (world.server.is_down or process.is_held)
+        process.is_held = False
         tokens, cost = process.tokens or Tokens(), 0
         fault, tries = self._draw(process, operation)
         if fault in (CRASH_BEFORE, STALLED):
@@ -294,6 +296,8 @@ class Sdk:
                 break
             cost = self._cost_of_retry(tokens, number, answer)
             if not cost:
+                process.is_held = _is_conflict(answer)
+                process.conflicts += process.is_held
                 raise answer
             self._clock.sleep(self._rng.randint(0, 50_000 << number))
         if fault in (LOST, FAILED_AFTER, SLOW):
@@ -331,6 +335,12 @@ class Sdk:
             return ConnectTimeoutError(endpoint_url="https://aws.invalid")
         self._clock.after(self._rng.randint(500, 5_000), self._world.server.arrive, call)
         return self._clock.wait()
+
+
+def _is_conflict(error: Exception) -> bool:
+    """Whether a transaction of another is under way on an item of this one."""
+    reasons = error.response.get("CancellationReasons", ()) if isinstance(error, ClientError) else ()
+    return any(reason["Code"] == "TransactionConflict" for reason in reasons)
 
 
 def _share_of_faults(process: Process) -> float:

@@ -43,6 +43,10 @@ class Process:
     most_calls: int = 0
     """The most calls to AWS that it may make."""
     calls: int = 0
+    is_held: bool = False
+    """Whether its last call met a transaction of another on the same item."""
+    conflicts: int = 0
+    """How many of its calls did."""
     reading: int = 0
     """The last value that it read from its wall clock, in milliseconds."""
     readings: list[int] = field(default_factory=list)

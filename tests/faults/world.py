@@ -502,6 +502,10 @@ LIFETIME: Final = settings.timeout("ProjectorFunction")
 POLLS: Final = 250_000  # Microseconds between two polls
 
 
+MOST_CONFLICTS: Final = 32
+"""The most conflicts that a writer meets: its waits grow, and a transaction of another is under way for seconds."""
+
+
 def most_calls(kind: str, event: Any) -> int:
     """The most calls to AWS that an invocation may make, with the faults that it meets.
 
@@ -660,6 +664,8 @@ class World:
             self.instances.give_back(instance)
             if process.calls > process.most_calls:
                 self.judge.differ(f"{process.name} made {process.calls} calls, of at most {process.most_calls}")
+            if process.kind == "writer" and process.conflicts > MOST_CONFLICTS:
+                self.judge.differ(f"{process.name} met {process.conflicts} conflicts, of at most {MOST_CONFLICTS}")
             self.end(process, answer)
 
         self.clock.after(0, self.clock.start, process, run)
