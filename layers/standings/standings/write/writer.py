@@ -22,6 +22,7 @@ from standings.domain.members import (
     EventPart,
     History,
     Image,
+    UnknownSettlementError,
     additions,
     apply_event,
     beyond_bounds,
@@ -522,6 +523,8 @@ def plan_changes(
     for item, parts in by_item.items():
         family, image = family_of(boards, item[0]), images.get(item)
         _check_registered(family, item, images, parts[0])
+        for part in parts:
+            _check_noted(family, item, part, stamp)
         added = [_added(family, part, stamp) for part in parts]
         for part, one in zip(parts, added, strict=True):
             counted[part.event_id][item] = one
@@ -544,6 +547,16 @@ def _check_registered(family: Family, item: MemberKey, images: Images, part: Eve
     if family.members == "registered" and item in images and (image is None or image.removed):
         message = f"member: {item[1]!r} is not registered on board {item[0]!r}"
         raise UnfitEventError(part.event_id, item, "unregistered", message)
+
+
+def _check_noted(family: Family, item: MemberKey, part: EventPart, stamp: int) -> None:
+    """Refuse history that may count in a settled period, as long as the board's record does not say what is settled."""
+    if part.history is None or part.history.settled is not None:
+        return
+    try:
+        counted_in(family, part, stamp)
+    except UnknownSettlementError as error:
+        raise UnfitEventError(part.event_id, item, "at", f"at: {error}") from error
 
 
 def _by_item(events: Iterable[Event], settled: Mapping[str, History]) -> dict[MemberKey, list[EventPart]]:
