@@ -20,6 +20,10 @@ metrics.points = { aggregate = "sum", precision = 2, windows = ["day", "all", "l
 metrics.best = { aggregate = "max", least = -5, windows = ["all"] }
 [boards."nothing"]
 metrics.kept = { aggregate = "sum" }
+[boards."cups"]
+metrics.points = { aggregate = "sum", windows = ["week"] }
+settle = ["week"]
+prizes.week = [{ ranks = "1-2", name = "cup" }, { percent = 10, name = "best" }]
 [boards."league"]
 metrics.points = { aggregate = "sum", windows = ["season"] }
 seasons = [

@@ -223,9 +223,8 @@ class Settlements:
                 # Before anything is read: each event of history has counted by now, or leaves this period out.
                 record = self.clock.retry(self.catalog.settle, ranking.board, {settled_code(ranking)})
             family = family_of(self.catalog.boards, ranking.board)
-            seals_empty = attempt.seals_empty
             settlement = Settlement(
-                findings, family, record, ranking, files, attempt.name, bus, stack, seals_empty, is_marked
+                findings, family, record, ranking, files, attempt.name, bus, stack, attempt.seals_empty, is_marked
             )
             after = settlement.run(at, again=again)
         except NotSettledError as error:

@@ -44,6 +44,7 @@ def definition(session: ReadSession, board: str) -> dict[str, Any]:
         "keep": _span(timetable.keep),
         "shards": family.shards,
         **({"seasons": _seasons(timetable)} if timetable.seasons.all else {}),
+        **({"settle": [*family.endings.settle]} if family.endings.settle else {}),
         **_expires(family, record),
         "metrics": [_metric(session, board, family, metric) for metric in family.metrics.values()],
     }
