@@ -330,6 +330,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
             "seasons?": listed(
                 "Season", (1, None), "The seasons, by start. Only boards that have some have this field."
             ),
+            "settle?": listed(
+                "Window", (1, None), "The windows that are settled. Only boards that settle some have this field."
+            ),
             "expires?": text(
                 "How long boards of this family last; null if they no longer end.", pattern=_SPAN, null=True
             ),

@@ -37,6 +37,7 @@ UP = "the live page is up and starts to fill: "
 READY = "posting simulated activity; Ctrl-C stops it"
 _MEMBERS = 300
 _EVENTS_PER_S = 2.0
+_KEEPING = "`make serve SERVE_ARGS=--keep` keeps it for the next run"
 _PAUSE_S = 1.0
 _QUIET_S = 3.0
 
@@ -53,6 +54,8 @@ def main(arguments: Sequence[str]) -> int:
             progress.say("starting an embedded AWS")
             with deployed(progress.say, linked=True) as deployment:
                 progress.say(f"{UP}{_page(deployment)}")
+                if not keeps:
+                    progress.say(f"Ctrl-C ends it, with all that was posted to it: {_KEEPING}")
                 try:
                     _fill(deployment, progress, items)
                     _serve(deployment, progress, keeps=keeps)
@@ -60,7 +63,8 @@ def main(arguments: Sequence[str]) -> int:
                     progress.say("stopping")
                     raise
     except Interrupted:
-        progress.say("stopped, nothing is left running")
+        gone = "" if keeps else f", and what was posted is gone: {_KEEPING}"
+        progress.say(f"stopped, nothing is left running{gone}")
         return 0
     except (ProcessError, ReadError, feed.StalledError, kept.KeptDataError, BotoCoreError, ClientError) as error:
         progress.say(f"failed: {error}")
@@ -154,7 +158,8 @@ def take_up(deployment: Deployment, text: str, progress: Progress) -> None:
         return
     progress.say(
         f"the new boards.toml counts, after {time.monotonic() - began:.1f} s; rankings that are new to a board with"
-        " events come with `standings rebuild BOARD --local`"
+        " events come with `standings rebuild BOARD --local`, but for a season that has begun:"
+        " docs/how-to/seasons-and-prizes.md"
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from standings.domain.boards import Boards, Metric
+from standings.domain.boards import Boards, Family, Metric
 from standings.domain.scoring import decimal_text
 from standings.domain.windows import WEEKDAYS
 
@@ -38,6 +38,24 @@ def redefinitions(before: Boards, after: Boards) -> Iterator[Redefinition]:
             if added:
                 why = "it is a new metric" if old is None else "new in windows"
                 yield Redefinition(family.pattern, metric.name, added, why)
+
+
+def with_new_seasons(before: Boards, after: Boards) -> list[str]:
+    """The families in which a metric is ranked in a season that none of its boards had before: `["club-*"]`.
+
+    If such a season has begun, a board with events since lacks them in it, and no rebuild finds them.
+    """
+    earlier = {family.pattern: family for family in before.families}
+    return [
+        family.pattern
+        for family in after.families
+        if family.pattern in earlier and _ranked_seasons(family) - _ranked_seasons(earlier[family.pattern])
+    ]
+
+
+def _ranked_seasons(family: Family) -> set[tuple[str, Any]]:
+    metrics = [metric.name for metric in family.metrics.values() if metric.window("season") is not None]
+    return {(metric, season) for metric in metrics for season in family.timetable.seasons.all}
 
 
 _FIELDS: Final = ("aggregate", "precision", "order")

@@ -2,7 +2,7 @@
 
 import argparse
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,7 +10,7 @@ from standings.domain.boards import Boards
 from standings.domain.boards_toml import DefinitionError, mistakes_in, parse_boards
 from standings_cli.commands import values
 from standings_cli.commands.options import Commands, add_csv
-from standings_cli.redefinitions import Redefinition, redefinitions
+from standings_cli.redefinitions import Redefinition, redefinitions, with_new_seasons
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import unknown_status
 from standings_cli.terminal import DIFFERS, OK, WRONG, as_json, console, number, period, print_csv, say, shown, table
@@ -75,6 +75,8 @@ def _show(connection: Connection, options: argparse.Namespace) -> int:
         return unknown_status(connection.api, options.board)
     screen = console()
     screen.print(f"{_DEFINITION.format_map(answer)}{_end(answer)}")
+    for line in _prizes(answer):
+        screen.print(shown(line))
     any_ties = any("tie_breaks" in metric for metric in answer["metrics"])
     ties = ("tie-breaks",) * any_ties
     columns = ("metric", "aggregate", "decimals", "order", *ties, "ties by", "amounts", "window", "current period")
@@ -101,6 +103,19 @@ def _end(answer: Mapping[str, Any]) -> str:
     return f" · ends {answer['expires']} after it begins" if answer.get("expires") else ""
 
 
+def _prizes(answer: Mapping[str, Any]) -> Iterator[str]:
+    """What is settled, and who wins what: `settles week`, `prizes of points in week: gold 1, top 10 %`."""
+    if "settle" in answer:
+        yield f"settles {', '.join(answer['settle'])}"
+    for metric in answer["metrics"]:
+        for window in metric["windows"]:
+            prizes = [
+                f"{one['name']} {one.get('ranks') or str(one['percent']) + ' %'}" for one in window.get("prizes", ())
+            ]
+            if prizes:
+                yield f"prizes of {metric['metric']} in {window['window']}: {', '.join(prizes)}"
+
+
 def _amounts(least: float | None, most: float | None) -> str:
     """The amounts that an event may add."""
     if least is None and most is None:
@@ -124,14 +139,20 @@ def _check(_: Connection, options: argparse.Namespace) -> int:
             for mistake in mistakes_in(text):
                 say(f"{path.name}:{mistake.line}: {mistake.reason}")
             return DIFFERS
-    anew = None if options.before is None else list(redefinitions(found[options.before], found[options.file]))
+    anew, seasons = None, list[str]()
+    if options.before is not None:
+        anew = list(redefinitions(found[options.before], found[options.file]))
+        seasons = with_new_seasons(found[options.before], found[options.file])
     if options.json:
-        more = {} if anew is None else {"anew": [one._asdict() for one in anew]}
+        more = {} if anew is None else {"anew": [one._asdict() for one in anew], "new_seasons": seasons}
         about = {"file": str(options.file), "families": [family.pattern for family in found[options.file].families]}
         print(as_json(about | more))
     else:
         print(f"{shown(options.file.name)}: {len(found[options.file].families)} families of boards")
         _show_anew(anew)
+        for boards in seasons:
+            print(f"{boards}: a new season that begins before the deployment stays 404 (not-built) on boards that had")
+            print("events since, rebuilt or not: post their events to a new board (docs/how-to/seasons-and-prizes.md)")
     return OK
 
 

@@ -1,7 +1,7 @@
 """`audit`, `rebuild`, `delete`, `settle`, `results`, `dlq` and `parked`: tasks of the maintenance function."""
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from standings.stores import SLOTS
@@ -161,13 +161,19 @@ def _print_ranking(ranking: Mapping[str, Any]) -> None:
         for example in ranking["examples"]:
             print("   ", as_json(example))
     elif ranking["summary"] is not None:
-        print(f"{about}: settled, {_outcome(ranking['summary'])}")
+        settled = "was settled before" if ranking.get("before") else "settled"
+        print(f"{about}: {settled}, {_outcome(ranking['summary'], ranking.get('winners', {}))}")
         print(f"    s3://{ranking['bucket']}/{shown(ranking['prefix'])}")
 
 
-def _outcome(summary: Mapping[str, Any]) -> str:
-    prizes = (f"{prize['name']} {prize['winners']}" for prize in summary["prizes"])
-    return shown(", ".join([f"{summary['members']} members", *prizes]))
+def _outcome(summary: Mapping[str, Any], winners: Mapping[str, Sequence[str]]) -> str:
+    """What a settlement ended with, such as `41 members, gold 1 (m001), silver 12 (m002, m003, …)`."""
+    told = [f"{summary['members']} members"]
+    for prize in summary["prizes"]:
+        members = [*winners.get(prize["name"], ())]
+        named = ", ".join(members + ["…"] * (len(members) < prize["winners"]))
+        told.append(f"{prize['name']} {prize['winners']}" + (f" ({named})" if members else ""))
+    return shown(", ".join(told))
 
 
 def _results(connection: Connection, options: argparse.Namespace) -> int:
@@ -181,7 +187,9 @@ def _results(connection: Connection, options: argparse.Namespace) -> int:
         else:
             for summary in answer["results"]:
                 about = shown(f"{summary['metric']} · {summary['window']} · {summary['period']}")
-                print(f"{about}: {_outcome(summary)}, s3://{answer['bucket']}/{shown(summary['prefix'])}")
+                print(
+                    f"{about}: {_outcome(summary, summary.get('winners', {}))}, s3://{answer['bucket']}/{shown(summary['prefix'])}"
+                )
         cursor = answer["cursor"]
         if answer["done"]:
             if not (any_yet or options.json):

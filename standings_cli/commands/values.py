@@ -21,6 +21,7 @@ from standings_cli.post.cells import zone_of
 
 _UTC: Final = Timetable("UTC", 0)
 _GLOB: Final = re.compile(r"(?=.*(\*|\?|\[[^]]+\]))[A-Za-z0-9._:*?\[\]!-]{1,256}")
+_MONTH_OR_YEAR: Final = re.compile(r"[0-9]{4}(-[0-9]{2})?")
 _SEASON: Final = re.compile(r"[a-z][a-z0-9-]{0,31}")
 _SCORE: Final = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,2})?", re.ASCII)
 
@@ -95,9 +96,11 @@ def period(given: str) -> str:
         with suppress(ValueError):
             _UTC.parse_period(parse_window(name), given)
             return given
-    return (
-        given if _SEASON.fullmatch(given) else _wrong("a day (2026-11-20), an hour (2026-11-20T15) or a season", given)
-    )
+    expected = "a day (2026-11-20), an hour (2026-11-20T15) or a season"
+    if _MONTH_OR_YEAR.fullmatch(given):
+        first = f"{given}-01" if "-" in given else f"{given}-01-01"
+        expected += f"; a month or a year by a day in it ({first})"
+    return given if _SEASON.fullmatch(given) else _wrong(expected, given)
 
 
 def score(given: str) -> str:

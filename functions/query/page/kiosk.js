@@ -15,9 +15,11 @@ function fitting() {
 // Stretches the rows so that they fill their room, and hides every row that is not wholly in it. It measures without the movement of rows that glide.
 function fit() {
   const all = [...$("rows").children], room = wall.clientHeight - wall.querySelector("table").offsetTop;
+  // Heads that are not shown are a pixel high.
+  const heads = wall.querySelector("thead").offsetHeight, free = room - (heads > 1 ? heads : 0);
   wall.style.setProperty("--spare", "0px");
-  const height = all[0]?.getBoundingClientRect().height, most = Math.max(1, Math.floor(room / height));
-  if (height) wall.style.setProperty("--spare", Math.max(0, room / most - height) + "px");
+  const height = all[0]?.getBoundingClientRect().height, most = Math.max(1, Math.floor(free / height));
+  if (height) wall.style.setProperty("--spare", Math.max(0, free / most - height) + "px");
   for (const row of all) row.style.visibility = row.offsetTop + row.offsetHeight <= room + 1 ? "" : "hidden";
 }
 // Puts the first three on the podium, and returns who is left for the list. A step is as high as its rank: equals stand level.
@@ -36,7 +38,7 @@ function stand(entries) {
     made.member = one.member;
     made.dataset.rank = one.rank;
     name.dir = "auto";
-    made.append(face(shownAs(one), one.profile?.picture), name, element("span", "points", amount(one.score)), ...Object.entries(one.tie_breaks || {}).map(each => element("span", "also", tieBreak(each))), step);
+    made.append(face(shownAs(one), one.profile?.picture), name, element("span", "points", amount(one.score)), ...tiesOf(one).map(each => element("span", "also", each)), step);
     return made;
   }));
   shrink();

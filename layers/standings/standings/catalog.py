@@ -1,13 +1,13 @@
 """The boards' records, as a process that writes uses them."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Final
 
 from standings.aws.dynamodb.scores import BoardRecords
-from standings.domain.boards import Boards, Family, Ranking, family_of
+from standings.domain.boards import Boards, Family, family_of
 from standings.domain.coverage import BOARD_TTL_S, BoardRecord, coverage_of, written_codes
-from standings.domain.members import final_codes, is_kept, settled_code
+from standings.domain.members import is_kept
 from standings.domain.windows import MINUTE, instant
 from standings.runtime.clock import Clock, TtlCache
 from standings.stores import StoreUnavailableError
@@ -93,25 +93,24 @@ class BoardCatalog:
             raise ValueError(f"board {name!r} ended at {instant(record.ends)}: nothing of it can be read")
         return record
 
-    def settle(self, ranking: Ranking) -> BoardRecord:
-        """Mark a ranking as settled, before anybody reads what is to be sealed: history counts in it no longer.
+    def settle(self, board: str, codes: Collection[str]) -> BoardRecord:
+        """Mark rankings as settled, by their codes. From then on the record also says that no others are.
 
-        Of a board that version 0.3 may have settled, all final periods count as settled. Raises ValueError if the board
-        has had no event.
+        A ranking is marked before anybody reads what is to be sealed: history counts in it no longer. Raises ValueError
+        if the board has had no event.
         """
-        family, code = family_of(self.boards, ranking.board), settled_code(ranking)
+        family = family_of(self.boards, board)
         for _ in range(_TRIES):
-            record = self.known(ranking.board)
-            now = self._clock.now()
-            before = record.settled if record.settled is not None else final_codes(family, ranking.board, now)
-            if record.settled is not None and code in record.settled:
+            record = self.known(board)
+            if record.settled is not None and record.settled.issuperset(codes):
                 return record
-            kept = frozenset(one for one in before if is_kept(family, one, now))
-            after = replace(record, version=record.version + 1, settled=kept | {code})
+            now = self._clock.now()
+            kept = frozenset(one for one in record.settled or () if is_kept(family, one, now))
+            after = replace(record, version=record.version + 1, settled=kept.union(codes))
             if self.records.put(after, record):
-                self._cache.forget(ranking.board)
+                self._cache.forget(board)
                 return after
-        raise StoreUnavailableError(f"other processes keep writing the record of {ranking.board!r}")
+        raise StoreUnavailableError(f"other processes keep writing the record of {board!r}")
 
     def next_board(self, after: str | None) -> str | None:
         """The next board after a name (None: the first one) that a family matches; None after the last one."""

@@ -5,6 +5,7 @@ What `dlq` and `delete` print, and what all print where there is nothing to be d
 
 import io
 import json
+import re
 import sys
 from types import SimpleNamespace
 from typing import Any
@@ -153,14 +154,18 @@ def test_a_day_is_settled_and_listed(stack: Stack, run: Run, monkeypatch: pytest
 
     told = run("settle league-1 --window day")
     assert told.status == OK
-    assert f"league-1 · points · day · {DAY}: settled, 41 members, gold" in told.out
+    gold = {member for prize, member, _ in winners(scores) if prize == "gold"}
+    ((count, named),) = re.findall(rf"points · day · {DAY}: settled, 41 members, gold (\d+) \((.*?)\), ", told.out)
+    assert (int(count), set(named.split(", "))) == (len(gold), gold)
     assert f"s3://results/results/league-1/points/day/{DAY}/\n" in told.out
     assert won(stack) == winners(scores)
     assert run(f"settle league-1 --window day --metric points --period {DAY} --again").status == OK
     assert len(stack.bus.ids("Prize Won")) == len(winners(scores))
 
     assert run("settle league-1 --window day --period 2026-11-19 --yes").status == OK
-    listed = [line.split(",")[0] for line in run("results league-1").out.splitlines()]
+    lines = run("results league-1").out.splitlines()
+    assert f": 41 members, gold {count} ({named}), " in lines[1]
+    listed = [line.split(",")[0] for line in lines]
     assert listed == ["points · day · 2026-11-19: 0 members", f"points · day · {DAY}: 41 members"]
     answers = [json.loads(line)["results"] for line in run("--json results league-1").out.splitlines()]
     (result,) = answers[1]
@@ -180,7 +185,7 @@ def test_an_empty_period_is_sealed_once_somebody_says_so(
         assert "not settled: nobody is ranked in this period, though the board has members" in ran.out
         assert ("it was not settled" in ran.err) == (status == DIFFERS)
     assert "settled, 0 members" in ran.out
-    assert run(command).status == OK  # It is settled: nothing is asked
+    assert "was settled before, 0 members" in run(command).out  # Nothing is asked
 
 
 def test_a_mistake_is_one_of_the_command_where_errors_have_no_names(stack: Stack, run: Run, connection: Any) -> None:

@@ -21,6 +21,10 @@ metrics.best = { aggregate = "max", least = -5, windows = ["all"] }
 [boards."nothing"]
 expires = "9 days"
 metrics.kept = { aggregate = "sum" }
+[boards."cups"]
+metrics.points = { aggregate = "sum", windows = ["week"] }
+settle = ["week"]
+prizes.week = [{ ranks = "1-2", name = "cup" }, { percent = 10, name = "best" }]
 [boards."league"]
 expires = "90 days"
 metrics.points = { aggregate = "sum", windows = ["season"] }

@@ -259,6 +259,8 @@ def test_from_the_start_of_a_deletion_events_are_refused_and_nothing_is_shown(en
                     assert (status, answer["type"]) == (404, "urn:standings:being-deleted")
 
         progress = call(stack, "delete", board="b")
+        assert progress["phase"] == "leaving"
+        assert stack.get("/boards", limit=1)[1] == {"boards": [], "next": None}
         while progress["phase"] in ("leaving", "announced"):
             told(progress)
             clock.milliseconds += round(progress["wait"] * 1000)

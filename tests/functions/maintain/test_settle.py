@@ -193,7 +193,10 @@ def test_a_period_is_settled_once_and_listed(stack: Stack) -> None:
     files, events = dict(stack.bucket.results), list(stack.bus.events)
 
     # Without a period it is the latest one that is final.
-    assert settle_whole(stack) == settle_whole(stack, period=None) == first
+    again = settle_whole(stack)
+    assert again == settle_whole(stack, period=None)
+    assert [one.pop("before") for one in (*first["rankings"], *again["rankings"])] == [False, True]
+    assert again == first
     assert (stack.bucket.results, stack.bus.events) == (files, events)
     listed = call(stack, "settlements", "list", board=BOARD)
     assert [(one["period"], one["members"], one["prefix"]) for one in listed["results"]] == [(DAY, 41, PREFIX)]
@@ -335,6 +338,7 @@ def test_a_season_is_settled_by_its_name_or_a_day_in_it_and_is_the_latest_that_i
     settled = partial(settle_whole, stack, board="cup-1", window="season")
     answers = [settled(period=period) for period in ("autumn-2026", "2026-11-12", None)]
 
+    assert [answer["rankings"][0].pop("before") for answer in answers] == [False, True, True]
     assert answers[0] == answers[1] == answers[2]
     (told,) = answers[0]["rankings"]
     prefix = "results/cup-1/points/season/autumn-2026/"

@@ -6,7 +6,7 @@ from typing import Any, Final
 import orjson
 import pytest
 
-from standings.domain.windows import DAY, HOUR, instant
+from standings.domain.windows import DAY, instant
 from tests.support.aws.stack import ManualClock, Stack, http_event, project, running
 from tests.support.awslambda.pollers import Context
 from tests.support.builders.stages.writers import event
@@ -20,7 +20,7 @@ late = "1 day"
 keep = "60 days"
 settle = ["day", "month"]
 metrics.points = { aggregate = "sum", windows = ["all", "day", "month", "last-7-days"], tie_breaks = ["penalty"] }
-metrics.penalty = { aggregate = "sum", order = "ascending" }
+metrics.penalty = { aggregate = "sum", order = "ascending", least = 0 }
 metrics.best = { aggregate = "max", windows = ["all", "day"] }
 [boards."*"]
 late = "1 day"
@@ -92,7 +92,7 @@ def test_history_counts_in_closed_periods_that_can_be_read(stack: Stack, clock: 
 def test_a_settled_period_takes_none(stack: Stack, clock: ManualClock) -> None:
     """Its rolling windows and its month do. A tie-break goes with the ranking that it orders."""
     at: dict[str, Any] = {"at": instant(clock() - 3 * DAY), "board": "settles"}
-    send(stack, event("first", 4, "n", **at))
+    send(stack, event("first", 4, "n", **at, metrics={"points": 4, "penalty": 0}))
     assert scores(stack, "settles/points/day", "2026-11-18") == {"n": 4}
     assert settle(stack, "day", "2026-11-18")["settled"]
     send(stack, event("h", 5, **at), event("p", 5, "o", **at, metrics={"points": 1, "penalty": 2, "best": 3}))
@@ -101,7 +101,8 @@ def test_a_settled_period_takes_none(stack: Stack, clock: ManualClock) -> None:
     assert scores(stack, "settles/points/month") == {"n": 4, "m": 5, "o": 1}
     assert scores(stack, "settles/points/last-7-days") == {"n": 4, "m": 5, "o": 1}
     send(stack, {"id": "c", "retract": "first"})
-    assert "a period in which it counted is settled: post the difference with a new id" in reason(stack)
+    advice = "post the difference with a new id (if it is below `least` of penalty, lower that in boards.toml for that"
+    assert f"a period in which it counted is settled: {advice} time)" in reason(stack)
     send(stack, {"id": "c2", "retract": "h"})
     assert scores(stack, "settles/points/last-7-days") == {"n": 4, "o": 1, "m": 0}
     assert settle(stack, "day", "2026-11-18", again=True)["summary"]["members"] == 1
@@ -125,23 +126,51 @@ def test_a_period_that_is_being_settled_takes_none(stack: Stack, clock: ManualCl
     assert scores(stack, "settles/points/last-7-days") == {"n": 4, "m": 5}
 
 
-def test_what_version_0_3_may_have_settled_takes_none(stack: Stack, clock: ManualClock) -> None:
-    """Its records of boards do not say what is settled."""
+@pytest.mark.parametrize("notes", ["settle", "schedule", "list"])
+def test_a_period_that_version_0_3_settled_takes_none_and_others_do(
+    stack: Stack, clock: ManualClock, notes: str
+) -> None:
+    """Its records of boards do not say what is settled: the maintenance function looks for the files."""
+    old: dict[str, Any] = {"at": instant(clock() - 3 * DAY), "board": "settles"}
+    older = {**old, "at": instant(clock() - 4 * DAY)}
+    send(stack, event("first", 4, "n", **old), event("other", 4, "n", **older))
+    assert settle(stack, "day", "2026-11-18")["settled"]
+    forget_what_is_settled(stack)
+    sent = [event("h", 5, **old), event("h2", 5, **older), {"id": "c", "retract": "other"}]
+    for one in sent:
+        send(stack, one)
+        assert "nobody has noted yet which periods of its board are settled" in reason(stack)
+    if notes == "settle":
+        assert settle(stack, "day", "2026-11-18")["settled"]
+    elif notes == "schedule":
+        assert stack.maintenance({"settlements": {"next": {}}}, Context(seconds=900))["done"]
+    else:
+        listed = stack.maintenance({"settlements": {"list": {"board": "settles"}}}, Context(seconds=900))
+        assert [one["period"] for one in listed["results"]] == ["2026-11-18"]
+    send(stack, *sent)
+    assert scores(stack, "settles/points/day", "2026-11-18") == {"n": 4}
+    assert scores(stack, "settles/points/day", "2026-11-17") == {"n": 0, "m": 5}
+    assert scores(stack, "settles/points/all") == {"n": 4, "m": 10}
+
+
+def test_a_family_that_begins_to_settle_locks_nothing(engine: Any, clock: ManualClock) -> None:
     at: dict[str, Any] = {"at": instant(clock() - 3 * DAY), "board": "settles"}
-    send(stack, event("first", 4, "n", board="settles"))
+    with running(engine, clock, BOARDS.replace('settle = ["day", "month"]\n', "")) as stack:
+        send(stack, event("first", 4, "n", **at))
+    with running(engine, clock, BOARDS) as stack:
+        assert not stack.maintenance({"settlements": {"list": {"board": "settles"}}}, Context(seconds=900))["results"]
+        send(stack, event("h", 5, **at), {"id": "c", "retract": "first"})
+        assert stack.dead_letters.reasons() == []
+        assert scores(stack, "settles/points/day", "2026-11-18") == {"n": 0, "m": 5}
+
+
+def forget_what_is_settled(stack: Stack) -> None:
+    """Make the board's record one of version 0.3."""
     key = {"pk": {"S": "#boards"}, "sk": {"S": "settles"}}
     record = stack.dynamodb.get_item(TableName="Scores", Key=key)["Item"]
     content = orjson.loads(record["d"]["S"])
-    assert content.pop("settled") == []
+    assert content.pop("settled")
     stack.dynamodb.put_item(TableName="Scores", Item={**record, "d": {"S": orjson.dumps(content).decode()}})
-    send(stack, event("h", 5, **at))
-    assert scores(stack, "settles/points/day", "2026-11-18") == {}
-    clock.milliseconds += 2 * DAY + HOUR
-    assert settle(stack, "day", "2026-11-20", empty=True)["settled"]
-    send(stack, event("h2", 5, **at), event("h3", 5, **{**at, "at": instant(clock() - DAY - HOUR)}))
-    assert scores(stack, "settles/points/day", "2026-11-18") == {}
-    record = stack.dynamodb.get_item(TableName="Scores", Key=key)["Item"]
-    assert len(orjson.loads(record["d"]["S"])["settled"]) > 20
 
 
 @pytest.mark.parametrize(("scope", "status"), [("standings/write", 403), ("standings/write standings/admin", 202)])

@@ -219,6 +219,7 @@ class BoardDefinition(TypedDict):
     keep: str
     shards: int
     seasons: NotRequired[list[Season]]
+    settle: NotRequired[list[str]]
     expires: NotRequired[str | None]
     expires_at: NotRequired[str | None]
     metrics: list[MetricDefinition]

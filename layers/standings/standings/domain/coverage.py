@@ -244,7 +244,8 @@ class BoardRecord:
     all rankings that any definition has written, such as `q8Qd`. Readers use `generation`, which has `coverage`;
     projectors write all in `written`. `latest` is the newest generation, created at `renewed` (milliseconds). `stale`
     ones await removal. A `deleted` board is not listed. `settled` has the codes of rankings that are settled, or being
-    settled: history counts in none of them. It is None for a board that version 0.3 settled, or that settles nothing.
+    settled: history counts in none of them. None: nobody has looked yet for what version 0.3 settled of the board.
+    So it is too of a board that began when its family settled nothing.
 
     The board ends at the instant `ends` (milliseconds; None: never), which is fixed when it begins: from then on it
     takes no events, and nothing of it is read. `RECORD_KEPT` later its name is free.

@@ -404,7 +404,10 @@ def _amounts(share: _Share, boards: Boards) -> Iterator[tuple[str, list[tuple[Me
         yield board, amounts
 
 
-TO_LOWER: Final = " (to lower a score, correct its event: docs/how-to/correct-a-score.md)"
+TO_LOWER: Final = (
+    " (to lower a score, correct its event; if that cannot be corrected, lower `least` in boards.toml for that time: "
+    "docs/how-to/correct-a-score.md)"
+)
 
 
 def _check_companions(share: _Share, family: Family, amounts: list[tuple[Metric, int]]) -> None:

@@ -394,7 +394,7 @@ class EventPart(NamedTuple):
 
 
 class History(NamedTuple):
-    """The codes of a board's rankings that are settled, such as `q8Qd20778`; None: all that could be by now.
+    """The codes of a board's rankings that are settled, such as `q8Qd20778`; None: nobody has noted them yet.
 
     An event of history counts in each period that can still be read, closed or not, but in no settled one.
     """
@@ -543,7 +543,7 @@ def _past_bucket(family: Family, metric: Metric, unit: Unit, event: EventPart, n
 
 
 def is_settled(family: Family, name: str, history: History | None, now: int) -> bool:
-    """Whether an accumulator counts in a ranking that is settled."""
+    """Whether an accumulator counts in a ranking that is settled. UnknownSettlementError if nobody knows."""
     accumulator = family.accumulator(name)
     if accumulator is None or accumulator.unit is None or accumulator.is_late:
         return False
@@ -561,23 +561,23 @@ def _is_settled(family: Family, metric: Metric, unit: Unit, index: int, history:
                 return True
             final = final_at(each.timetable, window, index)
             if settled is None and window.name in family.endings.settle and final is not None and now >= final:
-                return True
+                raise UnknownSettlementError
     return False
+
+
+class UnknownSettlementError(Exception):
+    """An event would count in a period that version 0.3 may have settled, and nobody has looked yet whether it did."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "nobody has noted yet which periods of its board are settled: "
+            "note it with `standings results BOARD`, then replay the event"
+        )
 
 
 def settled_code(ranking: Ranking) -> str:
     """The code by which a board's record says that a ranking is settled: `q8Qd20778`."""
     return f"{ranking.metric.ranking_code(ranking.window)}{ranking.period}"
-
-
-def final_codes(family: Family, board: str, now: int) -> frozenset[str]:
-    """The codes of all rankings that could be settled at `now` (ms)."""
-    found = set()
-    for ranking in calendar_rankings(family, board, now):
-        final = final_at(ranking.metric.timetable, ranking.window, ranking.period)
-        if ranking.window.name in family.endings.settle and final is not None and now >= final:
-            found.add(settled_code(ranking))
-    return frozenset(found)
 
 
 def is_kept(family: Family, code: str, now: int) -> bool:

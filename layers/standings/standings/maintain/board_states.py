@@ -28,8 +28,8 @@ class BoardStates:
 
         A state is `open`, `rebuild`, `delete` (both have a `job`), `deleted`, `ended`, `no-family` or `unused`: it has
         had no event. `audited` is the turn of audits that last looked at the board, with the differences of all its
-        boards. `settled` counts the rankings that are settled, or being settled; None: version 0.3 settled them, or the
-        board settles nothing. Raises StoreUnavailableError.
+        boards. `settled` counts the rankings that are settled, or being settled; None: that is not
+        noted yet, or the board settles nothing. Raises StoreUnavailableError.
         """
         names = sorted(set(boards))[:MAX_SHOWN]
         backoff = self.clock.backoff(deadline)

@@ -296,6 +296,19 @@ class Settlement:
         yield _event("Period Settled", ["period", *identity, summary["digest"]], {**about, **settled})
 
 
+def winners_of(files: Files, summary: Mapping[str, Any], most: int) -> dict[str, list[str]]:
+    """The first `most` winners of each prize of a settled period, in the list's order: `{"gold": ["u7"]}`."""
+    prizes = [prize for prize in summary["prizes"] if prize["winners"]]
+    found: dict[str, list[str]] = {prize["name"]: [] for prize in prizes}
+    for position, line in enumerate(files.lines(summary["parts"] if prizes else 0), 1):
+        for prize in prizes:
+            if len(found[prize["name"]]) < most and _is_won(prize, line.rank, position):
+                found[prize["name"]].append(line.member)
+        if all(len(found[prize["name"]]) == min(most, prize["winners"]) for prize in prizes):
+            break
+    return found
+
+
 def _is_won(prize: Mapping[str, Any], rank: int, position: int) -> bool:
     """Whether a line with a rank wins a prize of a summary. `position` is the line's number, from 1."""
     # Summaries of version 0.2 name no method: they compare ranks.

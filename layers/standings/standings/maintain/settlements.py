@@ -13,10 +13,10 @@ from standings.catalog import BoardCatalog
 from standings.domain.boards import Family, Metric, Ranking, family_of
 from standings.domain.coverage import BoardRecord
 from standings.domain.errors import bad_argument
-from standings.domain.members import open_rankings
+from standings.domain.members import calendar_rankings, open_rankings, settled_code
 from standings.domain.windows import NO_SEASON, final_at, instant, label_of, state_of
 from standings.maintain.audit import GRACE, is_read
-from standings.maintain.settled_files import ALL_SENT, EMPTY, SUMMARY, Files, board_prefix, keys_of
+from standings.maintain.settled_files import ALL_SENT, ATTEMPT, EMPTY, SUMMARY, Files, board_prefix, keys_of
 from standings.maintain.settlement import (
     RESERVE_S,
     EmptyPeriodError,
@@ -24,13 +24,16 @@ from standings.maintain.settlement import (
     Settlement,
     has_members,
     is_empty,
+    winners_of,
 )
 from standings.maintain.turns import Lease, Position, Run, drive
 from standings.rankings.audit_reads import AuditReads
 from standings.rankings.findings import Findings
 from standings.runtime.clock import Clock
+from standings.stores import StoreUnavailableError
 
 MAX_LISTED: Final = 100  # Settlements that one answer lists
+NAMED: Final = 10  # Winners of a prize that an answer names
 WAIT_S: Final = 5.0  # Seconds after which a call that found another one at work is worth repeating
 
 
@@ -74,7 +77,8 @@ class Settlements:
         with `"empty": True`.
 
         To be called again with the `cursor` of the answer until `done`. `rankings` has each that was settled, or why
-        not (`why`). `running` says that another call is at work: `wait` is in how many seconds to repeat this one.
+        not (`why`). Each that is settled names the first `winners` of its prizes, and whether it was settled `before`.
+        `running` says that another call is at work: `wait` is in how many seconds to repeat this one.
         ValueError: the board has had no event. NotFoundError: no such board. InvalidArgumentError: no such window,
         metric or period of it.
         """
@@ -117,19 +121,24 @@ class Settlements:
         families = [family.pattern for family in self.catalog.boards.families if family.endings.settle]
         return {"done": True, "families": families, "settles": self.destination is not None}
 
-    def results(self, _: float, *, board: str, cursor: str | None = None) -> dict[str, Any]:
+    def results(self, deadline: float, *, board: str, cursor: str | None = None) -> dict[str, Any]:
         """The summaries of what was settled of a board, in order of metric, window and period, after a cursor.
 
         Returns `{"done": True, "cursor": None, "bucket": "…", "results": [{"prefix": "results/berlin-2026/…", …}]}`.
-        Raises ValueError if there are none because the board has had no event.
+        If the board's record does not say yet what is settled, it does from now on. Raises ValueError if there are none
+        because the board has had no event.
         """
         results = self._open_destination().results
+        if not cursor:
+            self._note(results, board, deadline)
         found: list[Any] = []
         for key in keys_of(results, self.clock, board_prefix(board), cursor or ""):
             if key.endswith(f"/{SUMMARY}"):
                 content = self.clock.retry(results.content, key)
                 if content is not None:
-                    found.append({**orjson.loads(content), "prefix": key.removesuffix(SUMMARY)})
+                    prefix, summary = key.removesuffix(SUMMARY), orjson.loads(content)
+                    files = Files(results, prefix, self.clock, summary["start"], summary["end"])
+                    found.append({**summary, "prefix": prefix, "winners": winners_of(files, summary, NAMED)})
             if len(found) == MAX_LISTED:
                 return {"done": False, "cursor": key, "bucket": results.name, "results": found}
         if not found and cursor is None:
@@ -161,6 +170,11 @@ class Settlements:
         def step(at: Mapping[str, Any]) -> Mapping[str, Any] | None:
             number = names.index(at["metric"])
             report, after = self._settle_ranking(attempt, ranking(metrics[number], at["period"]), at["at"], again=again)
+            if (summary := report["summary"]) is not None:
+                files = Files(
+                    attempt.destination.results, report["prefix"], self.clock, summary["start"], summary["end"]
+                )
+                report["winners"] = winners_of(files, summary, NAMED)
             told.append(report)
             if after is not None:
                 return {"metric": at["metric"], "period": report["period"], "at": after}
@@ -201,17 +215,16 @@ class Settlements:
         findings = Findings(ranking.board, self.reads, self.clock, attempt.deadline, GRACE)
         try:
             is_sealed = at is None and not again and files.document(SUMMARY) is not None
-            record = self._record(ranking, files_are_there=is_sealed)
+            record = self._noted(results, self._record(ranking, files_are_there=is_sealed))
             # A cursor without it is of a version that had no marks.
             at = at if at is None or "marked" in at or at["stage"] == "events" else None
             is_marked = not is_sealed and self._is_to_mark(ranking, record, at, seals_empty=attempt.seals_empty)
             if is_marked:
                 # Before anything is read: each event of history has counted by now, or leaves this period out.
-                record = self.clock.retry(self.catalog.settle, ranking)
+                record = self.clock.retry(self.catalog.settle, ranking.board, {settled_code(ranking)})
             family = family_of(self.catalog.boards, ranking.board)
-            seals_empty = attempt.seals_empty
             settlement = Settlement(
-                findings, family, record, ranking, files, attempt.name, bus, stack, seals_empty, is_marked
+                findings, family, record, ranking, files, attempt.name, bus, stack, attempt.seals_empty, is_marked
             )
             after = settlement.run(at, again=again)
         except NotSettledError as error:
@@ -223,7 +236,39 @@ class Settlements:
             return {**about, "settled": False, "why": str(error), "summary": None, **told}, None
         stage = None if after is None else after["stage"]
         summary = files.document(SUMMARY) if after is None else None
-        return {**about, "settled": after is None, "why": None, "stage": stage, "summary": summary, "drift": 0}, after
+        settled = {"settled": after is None, "before": is_sealed, "stage": stage, "summary": summary}
+        return {**about, **settled, "why": None, "drift": 0}, after
+
+    def _note(self, results: ResultsBucket, board: str, deadline: float) -> None:
+        """Note in a board's record what is settled, if it does not say so. Wait for the lease until the deadline."""
+        family = self.catalog.boards.family(board)
+        if family is None or not family.endings.settle:
+            return
+        record = self.clock.retry(self.catalog.current, board)
+        if record is None or record.settled is not None:
+            return
+        backoff = self.clock.backoff(deadline)
+        while (position := self.lease.take(deadline, scheduled=False)) is None:
+            if not backoff.wait(WAIT_S):
+                raise StoreUnavailableError("a settlement of this stack is at work: try again later")
+        try:
+            self._noted(results, record)
+        finally:
+            self.lease.end(position, deadline)
+
+    def _noted(self, results: ResultsBucket, record: BoardRecord) -> BoardRecord:
+        """The record, with what version 0.3 settled of the board, by the files that are there.
+
+        The caller has the lease, so no run of version 0.3 is at work. Later versions mark a ranking before they settle.
+        """
+        if record.settled is not None or record.deleted or record.has_ended(self.clock.now()):
+            return record
+        keys = keys_of(results, self.clock, board_prefix(record.board), "")
+        begun = {key.rpartition("/")[0] + "/" for key in keys if key.endswith((f"/{SUMMARY}", f"/{ATTEMPT}"))}
+        rankings = calendar_rankings(family_of(self.catalog.boards, record.board), record.board, self.clock.now())
+        ending = (one for one in rankings if final_at(one.metric.timetable, one.window, one.period) is not None)
+        settled = {settled_code(one) for one in ending if Files.of(results, one, self.clock).prefix in begun}
+        return self.clock.retry(self.catalog.settle, record.board, settled)
 
     def _is_to_mark(
         self, ranking: Ranking, record: BoardRecord, at: Mapping[str, Any] | None, *, seals_empty: bool
@@ -346,6 +391,7 @@ class _Run(Run[Position]):
         record = self._settlements.clock.retry(self._catalog.current, board)
         if record is None or record.deleted or record.has_ended(now):
             return
+        record = self._settlements._noted(self._attempt.destination.results, record)  # noqa: SLF001 - its run
         for ranking in open_rankings(family, board, now):
             if ranking.window.name not in family.endings.settle:
                 continue

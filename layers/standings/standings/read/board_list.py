@@ -20,7 +20,7 @@ def boards(session: ReadSession, *, prefix: str, limit: int, cursor: str | None)
     if prefix and not BOARD_NAME.fullmatch(prefix):
         raise bad_argument("prefix", f"no name of a board begins with {prefix[:80]!r}")
     after = None if cursor is None else read_name(cursor, prefix)
-    names = session.backoff().retry(session.tables.records.names, after, limit + 1, prefix)
+    names = session.backoff().retry(session.tables.records.names, after, limit + 1, prefix, leaving=False)
     following = encode_name(names[limit - 1], prefix) if len(names) > limit else None
     return {"boards": [{"board": name} for name in names[:limit]], "next": following}
 
@@ -42,6 +42,7 @@ def definition(session: ReadSession, board: str) -> dict[str, Any]:
         "keep": span_text(timetable.keep),
         "shards": family.shards,
         **({"seasons": _seasons(timetable)} if timetable.seasons.all else {}),
+        **({"settle": [*family.endings.settle]} if family.endings.settle else {}),
         **_expires(family, record),
         "metrics": [_metric(session, board, family, metric) for metric in family.metrics.values()],
     }

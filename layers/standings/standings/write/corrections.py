@@ -3,13 +3,13 @@
 A transaction holds the receipt of the correction, that of its event, and the changes of all their members' items.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
 from standings.aws.dynamodb.scores import Correction, NewReceipt, Receipt, Rewrite, Scores
 from standings.catalog import BoardCatalog
-from standings.domain.boards import family_of
+from standings.domain.boards import Family, family_of
 from standings.domain.corrections import (
     WHY_NOT,
     check_definition,
@@ -27,6 +27,7 @@ from standings.domain.members import (
     EventPart,
     History,
     Image,
+    UnknownSettlementError,
     beyond_bounds,
     counted_in,
     encode_content,
@@ -68,6 +69,8 @@ class Corrections:
             return backoff.retry(self._attempt, correction, first_sent)
         except StoreRefusedError as error:
             raise RefusedEvent("store", f"body: the store refuses it: {error}", correction.id) from error
+        except UnknownSettlementError as error:
+            raise refused(correction, str(error)) from error
 
     def _attempt(self, correction: Event, first_sent: int | None) -> bool:
         """Try once. Raises StoreUnavailableError if the receipts or the items have changed since they were read."""
@@ -117,6 +120,14 @@ class Corrections:
             detail = f"board: {leaving[0]!r} is being deleted: replay the event once that has ended"
             raise RefusedEvent("deleting", detail, correction.id)
         return records
+
+
+def _difference(family: Family, counted: Iterable[str]) -> str:
+    """The advice to post the difference, which `least` may forbid."""
+    metrics = (accumulator.metric for name in counted if (accumulator := family.accumulator(name)) is not None)
+    bounded = sorted({metric.name for metric in metrics if metric.least is not None})
+    lower = f" (if it is below `least` of {', '.join(bounded)}, lower that in boards.toml for that time)"
+    return f"post the difference with a new id{lower if bounded else ''}"
 
 
 def _check_open(correction: Event, records: Mapping[str, BoardRecord], ended: Collection[str]) -> None:
@@ -208,11 +219,10 @@ class _Plan(NamedTuple):
         check_definition(family, self.correction, counted)
         if self.correction.history:
             if any(is_settled(family, name, self.settled[item[0]], stamp) for name in counted):
-                raise refused(
-                    self.correction, "a period in which it counted is settled: post the difference with a new id"
-                )
+                reason = f"a period in which it counted is settled: {_difference(family, counted)}"
+                raise refused(self.correction, reason)
         elif (period := closed_period(family, counted, stamp)) is not None:
-            reason = f"{period} has closed: post the difference with a new id, or correct it with history"
+            reason = f"{period} has closed: {_difference(family, counted)}, or correct it with history"
             raise refused(self.correction, reason)
         before = image if image is not None else new_image(*item, stamp)
         after, changed = corrected(family, before, counted, part, stamp)

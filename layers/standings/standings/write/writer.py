@@ -31,6 +31,7 @@ from standings.domain.members import (
     EventPart,
     History,
     Image,
+    UnknownSettlementError,
     additions,
     apply_event,
     beyond_bounds,
@@ -518,7 +519,7 @@ def plan_changes(
     counted: dict[str, dict[MemberKey, Mapping[str, int] | str]] = {event.id: {} for event in events}
     for item, parts in by_item.items():
         family, image = family_of(boards, item[0]), images.get(item)
-        _check_registered(family, item, images, parts[0])
+        _check_parts(family, item, images, parts, stamp)
         added = [_added(family, part, stamp) for part in parts]
         for part, one in zip(parts, added, strict=True):
             counted[part.event_id][item] = one
@@ -536,11 +537,21 @@ def plan_changes(
     return Plan(stamp, changes, superseded, {event.id: _content(event, counted[event.id]) for event in events})
 
 
-def _check_registered(family: Family, item: MemberKey, images: Images, part: EventPart) -> None:
+def _check_parts(family: Family, item: MemberKey, images: Images, parts: Sequence[EventPart], stamp: int) -> None:
+    """Refuse events of a member that is not registered. Of history, also what may count in a settled period.
+
+    That is so as long as the board's record does not say what is settled.
+    """
     image = images.get(item)
     if family.members == "registered" and item in images and (image is None or image.removed):
         message = f"member: {item[1]!r} is not registered on board {item[0]!r}"
-        raise UnfitEventError(part.event_id, item, "unregistered", message)
+        raise UnfitEventError(parts[0].event_id, item, "unregistered", message)
+    for part in parts:
+        if part.history is not None and part.history.settled is None:
+            try:
+                counted_in(family, part, stamp)
+            except UnknownSettlementError as error:
+                raise UnfitEventError(part.event_id, item, "at", f"at: {error}") from error
 
 
 def _by_item(events: Iterable[Event], settled: Mapping[str, History]) -> dict[MemberKey, list[EventPart]]:

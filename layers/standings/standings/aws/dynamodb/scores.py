@@ -39,7 +39,7 @@ from standings.aws.dynamodb.tables import (
     transaction_bytes,
 )
 from standings.domain.boards import MAX_UNITS
-from standings.domain.coverage import CLOCK_SKEW_S, BoardRecord, BucketCoverage, Coverage, Job
+from standings.domain.coverage import CLOCK_SKEW_S, DELETE, BoardRecord, BucketCoverage, Coverage, Job
 from standings.domain.members import Change, Image, new_image
 from standings.domain.windows import DAY, SECOND
 from standings.runtime.clock import Clock
@@ -729,10 +729,10 @@ class BoardRecords:
             found |= {item["sk"]["S"]: decode_record(item) for item in items}
         return found
 
-    def names(self, after: str | None, limit: int, prefix: str = "") -> list[str]:
+    def names(self, after: str | None, limit: int, prefix: str = "", *, leaving: bool = True) -> list[str]:
         """Up to `limit` names of boards with a prefix that sort after a name, such as `["berlin-2025", "berlin-2026"]`.
 
-        Boards that were deleted or have ended are left out.
+        Boards that were deleted or have ended are left out; without `leaving`, from a deletion's first moment on.
         """
         values: dict[str, Any] = {":p": {"S": BOARDS}}
         condition = "pk = :p"
@@ -751,7 +751,8 @@ class BoardRecords:
             page = query_items(self._client, page_size, self._scores, condition, values, **start)
             page = [item for item in page if item["sk"]["S"].startswith(prefix)]
             # A board that is being deleted, or was by version 0.2; or one that has ended.
-            found = [item["sk"]["S"] for item in page if "x" not in item and not self._has_ended(item)]
+            there = (item for item in page if "x" not in item and not self._has_ended(item))
+            found = [item["sk"]["S"] for item in there if leaving or not _is_leaving(item)]
             names += found
             left_out += len(page) - len(found)
             if len(page) < page_size:
@@ -800,6 +801,11 @@ class BoardRecords:
 def _is_done_with(record: BoardRecord) -> bool:
     """Whether a board is deleted, and nothing is left to do."""
     return record.deleted and record.job is None
+
+
+def _is_leaving(item: Item) -> bool:
+    """Whether the item of a record says that somebody is deleting the board."""
+    return "f" in item and str(item["f"]["S"]).startswith(f"{DELETE}/")
 
 
 def _key(board: str, partition: str = BOARDS) -> Item:
