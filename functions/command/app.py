@@ -92,7 +92,8 @@ def post() -> http.Response:
     if _api.arguments.flag("dry_run"):
         if wait:
             raise bad_argument("wait", "cannot go with dry_run: nothing is posted")
-        return http.json({"results": _posting().dry_run(body, _scores(), own, is_admin=admin)}, 202)
+        boards = building_blocks.board_catalog(_dynamodb(), _clock).records if history else None
+        return http.json({"results": _posting().dry_run(body, _scores(), own, is_admin=admin, history=boards)}, 202)
     if not wait:
         return http.json({"results": _posting().post(body, own, is_admin=admin, history=history)}, 202)
     if not _OPEN_READS:

@@ -15,11 +15,13 @@ import orjson
 
 from standings.authorization import check_no_corrections, check_posts
 from standings.calls import ADMIN
-from standings.domain.boards import BOARD_NAME, Boards
+from standings.domain.boards import BOARD_NAME, Boards, family_of
+from standings.domain.corrections import counts_more, decode_content
 from standings.domain.errors import InvalidBodyError, NotFoundError, NotYourMemberError, bad_argument
 from standings.domain.events import (
     MAX_ID_LENGTH,
     OTHER_COUNTS,
+    WITHOUT_HISTORY,
     Event,
     RefusedEvent,
     is_event_id,
@@ -28,12 +30,13 @@ from standings.domain.events import (
     parse_event,
     shown,
 )
-from standings.domain.members import counts_again, may_count_again
+from standings.domain.members import Counted, EventPart, History, counts_again, may_count_again
 from standings.domain.windows import instant
-from standings.runtime.clock import RETRIED_FOR_S, Clock
+from standings.runtime.clock import RETRIED_FOR_S, Backoff, Clock
 
 if TYPE_CHECKING:
-    from standings.aws.dynamodb.scores import Receipt, Scores
+    from standings.aws.dynamodb.scores import BoardRecords, Receipt, Scores
+    from standings.domain.coverage import BoardRecord
     from standings.domain.members import Image
     from standings.stores import MemberKey
 
@@ -87,12 +90,19 @@ class Posting:
         return results
 
     def dry_run(
-        self, body: bytes, scores: "Scores", own: str | None = None, *, is_admin: bool = True
+        self,
+        body: bytes,
+        scores: "Scores",
+        own: str | None = None,
+        *,
+        is_admin: bool = True,
+        history: "BoardRecords | None" = None,
     ) -> list[dict[str, Any]]:
         """Check a body's events as `post` does, and queue none: `{"id": "0197f2c4", "status": "new", "detail": None}`.
 
         The status is `new`, `refused`, or `known`: the event has counted, and would not count again if posted now. If
-        other content counts in its place, `detail` says so.
+        other content counts in its place, `detail` says so. With `history` it also says whether a known event lacks in
+        periods in which it would count with history.
         """
         results, events = self.checked(body, own, "known", is_admin=is_admin)
         now, backoff = self.clock.now(), self.clock.backoff_for(RETRIED_FOR_S)
@@ -112,7 +122,25 @@ class Posting:
                 results[number]["status"] = "new"
             elif receipt.current not in (None, event.digest) and event.corrects is None:
                 results[number]["detail"] = OTHER_COUNTS
+        if history is not None:
+            known = {number: event for number, (_, event) in events.items() if results[number] == _known(event)}
+            for number in self._lacking(known, receipts, history, backoff):
+                results[number]["detail"] = WITHOUT_HISTORY
         return results
+
+    def _lacking(
+        self, known: Mapping[int, Event], receipts: Mapping[str, "Receipt"], history: "BoardRecords", backoff: Backoff
+    ) -> list[int]:
+        """The numbers of the known events that counted without history, and would count in more periods with it."""
+        counted: dict[int, Counted] = {}
+        for number, event in known.items():
+            content = decode_content(receipts[event.id].content or "")
+            if content is not None:
+                counted[number] = content.counted
+        boards = {board for each in counted.values() for board, _ in each}
+        records = backoff.retry(history.records, boards) if boards else {}
+        now = self.clock.now()
+        return [number for number, each in counted.items() if _lacks(self.boards, known[number], each, records, now)]
 
     def checked(
         self, body: bytes, own: str | None, status: str, *, is_admin: bool
@@ -150,6 +178,23 @@ def _counts_again(event: Event, receipt: "Receipt", images: Mapping["MemberKey",
     """Whether an event that has a receipt would count again if it were posted now (ms)."""
     is_current = event.corrects is None and receipt.current == event.digest
     return is_current and counts_again(map(images.get, event.items), receipt.stamp, now)
+
+
+def _known(event: Event) -> dict[str, Any]:
+    return {"id": event.id, "status": "known", "detail": None}
+
+
+def _lacks(boards: Boards, event: Event, counted: Counted, records: Mapping[str, "BoardRecord"], now: int) -> bool:
+    """Whether an event that counted would count in more places, as an event of history."""
+    for update in event.updates:
+        record = records.get(update.board)
+        if record is None or record.deleted or record.has_ended(now):
+            continue
+        part = EventPart(event.id, event.at, update.amounts, history=History(record.settled))
+        added = counted.get((update.board, update.member), {})
+        if counts_more(family_of(boards, update.board), added, part, now):
+            return True
+    return False
 
 
 def posted(text: str, value: Any, now: int, most_bytes: int) -> Posted:
