@@ -175,7 +175,8 @@ OPERATIONS: Final = {
             "wait": """Seconds. With it the answer is 200 once the event counts and every rank of its members follows,
                 and 202 as ever if that takes longer. For one event of at most 10 pairs of board and member.""",
             "history": """If `true`, the events also count in periods that have closed, as far as these can still be
-                read and are not settled. Needs `standings/admin`.""",
+                read and are not settled. Needs `standings/admin`. With `dry_run`, which needs it not, `detail` says of
+                a known event whether it counted without history, and not in all of these periods.""",
         },
         body="Events",
         sent=(

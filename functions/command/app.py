@@ -14,7 +14,7 @@ from standings.aws.dynamodb.profiles import Profiles
 from standings.aws.dynamodb.scores import BoardRecords, Scores
 from standings.aws.sqs import MAX_BODY_BYTES, Sender, message_of
 from standings.domain.errors import InvalidBodyError, bad_argument
-from standings.ingest import Counted, Posted, Posting, event_status
+from standings.ingest import CountedEvents, Posted, Posting, event_status
 from standings.members import MemberAdmin, ProfileAdmin
 from standings.runtime.environment import required
 from standings.runtime.logs import logger, stack_of
@@ -54,8 +54,8 @@ def _scores() -> Scores:
 
 
 @cache
-def _counted() -> Counted:
-    return Counted(_scores(), BoardRecords(_dynamodb(), required("SCORES_TABLE"), _clock))
+def _counted() -> CountedEvents:
+    return CountedEvents(_scores(), BoardRecords(_dynamodb(), required("SCORES_TABLE"), _clock))
 
 
 @cache
@@ -97,7 +97,8 @@ def post() -> http.Response:
     if _api.arguments.flag("dry_run"):
         if wait:
             raise bad_argument("wait", "cannot go with dry_run: nothing is posted")
-        return http.json({"results": _posting().dry_run(body, _counted(), own, is_admin=admin)}, 202)
+        checked = _posting().dry_run(body, _counted(), own, is_admin=admin, history=history)
+        return http.json({"results": checked}, 202)
     if not wait:
         return http.json({"results": _posting().post(body, own, is_admin=admin, history=history)}, 202)
     if not _OPEN_READS:

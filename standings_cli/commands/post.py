@@ -69,7 +69,8 @@ an `at` of its own, is also made from --at, or from when the run began: another 
 sets it again.
 
 FILE.posted (or --state) records what the queue has accepted. After an interruption, or once rows were
-appended, run the same command again. If earlier rows have changed, it posts all; none counts twice.
+appended, run the same command again. If earlier rows or options have changed, it posts all: a row that says
+the same counts once, and one without an id that says something else counts beside what it counted before.
 --again posts all rows once more. The end says how many of them were known: they had counted before.
 (It asks the API for that.) Rows whose members were removed or erased, or whose board was deleted, count
 again, if you wait a minute. Another --source gives the rows other ids: then all of them count.
@@ -77,14 +78,16 @@ A last line of CSV without a line end may be half-written: it waits until it has
 
 Rows that are older than the board's `late` count in `all` alone; `post` says how many before it sends
 them. With --history they count in each period that contains them and can still be read, but in no settled
-one. Who counted in `all` alone is counted there by --correct --history.
+one. A row that counted without it stays known, and --correct --history counts it there.
 
 --correct goes by the ids of rows: a new id counts, a row that has changed replaces what its id counted, a
 row that is known stays, and what is gone from the file stays counted (`standings retract ID`). It asks the
 API. How to correct what, and what that moves: docs/how-to/correct-a-score.md.
 
-A row that is not an event is printed (FILE:LINE: reason) and skipped; the exit status then is 1. The
-writer sends events that it refuses to the dead-letter queue: `standings dlq list`.
+A row that is not an event is printed (FILE:LINE: reason) and skipped; the exit status then is 1. So is it
+if the API says that the writer would refuse a row, which is printed and sent; --dry-run asks it about the
+first 10,000 rows. If each of the first 100 rows of a file is refused, nothing is sent, unless with --anyway.
+The writer sends events that it refuses to the dead-letter queue: `standings dlq list`.
 """
 
 
@@ -137,7 +140,7 @@ def add(commands: Commands) -> None:
         "--state", type=values.file, metavar="FILE", help="where to record what is posted (FILE.posted)"
     )
     parser.add_argument("--again", action="store_true", help="post all rows again: what was removed counts again")
-    parser.add_argument("--anyway", action="store_true", help="continue although receipts may have been deleted")
+    parser.add_argument("--anyway", action="store_true", help="continue although receipts may be gone, or rows refused")
     parser.add_argument(
         "--boards", type=values.file, metavar="FILE", help="check every event by the rules of this boards.toml"
     )

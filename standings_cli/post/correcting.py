@@ -1,4 +1,4 @@
-"""Turns rows whose ids have counted with other content into corrections: `post --correct`."""
+"""Turns rows whose ids have counted with other content, or without history, into corrections: `post --correct`."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -9,17 +9,20 @@ from typing import Any, Final
 import orjson
 
 from standings.aws.sqs import AT_FILLED_IN, OutgoingMessage
-from standings.domain.events import OTHER_COUNTS, other_content
-from standings_cli.post.known import MOST, Known
+from standings.domain.events import OTHER_COUNTS, WITHOUT_HISTORY, other_content
+from standings_cli.post.known import MOST, Known, Result
 from standings_cli.stack.errors import InputError
 
+CORRECTED: Final[Result] = {"status": "new", "detail": None}
 _FIRST_AT: Final = re.compile(r'\{"at":"[^"]*",')
 
 
 def corrected(
     known: Known, messages: Iterable[tuple[OutgoingMessage, Any]], run: int
-) -> Iterator[tuple[tuple[OutgoingMessage, Any], bool]]:
-    """Yield messages, each with whether it is known; for a changed row the correction of its event.
+) -> Iterator[tuple[tuple[OutgoingMessage, Any], Result]]:
+    """Yield messages, each with what would become of it; for a changed row the correction of its event.
+
+    So it is for a row that counted without history, if `known` asks for that.
 
     `run` is when the run began: another one may correct an event to what it was before. Raises InputError if the API
     does not say which rows have changed.
@@ -32,10 +35,15 @@ def corrected(
             raise InputError(f"--correct has to ask the API which rows have changed: {reason}")
         for (message, row), result in zip(part, results, strict=True):
             event_id = orjson.loads(message.body)["id"]
-            if result["detail"] in (other_content(event_id), OTHER_COUNTS):
-                yield (correction_of(message, event_id, run), row), False
+            if is_corrected(event_id, result):
+                yield (correction_of(message, event_id, run), row), CORRECTED
             else:
-                yield (message, row), result["status"] == "known"
+                yield (message, row), result
+
+
+def is_corrected(event_id: str, result: Result) -> bool:
+    """Whether `post --correct` sends a correction for a row of which the API says this."""
+    return result["detail"] in (other_content(event_id), OTHER_COUNTS, WITHOUT_HISTORY)
 
 
 def correction_of(message: OutgoingMessage, event_id: str, run: int) -> OutgoingMessage:

@@ -1,12 +1,15 @@
-"""Asks the API which events are known: they have counted, and would not count again."""
+"""Asks the API what would become of events: which are known, for they have counted, and which are refused."""
 
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from itertools import islice
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import orjson
 
 from standings.aws.sqs import AT_FILLED_IN, OutgoingMessage
 from standings.client.errors import ApiError, NoAnswerError, StackError
@@ -19,28 +22,37 @@ AHEAD: Final = 4  # Requests at a time
 _MOST_BYTES: Final = 1_000_000
 _FIRST_AT: Final = re.compile(r'\{"at":"[^"]*",')
 T = TypeVar("T")
+Result = Mapping[str, Any]
+"""What would become of an event: `{"status": "known", "detail": None}`. The status is `new`, `known` or `refused`."""
+UNASKED: Final[Result] = {"status": "", "detail": None}
+_MOST_BOARDS: Final = 10
+_NO_FAMILY: Final = re.compile("board: no family in boards.toml matches '(.*)'")
 
 
 @dataclass
 class Known:
-    """Asks for a batch of events after the other: `Known(lambda: connection.api).of(messages)` is such as `{0, 7}`.
+    """Asks for a batch of events after the other: `Known(lambda: connection.api).results(messages)`.
 
     Nobody has to ask: an event that is posted again counts once. If the API does not answer, `problem` says why, and it
     is not asked again. The first request is tried once, so an API that cannot be reached costs little time. Later ones
     are retried as usual.
+
+    With `history` it also asks whether a known event lacks in periods in which it would count with history. With
+    `looks_at_boards` it also reads the first 10 boards of the events, for those that have ended or are being deleted
+    refuse all of theirs.
     """
 
     api: "Callable[[], Api]"
     is_asked: bool = True
     problem: str = ""
+    history: bool = False
+    looks_at_boards: bool = False
     _has_answered: bool = False
+    _gone: dict[str, str] = field(default_factory=dict)  # By board why it takes no events, or nothing
+    _similar: dict[str, str] = field(default_factory=dict)  # By the name of a board that has no family
 
-    def of(self, messages: Sequence[OutgoingMessage]) -> set[int]:
-        """The positions of the known events among these, which are at most `MOST`."""
-        return {number for number, result in enumerate(self.results(messages)) if result["status"] == "known"}
-
-    def results(self, messages: Sequence[OutgoingMessage]) -> list[Mapping[str, Any]]:
-        """What would become of each event: `[{"status": "new", …}]`. It ends before the first without an answer."""
+    def results(self, messages: Sequence[OutgoingMessage]) -> list[Result]:
+        """What would become of each event, of at most `MOST`. It ends before the first without an answer."""
         from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - at first use
 
         if not self.is_asked or not messages:
@@ -51,10 +63,9 @@ class Known:
         try:
             body = f"[{','.join(map(_as_posted, messages))}]".encode()
             api = self.api() if self._has_answered else replace(self.api(), attempts=1)
-            results = api.answer("POST", ["events"], {"dry_run": "true"}, body)["results"]
-            found: list[Mapping[str, Any]] = [
-                {"status": result["status"], "detail": result["detail"]} for result in results
-            ]
+            asked = {"dry_run": "true", **({"history": "true"} if self.history else {})}
+            results = api.answer("POST", ["events"], asked, body)["results"]
+            found: list[Result] = [{"status": result["status"], "detail": result["detail"]} for result in results]
         except (ApiError, NoAnswerError, StackError, BotoCoreError, ClientError) as error:
             self.is_asked, self.problem = False, str(error)
             return []
@@ -62,21 +73,56 @@ class Known:
             self.is_asked, self.problem = False, "the answer is not that of a stack's API"
             return []
         self._has_answered = True
-        return found
+        if not self.looks_at_boards:
+            return found
+        return [self._looked_at(message, result) for message, result in zip(messages, found, strict=False)]
+
+    def _looked_at(self, message: OutgoingMessage, result: Result) -> Result:
+        """A result, refused if its board has gone, and with the board that is meant if there is none of its name."""
+        if result["status"] == "refused" and (match := _NO_FAMILY.search(result["detail"])):
+            return {**result, "detail": f"{result['detail']}{self._meant(match[1])}"}
+        if result["status"] != "new":
+            return result
+        reason = next(filter(None, map(self._why_gone, _boards_of(message))), "")
+        return {"status": "refused", "detail": reason} if reason else result
+
+    def _why_gone(self, board: str) -> str:
+        """Why a board takes no events; nothing if it does, or nobody knows."""
+        if board not in self._gone and len(self._gone) < _MOST_BOARDS:
+            self._gone[board] = ""
+            try:
+                self.api().read("boards", board)
+            except ApiError as error:
+                self._gone[board] = str(error) if error.kind in ("expired", "being-deleted") else ""
+            except NoAnswerError:
+                pass  # Who sends the event hears of it
+        return self._gone.get(board, "")
+
+    def _meant(self, board: str) -> str:
+        """`: did you mean 'berlin-2026'?`, if there is a board of a similar name."""
+        if board not in self._similar and len(self._similar) < _MOST_BOARDS:
+            self._similar[board] = ""
+            try:
+                there = [one["board"] for one in self.api().read("boards", limit=1000)["boards"]]
+            except (ApiError, NoAnswerError):
+                there = []  # It may not ask: then nobody knows
+            close = get_close_matches(board, there, 1)
+            self._similar[board] = f": did you mean {close[0]!r}?" if close else ""
+        return self._similar.get(board, "")
 
     def marked(
         self, things: Iterable[T], message: Callable[[T], OutgoingMessage], most: int, ahead: int
-    ) -> Iterator[tuple[T, bool]]:
-        """Yield things, `most` at a time, each with whether its message is that of a known event.
+    ) -> Iterator[tuple[T, Result]]:
+        """Yield things, `most` at a time, each with what would become of its message: `UNASKED` if nobody says it.
 
         Once the API has answered, it is asked about `ahead` more parts meanwhile: an answer takes longer than to post.
         """
-        asked: deque[tuple[Sequence[T], Future[set[int]]]] = deque()
+        asked: deque[tuple[Sequence[T], Future[list[Result]]]] = deque()
         rest = iter(things)
         threads = ThreadPoolExecutor(max(ahead, 1))
         try:
             while part := [*islice(rest, most)]:
-                asked.append((part, threads.submit(self.of, [message(thing) for thing in part])))
+                asked.append((part, threads.submit(self.results, [message(thing) for thing in part])))
                 while asked and (not self._has_answered or len(asked) > ahead or asked[0][1].done()):
                     yield from _marked(*asked.popleft())
             for each in asked:
@@ -85,9 +131,15 @@ class Known:
             threads.shutdown(wait=False, cancel_futures=True)
 
 
-def _marked(part: Sequence[T], known: "Future[set[int]]") -> Iterator[tuple[T, bool]]:
-    found = known.result()
-    yield from ((thing, number in found) for number, thing in enumerate(part))
+def _marked(part: Sequence[T], asked: "Future[list[Result]]") -> Iterator[tuple[T, Result]]:
+    yield from zip(part, chain(asked.result(), repeat(UNASKED)), strict=False)
+
+
+def _boards_of(message: OutgoingMessage) -> Iterator[str]:
+    event = orjson.loads(message.body)
+    for part in event.get("updates", [event]):
+        named = part.get("board")
+        yield from named if isinstance(named, list) else [named] if isinstance(named, str) else ()
 
 
 def _as_posted(message: OutgoingMessage) -> str:

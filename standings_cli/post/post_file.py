@@ -6,12 +6,12 @@ Amounts stay text, as the file has them: no amount is ever read as a float.
 import csv
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from hashlib import blake2b
-from itertools import chain
+from itertools import chain, islice
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -22,16 +22,25 @@ from standings.aws.sqs import AT_FILLED_IN, MAX_BODY_BYTES, MAX_ENTRIES, Outgoin
 from standings.client.decimals import has_too_many_digits
 from standings.client.posts import members_of
 from standings.domain.boards import Boards
-from standings.domain.events import RefusedEvent, check_event, no_constant, parse_event, read_at, refuse
+from standings.domain.events import (
+    WITHOUT_HISTORY,
+    RefusedEvent,
+    check_event,
+    no_constant,
+    parse_event,
+    read_at,
+    refuse,
+)
 from standings.domain.events import shown as short
 from standings.domain.windows import instant
 from standings.ingest import posted
 from standings_cli.files import STDIN, HalfLineError, Lines, Mark, Record, Source
 from standings_cli.post.cells import USUAL, Notation
 from standings_cli.post.columns import FIELDS, ONLY, Column, Columns
-from standings_cli.post.correcting import corrected
-from standings_cli.post.known import AHEAD, MOST, Known
+from standings_cli.post.correcting import corrected, is_corrected
+from standings_cli.post.known import AHEAD, MOST, UNASKED, Known, Result
 from standings_cli.post.late_rows import LateRows, definitions
+from standings_cli.post.mistakes import Mistakes
 from standings_cli.post.outbox import NotTakenError, Outbox, Outgoing
 from standings_cli.post.rounding import Rounding
 from standings_cli.post.times import Times
@@ -422,6 +431,21 @@ _NO_AT: Final = (
     "rows without `at` count as of now, so also in the windows of today; --at TIME gives them another time (totals "
     "from elsewhere belong only in `all`: --at 2000-01-01T00:00:00Z)"
 )
+_CHANGED: Final = (
+    "rows that say the same count once. A row without an id that says something else now, maybe by an option such as "
+    "--zone or METRIC=AMOUNT, counts beside what it counted before; docs/how-to/correct-a-score.md takes that back"
+)
+_REPLACES: Final = "rows that say the same count once, and others replace what their ids counted"
+CHECKED: Final = 10_000
+"""Rows about which a dry run asks the API."""
+_WITHOUT_HISTORY: Final = (
+    "counted without --history, and not in all periods: --correct --history counts what is missing (rows without ids: "
+    "docs/how-to/bring-your-history.md)"
+)
+_NOTHING_SENT: Final = (
+    "nothing was sent: {0} of the first {0} rows would be refused. Mend them, or deploy a boards.toml that takes them; "
+    "--anyway sends them all the same"
+)
 _FULL: Final = (
     "from here on, rows share one instant, the last of the quarter of an hour of --at, so chance decides which of two "
     "counts as the later one: an earlier --at has room for more rows"
@@ -433,7 +457,8 @@ class FilePosting:
     """Posts a file: `FilePosting("runs.csv", reader).post(connection)`, which returns the exit status.
 
     `state` names the file of the record, by default `runs.csv.posted`. `again` posts rows that were posted before too;
-    `anyway` continues although receipts may be gone. `as_json` prints the summary as JSON.
+    `anyway` continues although receipts may be gone, or all of the first rows are refused. `as_json` prints the summary
+    as JSON.
     """
 
     name: str
@@ -448,6 +473,9 @@ class FilePosting:
     _before: int = 0
     _posted: int = 0
     _known: int = 0
+    _refused: int = 0  # The API says that the writer would refuse them
+    _without_history: int = 0
+    _not_taken: int = 0  # Rows that the queue itself has refused, in addition to those that are not events
     _asks: bool = False  # The API says which rows are known
     _is_half: bool = False  # The last line may still be written
     _warned: set[str] = field(default_factory=set)
@@ -457,16 +485,30 @@ class FilePosting:
         self._times = self.reader.times(self.now)
 
     def print(self, connection: Connection) -> int:
-        """Print the events instead of posting them. Returns the exit status: `DIFFERS` if a row was wrong.
+        """Print the events instead of posting them. Returns the exit status: `DIFFERS` if a row is wrong or refused.
 
         The ids of totals and the times are those of a run that begins now.
         """
         self._warn_of_late(connection)
-        for message, _ in self._valid(self._rows(), say):
+        mistakes = Mistakes(self.name, say)
+        known = self._asking(connection, is_asked=connection.knows_api and self.reader.boards is None)
+        rows = self._valid(self._rows(), mistakes)
+        asked = known.marked(islice(rows, CHECKED), itemgetter(0), *self._parts)
+        for (message, row), result in chain(asked, ((each, UNASKED) for each in rows)):
             print(message.body)
             self._posted += 1
-        say(f"events: {self._posted:,}; rows skipped: {self._read.wrong:,}")
-        return DIFFERS if self._read.wrong or self._is_half else OK
+            if not (self.reader.corrects and is_corrected(orjson.loads(message.body)["id"], result)):
+                self._count(row, result, mistakes)
+        mistakes.close()
+        if known.problem:
+            say(f"the rows were not checked by the rules of their boards: {known.problem}")
+        elif known.is_asked and self._posted > CHECKED:
+            say(f"only the first {CHECKED:,} rows were checked by the rules of their boards")
+        self._say_what_lacks()
+        counts = {"rows skipped": self._read.wrong, "known": self._known, "refused": self._refused}
+        more = [f"; {name}: {count:,}" for name, count in counts.items() if count or name == "rows skipped"]
+        say(f"events: {self._posted:,}{''.join(more)}")
+        return DIFFERS if self._read.wrong or self._is_half or self._refused else OK
 
     def post(self, connection: Connection) -> int:
         """Post the rows that were not posted before. Returns the exit status.
@@ -483,58 +525,105 @@ class FilePosting:
             return self._post(connection, record)
 
     def _post(self, connection: Connection, record: Record) -> int:
-        to_continue = "run the same command again to continue"
-        if record.path is None:
-            to_continue = "post all rows again: they have the same ids and count once"
         with Meter(f"posting {self.name}", 1.0) as meter:
             checkpoint, rows = self._begin(record, meter)
-            outbox = Outbox(connection.client("sqs"), connection.queue_url)
-            # Rows that the queue itself has refused, in addition to those that are not events.
-            refused_rows = checkpoint.mark.wrong - self._read.wrong
-            status = None
-            known = Known(lambda: connection.api, connection.knows_api)
-            # Of standard input each batch is sent at once: the next row may be hours away.
-            most, ahead = (MAX_ENTRIES, 0) if self.name == STDIN else (MOST, AHEAD)
-            due = self._when_due(self._valid(rows, meter.say))
+            self._not_taken = checkpoint.mark.wrong - self._read.wrong
+            mistakes = Mistakes(self.name, meter.say)
+            known = self._asking(connection, is_asked=connection.knows_api)
+            due = self._when_due(self._valid(rows, mistakes))
             messages = (
                 corrected(known, due, checkpoint.run or checkpoint.begun)
                 if self.reader.corrects
-                else known.marked(due, itemgetter(0), most, ahead)
+                else known.marked(due, itemgetter(0), *self._parts)
             )
-            if (first := next(messages, None)) is not None:
-                # Some may have been sent, whatever happens from here on.
-                checkpoint = self._saved(record, checkpoint)
-                messages = chain([first], messages)
-            sending = outbox.delivered(messages, lambda each: Outgoing(each[0][0], each[0][1].members))
-            try:
-                with closing(sending):
-                    for rows_done in sending:
-                        for ((_, row), is_known), refusal in rows_done:
-                            if refusal is not None:
-                                meter.say(f"{self.name}:{row.line}: the queue refuses it: {refusal}")
-                                refused_rows += 1
-                            elif is_known:
-                                self._known += 1
-                            else:
-                                self._posted += 1
-                        mark = rows_done[-1][0][0][1].mark
-                        mark = mark._replace(wrong=mark.wrong + refused_rows)
-                        checkpoint = self._saved(record, checkpoint, mark=mark)
-                        meter.move(self._source.share, f"{self._posted:,} events")
-                mark = self._read._replace(wrong=self._read.wrong + refused_rows)
-                checkpoint = self._saved(record, checkpoint, mark=mark, finished=True)
-            except NotTakenError as error:
-                status = UNREACHABLE
-                after = f"after line {checkpoint.mark.line} of {self.name}"
-                meter.say(f"standings: the queue did not accept all rows {after}: {error}; {to_continue}")
-            except KeyboardInterrupt:
-                status = INTERRUPTED
-                meter.say(f"stopped after line {checkpoint.mark.line}; {to_continue}")
+            first = [*islice(messages, self._parts[0])]
+            if self._are_all_refused(first):
+                for (_, row), result in first:
+                    self._count(row, result, mistakes)
+                mistakes.close()
+                meter.say(_NOTHING_SENT.format(f"{len(first):,}"))
+                status: int | None = DIFFERS
+            else:
+                if first:  # Some may have been sent, whatever happens from here on.
+                    checkpoint = self._saved(record, checkpoint)
+                outbox = Outbox(connection.client("sqs"), connection.queue_url)
+                sending = outbox.delivered(
+                    chain(first, messages), lambda each: Outgoing(each[0][0], each[0][1].members)
+                )
+                status, checkpoint = self._send(sending, record, checkpoint, mistakes, meter)
+                mistakes.close()
             self._asks = known.is_asked
             if known.problem and self._posted:
                 meter.say(f"known rows are counted as posted, since the API does not name them: {known.problem}")
         self._summarise(checkpoint)
-        return status if status is not None else DIFFERS if checkpoint.mark.wrong or self._is_half else OK
+        is_clean = not (checkpoint.mark.wrong or self._is_half or self._refused)
+        return status if status is not None else OK if is_clean else DIFFERS
+
+    def _send(
+        self,
+        sending: Generator[list[tuple[tuple[tuple[OutgoingMessage, Row], Result], str | None]], None, None],
+        record: Record,
+        checkpoint: Checkpoint,
+        mistakes: Mistakes,
+        meter: Meter,
+    ) -> tuple[int | None, Checkpoint]:
+        """Send rows, and record up to which the queue has taken them. Returns the exit status if it was stopped."""
+        to_continue = "run the same command again to continue"
+        if record.path is None:
+            to_continue = "post all rows again: they have the same ids and count once"
+        try:
+            with closing(sending):
+                for rows_done in sending:
+                    for ((_, row), result), refusal in rows_done:
+                        if refusal is not None:
+                            mistakes.name(row.line, f"the queue refuses it: {refusal}")
+                            self._not_taken += 1
+                            continue
+                        self._count(row, result, mistakes)
+                        self._posted += result["status"] != "known"
+                    mark = rows_done[-1][0][0][1].mark
+                    mark = mark._replace(wrong=mark.wrong + self._not_taken)
+                    checkpoint = self._saved(record, checkpoint, mark=mark)
+                    meter.move(self._source.share, f"{self._posted:,} events")
+            mark = self._read._replace(wrong=self._read.wrong + self._not_taken)
+            return None, self._saved(record, checkpoint, mark=mark, finished=True)
+        except NotTakenError as error:
+            after = f"after line {checkpoint.mark.line} of {self.name}"
+            meter.say(f"standings: the queue did not accept all rows {after}: {error}; {to_continue}")
+            return UNREACHABLE, checkpoint
+        except KeyboardInterrupt:
+            meter.say(f"stopped after line {checkpoint.mark.line}; {to_continue}")
+            return INTERRUPTED, checkpoint
+
+    def _asking(self, connection: Connection, *, is_asked: bool) -> Known:
+        return Known(lambda: connection.api, is_asked, history=self.reader.history, looks_at_boards=True)
+
+    @property
+    def _parts(self) -> tuple[int, int]:
+        """How many events a request asks about, and how many requests are ahead.
+
+        Of standard input each batch is sent at once: the next row may be hours away.
+        """
+        return (MAX_ENTRIES, 0) if self.name == STDIN else (MOST, AHEAD)
+
+    def _are_all_refused(self, first: Sequence[tuple[Any, Result]]) -> bool:
+        """Whether nothing shall be sent, since the writer would refuse each of the first rows of a file."""
+        is_ready = not self.anyway and self.name != STDIN and bool(first)
+        return is_ready and all(result["status"] == "refused" for _, result in first)
+
+    def _count(self, row: Row, result: Result, mistakes: Mistakes) -> None:
+        """Count a row by what the API says of it, and name it if the writer would refuse it."""
+        if result["status"] == "known":
+            self._known += 1
+            self._without_history += result["detail"] == WITHOUT_HISTORY
+        elif result["status"] == "refused":
+            self._refused += 1
+            mistakes.name(row.line, f"it is refused: {result['detail']}")
+
+    def _say_what_lacks(self) -> None:
+        if self._without_history:
+            rows = f"{self._without_history:,} known row{'' if self._without_history == 1 else 's'}"
+            say(f"{rows} {_WITHOUT_HISTORY}")
 
     def _warn_of_late(self, connection: Connection) -> None:
         """Say how many rows would not count in their periods, without `history`, if somebody knows the boards."""
@@ -567,8 +656,8 @@ class FilePosting:
             return replace(saved, written=now, finished=False, run=run), rows
         self._refuse_if_old(saved.begun, "has changed, and rows of it may")
         meter.say(
-            f"{self.name} or the options have changed since its first {saved.mark.line} lines were posted: "
-            "posting from the start; rows that were counted before count once"
+            f"{self.name} or the options have changed since its first {saved.mark.line} lines were posted: posting "
+            f"from the start; {_REPLACES if self.reader.corrects else _CHANGED}"
         )
         self._read = Mark()
         self._times.begin(now)
@@ -601,16 +690,16 @@ class FilePosting:
             self._times.wait()
             yield each
 
-    def _valid(self, rows: Iterable[Row], say: Callable[[str], None]) -> Iterator[tuple[OutgoingMessage, Row]]:
-        """Yield the rows that are events, and name the wrong ones by `say`."""
+    def _valid(self, rows: Iterable[Row], mistakes: Mistakes) -> Iterator[tuple[OutgoingMessage, Row]]:
+        """Yield the rows that are events, and name the wrong ones."""
         for row in rows:
             self._read = row.mark
             self._is_half = row.is_half
             if row.message is None:
-                say(f"{self.name}:{row.line}: {row.problem}")
+                mistakes.name(row.line, row.problem)
             else:
                 if AT_FILLED_IN in row.message.attributes:
-                    self._warn(row, say)
+                    self._warn(row, mistakes.say)
                 yield row.message, row
 
     def _warn(self, row: Row, say: Callable[[str], None]) -> None:
@@ -636,15 +725,17 @@ class FilePosting:
         if self.as_json:
             known = self._known if self._asks else None
             summary = {"source": self.name, "posted": self._posted, "known": known, "before": self._before}
-            summary["wrong"] = wrong
+            summary |= {"wrong": wrong, "refused": self._refused if self._asks else None}
             print(json.dumps({**summary, "finished": checkpoint.finished, "seconds": round(seconds, 1)}))
             return
         if checkpoint.finished and not self._posted and not self._known and self._before:
             text = f"all {checkpoint.mark.rows - wrong:,} events of {self.name} were posted before"
         else:
-            text = f"posted {self._posted:,} events of {self.name} in {seconds:.1f} s"
+            text = f"posted {self._posted:,} event{'' if self._posted == 1 else 's'} of {self.name} in {seconds:.1f} s"
             text += f", {self._known:,} known (they counted before)" if self._known else ""
             text += f", {self._before:,} rows were posted before" if self._before else ""
+            text += f"; refused: {self._refused:,}" if self._refused else ""
         print(shown(text + (f"; rows skipped: {wrong:,}" if wrong else "")))
+        self._say_what_lacks()
         if self._posted:
             say("`standings dlq list` shows events that the writer refuses")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from standings.domain.errors import InvalidBodyError, NotFoundError
-from standings.ingest import Counted, Posting
+from standings.ingest import CountedEvents, Posting
 from standings.read import member_ranks
 from standings.read.dispatch import Answers
 from standings.runtime.clock import Clock
@@ -36,7 +36,7 @@ class Following:
     """Posts one event and follows it: `Following(posting, tables, answers, clock).post(body, own, wait=5)`."""
 
     posting: Posting
-    tables: Counted
+    tables: CountedEvents
     answers: Answers
     clock: Clock
 

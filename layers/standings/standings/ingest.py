@@ -16,10 +16,12 @@ import orjson
 from standings.authorization import check_no_corrections, check_posts
 from standings.calls import ADMIN
 from standings.domain.boards import BOARD_NAME, Boards, family_of
+from standings.domain.corrections import counts_more, decode_content
 from standings.domain.errors import InvalidBodyError, NotFoundError, NotYourMemberError, bad_argument
 from standings.domain.events import (
     MAX_ID_LENGTH,
     OTHER_COUNTS,
+    WITHOUT_HISTORY,
     Event,
     RefusedEvent,
     expired_board,
@@ -29,18 +31,19 @@ from standings.domain.events import (
     parse_event,
     shown,
 )
-from standings.domain.members import counts_again, may_count_again
+from standings.domain.members import Counted, EventPart, History, counts_again, may_count_again
 from standings.domain.windows import instant
-from standings.runtime.clock import RETRIED_FOR_S, Clock
+from standings.runtime.clock import RETRIED_FOR_S, Backoff, Clock
 
 if TYPE_CHECKING:
     from standings.aws.dynamodb.scores import BoardRecords, Receipt, Scores
+    from standings.domain.coverage import BoardRecord
     from standings.domain.members import Image
     from standings.stores import MemberKey
 
 
-class Counted(NamedTuple):
-    """The tables that say what has counted: `Counted(scores, records)`."""
+class CountedEvents(NamedTuple):
+    """What says which events have counted: `CountedEvents(scores, records)`."""
 
     scores: "Scores"
     records: "BoardRecords"
@@ -95,12 +98,19 @@ class Posting:
         return results
 
     def dry_run(
-        self, body: bytes, tables: "Counted", own: str | None = None, *, is_admin: bool = True
+        self,
+        body: bytes,
+        tables: "CountedEvents",
+        own: str | None = None,
+        *,
+        is_admin: bool = True,
+        history: bool = False,
     ) -> list[dict[str, Any]]:
         """Check a body's events as `post` does, and queue none: `{"id": "0197f2c4", "status": "new", "detail": None}`.
 
         The status is `new`, `refused`, or `known`: the event has counted, and would not count again if posted now. If
-        other content counts in its place, `detail` says so.
+        other content counts in its place, `detail` says so. With `history` it also says whether a known event lacks in
+        periods in which it would count with history.
         """
         results, events = self.checked(body, own, "known", is_admin=is_admin)
         scores, now, backoff = tables.scores, self.clock.now(), self.clock.backoff_for(RETRIED_FOR_S)
@@ -123,6 +133,10 @@ class Posting:
                 results[number]["status"] = "new"
             elif receipt.current not in (None, event.digest) and event.corrects is None:
                 results[number]["detail"] = OTHER_COUNTS
+        if history:
+            known = {number: event for number, (_, event) in events.items() if results[number] == _known(event)}
+            for number in self._lacking(known, receipts, tables.records, backoff):
+                results[number]["detail"] = WITHOUT_HISTORY
         return results
 
     def _ended(self, records: "BoardRecords", events: Iterable[Event], now: int) -> dict[str, int | None]:
@@ -131,6 +145,20 @@ class Posting:
         ending = {board for board in boards if family_of(self.boards, board).expires is not None}
         found = records.records(ending) if ending else {}
         return {board: one.ends for board, one in found.items() if one.has_ended(now) and not one.is_gone(now)}
+
+    def _lacking(
+        self, known: Mapping[int, Event], receipts: Mapping[str, "Receipt"], records: "BoardRecords", backoff: Backoff
+    ) -> list[int]:
+        """The numbers of the known events that counted without history, and would count in more periods with it."""
+        counted: dict[int, Counted] = {}
+        for number, event in known.items():
+            content = decode_content(receipts[event.id].content or "")
+            if content is not None:
+                counted[number] = content.counted
+        boards = {board for each in counted.values() for board, _ in each}
+        found = backoff.retry(records.records, boards) if boards else {}
+        now = self.clock.now()
+        return [number for number, each in counted.items() if _lacks(self.boards, known[number], each, found, now)]
 
     def checked(
         self, body: bytes, own: str | None, status: str, *, is_admin: bool
@@ -174,6 +202,23 @@ def _counts_again(event: Event, receipt: "Receipt", images: Mapping["MemberKey",
     """Whether an event that has a receipt would count again if it were posted now (ms)."""
     is_current = event.corrects is None and receipt.current == event.digest
     return is_current and counts_again(map(images.get, event.items), receipt.stamp, now)
+
+
+def _known(event: Event) -> dict[str, Any]:
+    return {"id": event.id, "status": "known", "detail": None}
+
+
+def _lacks(boards: Boards, event: Event, counted: Counted, records: Mapping[str, "BoardRecord"], now: int) -> bool:
+    """Whether an event that counted would count in more places, as an event of history."""
+    for update in event.updates:
+        record = records.get(update.board)
+        if record is None or record.deleted or record.has_ended(now):
+            continue
+        part = EventPart(event.id, event.at, update.amounts, history=History(record.settled))
+        added = counted.get((update.board, update.member), {})
+        if counts_more(family_of(boards, update.board), added, part, now):
+            return True
+    return False
 
 
 def posted(text: str, value: Any, now: int, most_bytes: int) -> Posted:

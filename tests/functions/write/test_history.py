@@ -6,6 +6,7 @@ from typing import Any, Final
 import orjson
 import pytest
 
+from standings.domain.events import WITHOUT_HISTORY
 from standings.domain.windows import DAY, instant
 from tests.support.aws.stack import ManualClock, Stack, http_event, project, running
 from tests.support.awslambda.pollers import Context
@@ -56,6 +57,13 @@ def reason(stack: Stack) -> str:
     return str(text)
 
 
+def known(stack: Stack, *events: dict[str, Any]) -> list[str | None]:
+    """What a dry run says of known events that come as history: None where nothing is missing."""
+    results = stack.post("/events", list(events), dry_run="true", history="true")[1]["results"]
+    assert {one["status"] for one in results} == {"known"}
+    return [one["detail"] for one in results]
+
+
 def settle(stack: Stack, window: str, period: str, **more: Any) -> Any:
     payload = {"settle": {"board": "settles", "window": window, "period": period, "metric": "points", **more}}
     answer = stack.maintenance(payload, Context())
@@ -79,9 +87,12 @@ def test_history_counts_in_closed_periods_that_can_be_read(stack: Stack, clock: 
     # A known row stays known; what counted in `all` alone is corrected with history.
     send(stack, event("late", 2, "n", board="b", **old))
     assert scores(stack, "b/points/day", "2026-11-01") == {"m": 5}
+    late, whole = event("late", 2, "n", board="b", **old), event("h", 5, board="b", **old)
+    assert known(stack, late, whole, event("now", 1, board="b")) == [WITHOUT_HISTORY, None, None]
     again = {"id": "c", "correct": "late", "board": "b", "member": "n", "metrics": {"points": 2}}
     send(stack, again)
     assert scores(stack, "b/points/day", "2026-11-01") == {"m": 5, "n": 2}
+    assert known(stack, late, whole) == [None, None]
     send(stack, {"id": "r", "retract": "h"}, history=False)
     assert "points in day 2026-11-01 has closed: post the difference with a new id, or correct it with" in reason(stack)
     send(stack, {"id": "r2", "retract": "h"})
@@ -92,7 +103,8 @@ def test_history_counts_in_closed_periods_that_can_be_read(stack: Stack, clock: 
 def test_a_settled_period_takes_none(stack: Stack, clock: ManualClock) -> None:
     """Its rolling windows and its month do. A tie-break goes with the ranking that it orders."""
     at: dict[str, Any] = {"at": instant(clock() - 3 * DAY), "board": "settles"}
-    send(stack, event("first", 4, "n", **at, metrics={"points": 4, "penalty": 0}))
+    first = event("first", 4, "n", **at, metrics={"points": 4, "penalty": 0})
+    send(stack, first)
     assert scores(stack, "settles/points/day", "2026-11-18") == {"n": 4}
     assert settle(stack, "day", "2026-11-18")["settled"]
     send(stack, event("h", 5, **at), event("p", 5, "o", **at, metrics={"points": 1, "penalty": 2, "best": 3}))
@@ -100,6 +112,7 @@ def test_a_settled_period_takes_none(stack: Stack, clock: ManualClock) -> None:
     assert scores(stack, "settles/best/day", "2026-11-18") == {"o": 3}
     assert scores(stack, "settles/points/month") == {"n": 4, "m": 5, "o": 1}
     assert scores(stack, "settles/points/last-7-days") == {"n": 4, "m": 5, "o": 1}
+    assert known(stack, first, event("h", 5, **at)) == [None, None], "nothing can be mended"
     send(stack, {"id": "c", "retract": "first"})
     advice = "post the difference with a new id (if it is below `least` of penalty, lower that in boards.toml for that"
     assert f"a period in which it counted is settled: {advice} time)" in reason(stack)

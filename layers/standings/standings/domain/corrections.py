@@ -12,7 +12,17 @@ import orjson
 
 from standings.domain.boards import Accumulator, Family, Metric, late_name
 from standings.domain.events import NO_AT, SET_INSTEAD, Event, RefusedEvent
-from standings.domain.members import HAS_BESTS, SETS_TOTALS, TOO_LARGE, Content, EventPart, Image, apply_event
+from standings.domain.members import (
+    HAS_BESTS,
+    SETS_TOTALS,
+    TOO_LARGE,
+    Content,
+    EventPart,
+    Image,
+    apply_event,
+    counted_in,
+    is_settled,
+)
 from standings.domain.windows import Window
 
 WHY_NOT: Final = {
@@ -86,6 +96,24 @@ def check_definition(family: Family, correction: Event, counted: Iterable[str]) 
         if family.accumulator(name) is None:
             reason = "a number that it counted means something else since boards.toml changed"
             raise refused(correction, f"{reason}: post the difference with a new id")
+
+
+def counts_more(family: Family, counted: Iterable[str], part: EventPart, now: int) -> bool:
+    """Whether an event of history counts at `now` (ms) in more places than those in which it counted.
+
+    Not if it cannot be corrected, since a number was redefined or a period is settled.
+    """
+    names = {*counted}
+    for name in names:
+        if family.accumulator(name) is None or is_settled(family, name, part.history, now):
+            return False
+    for name in counted_in(family, part, now):
+        if (accumulator := family.accumulator(name)) is not None and accumulator.unit is not None:
+            # Rolling periods read a bucket, and what came late for it.
+            names_of_it = {name, accumulator.metric.bucket(accumulator.unit, accumulator.bucket)}
+            if not names_of_it & names:
+                return True
+    return False
 
 
 def closed_period(family: Family, counted: Iterable[str], now: int) -> str | None:

@@ -500,6 +500,8 @@ def other_content(event_id: str) -> str:
 
 OTHER_COUNTS: Final = "other content counts in its place since a correction"
 """What is said of an event that is known and has the content that a correction has replaced."""
+WITHOUT_HISTORY: Final = "it counted without history, and not in all of its periods: correct it with history"
+"""What is said of an event that is known, if it is asked whether it counts as history does."""
 
 
 def _required(table: dict[str, Any], key: str, field: str) -> Any:
