@@ -507,8 +507,8 @@ class Machine(RuleBasedStateMachine):
         pairs = {(board, member) for board, member, *_ in (() if current is None else current.updates)}
         named = [*(board for board, _ in pairs), *(board for board, *_ in (instead.updates if instead else ()))]
         over = {board for board in named if self.is_over(board)}
-        if over and (instead is not None or over == {board for board, _ in pairs}):
-            return ["ended at", *(["another aggregate"] if self._names_bests(sent) else []), "it set a total"]
+        has_ended = bool(over) and (instead is not None or over == {board for board, _ in pairs})
+        expected += ["ended at"] if has_ended else []
         pairs = {(board, member) for board, member in pairs if board not in over}
         expected += ["was merged into"] if any(self.models[b].merges.get(m, stamp) > stamp for b, m in pairs) else []
         if instead is not None:

@@ -9,7 +9,7 @@ disables each safeguard, or each one named, and runs schedules until some come o
 safeguards. Those have schedules written by hand, which take each step on a rig.
 """
 
-from . import boards, corrections, outages, project, rolling, ties, write
+from . import boards, corrections, ends, outages, project, rolling, ties, write
 from .replacing import SAFEGUARDS, Change, Safeguard
 from .rig import on_a_rig
 
@@ -19,6 +19,7 @@ __all__ = [
     "Safeguard",
     "boards",
     "corrections",
+    "ends",
     "on_a_rig",
     "outages",
     "project",
