@@ -154,7 +154,8 @@ OPERATIONS: Final = {
         for each, in the same order. It is always 202, even if every event was refused: check each `status`. Only with
         `wait` it may be 200.
 
-        It is safe to post an event again with the same `id` and content: it counts once. A queued event can still be
+        It is safe to post an event again with the same `id` and content: it counts once. Do so after a 503, and where
+        a `status` is `unconfirmed`: the queue may have the event, or not. A queued event can still be
         refused later, for example if its `id` was used with other content, or if a total would leave ±(2^53 − 1) units.
         Then it goes to the dead-letter queue, with the reason.
 

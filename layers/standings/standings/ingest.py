@@ -31,9 +31,11 @@ from standings.domain.events import (
 from standings.domain.members import counts_again, may_count_again
 from standings.domain.windows import instant
 from standings.runtime.clock import RETRIED_FOR_S, Clock
+from standings.stores import StoreUnavailableError
 
 if TYPE_CHECKING:
     from standings.aws.dynamodb.scores import Receipt, Scores
+    from standings.aws.sqs import Taken
     from standings.domain.members import Image
     from standings.stores import MemberKey
 
@@ -54,11 +56,11 @@ class Posted(NamedTuple):
 class Posting:
     """Posts events as the client wrote them, so that no number is rounded. Passes internal errors to `report`.
 
-    `send` puts events on the queue; it returns the reason for each event that it did not accept, by position.
+    `send` puts events on the queue; it returns those that the queue refused, and those of which it did not say.
     """
 
     boards: Boards
-    send: Callable[[Sequence[Posted]], dict[int, str]]
+    send: Callable[[Sequence[Posted]], "Taken"]
     most_bytes: int
     clock: Clock
     report: Callable[[Exception], None]
@@ -69,6 +71,8 @@ class Posting:
         """Post a body's events and return a result for each, in order. Raises RequestError for any other body.
 
         A result is `{"id": "0197f2c4", "status": "queued", "detail": None}`, or has the status `refused` and a reason.
+        It is `unconfirmed` where the queue did not say that it has the event: it may have it all the same. If that is
+        all there is to say, StoreUnavailableError is raised.
 
         `own` is the only member that the caller may post for: if any event names another, none is posted. Nor is any if
         one is a correction, unless the caller `is_admin`.
@@ -80,10 +84,14 @@ class Posting:
         results, events = self.checked(body, own, "queued", is_admin=is_admin)
         numbers = list(events)
         messages = [message._replace(history=history) for message, _ in events.values()]
-        for position, reason in self.send(messages).items():
-            # If only the answer was lost, the event is on the queue: with the same id it still counts once.
-            detail = f"the queue did not take it, post it again with the same id: {reason}"
-            results[numbers[position]].update(status="refused", detail=detail)
+        taken = self.send(messages)
+        for position, reason in taken.refused.items():
+            results[numbers[position]].update(status="refused", detail=f"the queue refused it: {reason}")
+        for position, reason in taken.untaken.items():
+            detail = f"the queue did not say that it has it, post it again with the same id, it counts once: {reason}"
+            results[numbers[position]].update(status="unconfirmed", detail=detail)
+        if len(taken.untaken) == len(results):
+            raise StoreUnavailableError(f"the activity queue: {taken.untaken[0]}")
         return results
 
     def dry_run(
