@@ -172,7 +172,8 @@ OPERATIONS: Final = {
         {"results": _RESULTS},
         {
             "dry_run": """If `true`, the events are checked, and none is queued. A result is `refused`, `new`, or
-                `known`: that event has counted, and would not count again.""",
+                `known`: that event has counted, and would not count again. The `detail` of a new one says where it
+                counts if it is older than `late`.""",
             "wait": """Seconds. With it the answer is 200 once the event counts and every rank of its members follows,
                 and 202 as ever if that takes longer. For one event of at most 10 pairs of board and member.""",
             "history": """If `true`, the events also count in periods that have closed, as far as these can still be

@@ -92,7 +92,7 @@ def post() -> http.Response:
     if _api.arguments.flag("dry_run"):
         if wait:
             raise bad_argument("wait", "cannot go with dry_run: nothing is posted")
-        return http.json({"results": _posting().dry_run(body, _scores(), own, is_admin=admin)}, 202)
+        return http.json({"results": _posting().dry_run(body, _scores(), own, is_admin=admin, history=history)}, 202)
     if not wait:
         return http.json({"results": _posting().post(body, own, is_admin=admin, history=history)}, 202)
     if not _OPEN_READS:

@@ -50,7 +50,7 @@ class Following:
         """
         deadline = self.clock.after(wait)
         pairs = self._pairs(body, own, is_admin=is_admin)
-        (result,) = self.posting.dry_run(body, self.scores, own, is_admin=is_admin)
+        (result,) = self.posting.dry_run(body, self.scores, own, is_admin=is_admin, history=history)
         if result["status"] == "refused":
             return Followed([result])
         # An earlier status is not the one to wait for: it was refused then, or counted before a member was removed.
@@ -58,6 +58,7 @@ class Following:
         results = self.posting.post(body, own, is_admin=is_admin, history=history)
         if results[0]["status"] != "queued":
             return Followed(results)
+        results[0]["detail"] = result["detail"]
         for _ in range(LOOKS):
             self.clock.sleep(max(0, min(wait / LOOKS, deadline - self.clock.monotonic())))
             if (found := self._look(results[0], pairs, before, with_reason=is_admin)) is not None:

@@ -28,6 +28,7 @@ from standings.domain.events import (
     parse_event,
     shown,
 )
+from standings.domain.late_events import late_windows
 from standings.domain.members import counts_again, may_count_again
 from standings.domain.windows import instant
 from standings.runtime.clock import RETRIED_FOR_S, Clock
@@ -95,12 +96,19 @@ class Posting:
         return results
 
     def dry_run(
-        self, body: bytes, scores: "Scores", own: str | None = None, *, is_admin: bool = True
+        self,
+        body: bytes,
+        scores: "Scores",
+        own: str | None = None,
+        *,
+        is_admin: bool = True,
+        history: bool = False,
     ) -> list[dict[str, Any]]:
         """Check a body's events as `post` does, and queue none: `{"id": "0197f2c4", "status": "new", "detail": None}`.
 
         The status is `new`, `refused`, or `known`: the event has counted, and would not count again if posted now. If
-        other content counts in its place, `detail` says so.
+        other content counts in its place, `detail` says so. Of a new one that is late it says where that counts, unless
+        it is `history`.
         """
         results, events = self.checked(body, own, "known", is_admin=is_admin)
         now, backoff = self.clock.now(), self.clock.backoff_for(RETRIED_FOR_S)
@@ -117,10 +125,17 @@ class Posting:
             if receipt is not None and event.digest not in (receipt.digest, receipt.current):
                 results[number].update(status="refused", detail=other_content(event.id))
             elif receipt is None or _counts_again(event, receipt, images, now):
-                results[number]["status"] = "new"
+                results[number].update(status="new", detail=None if history else self._where(event, now))
             elif receipt.current not in (None, event.digest) and event.corrects is None:
                 results[number]["detail"] = OTHER_COUNTS
         return results
+
+    def _where(self, event: Event, now: int) -> str | None:
+        """Where an event counts that is late; None for one that is not, and for a correction."""
+        if event.corrects is not None:
+            return None
+        parts = ((update.board, update.amounts, update.sets) for update in event.updates)
+        return late_windows(lambda _: self.boards, parts, event.at, now).sentence("history=true")
 
     def checked(
         self, body: bytes, own: str | None, status: str, *, is_admin: bool

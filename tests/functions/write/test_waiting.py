@@ -129,6 +129,14 @@ def test_what_the_request_itself_takes_is_no_longer_waited_for(
         assert post(stack, event(2), wait=5)[0] == 200  # there is one look
 
 
+def test_the_answer_says_where_an_event_counts_that_is_late(acts: list[Act], stack: Stack) -> None:
+    acts[:] = [lambda: count(stack)]
+    late = {**event(1), "at": "2026-08-01T10:00:00Z"}
+    status, answer = post(stack, late)
+    assert (status, answer["results"][0]["status"]) == (200, "counted")
+    assert answer["results"][0]["detail"].startswith("it is older than `late` and counts in `all` alone; the other")
+
+
 def test_what_is_known_is_answered_at_once_and_what_is_refused_says_so(acts: list[Act], stack: Stack) -> None:
     apply(stack, [event(1)])
     began = stack.clock()

@@ -424,7 +424,7 @@ def _profile_of(fields: Mapping[str, Any]) -> dict[str, Any]:
     try:
         changes_of(body)
     except InvalidBodyError as error:
-        raise values.as_api_error(error) from error
+        raise values.as_api_error(error) from None
     return body
 
 
