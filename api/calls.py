@@ -154,7 +154,8 @@ OPERATIONS: Final = {
         for each, in the same order. It is always 202, even if every event was refused: check each `status`. Only with
         `wait` it may be 200.
 
-        It is safe to post an event again with the same `id` and content: it counts once. A queued event can still be
+        It is safe to post an event again with the same `id` and content: it counts once. Do so after a 503, and where
+        a `status` is `unconfirmed`: the queue may have the event, or not. A queued event can still be
         refused later, for example if its `id` was used with other content, or if a total would leave ±(2^53 − 1) units.
         Then it goes to the dead-letter queue, with the reason.
 
@@ -171,7 +172,8 @@ OPERATIONS: Final = {
         {"results": _RESULTS},
         {
             "dry_run": """If `true`, the events are checked, and none is queued. A result is `refused`, `new`, or
-                `known`: that event has counted, and would not count again.""",
+                `known`: that event has counted, and would not count again. The `detail` of a new one says where it
+                counts if it is older than `late`.""",
             "wait": """Seconds. With it the answer is 200 once the event counts and every rank of its members follows,
                 and 202 as ever if that takes longer. For one event of at most 10 pairs of board and member.""",
             "history": """If `true`, the events also count in periods that have closed, as far as these can still be

@@ -550,12 +550,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         {
             "id": text("The event's id; null if it has none, or one that is not a string.", null=True),
             "status": choice(
-                ("queued", "refused", "known", "new", "counted"),
-                "`known` and `new` are those of a dry run: a known event has counted, and would not count again."
+                ("queued", "refused", "unconfirmed", "known", "new", "counted"),
+                "An `unconfirmed` event may be on the queue, or not: post it again with the same id, it counts once."
+                " `known` and `new` are those of a dry run: a known event has counted, and would not count again."
                 " `counted` comes with `wait`.",
             ),
             "detail": text(
-                "Why the event was refused, or that other content counts in the place of a known one; else null.",
+                "Why the event was refused or is unconfirmed, that other content counts in the place of a known one, or"
+                " where a late event counts; else null.",
                 null=True,
             ),
         },

@@ -214,7 +214,7 @@ def _page(deployment: Deployment) -> str:
 def _addresses(deployment: Deployment) -> str:
     example = f"{deployment.api_url}/boards/{BOARD}/points/all?limit=10"
     return (
-        f"\n    live page   {_page(deployment)}   (members by their names; the command line shows ids)\n"
+        f"\n    live page   {_page(deployment)}   (members by their names)\n"
         f"    admin       {_page(deployment)}admin   (looks after members, boards and refused events)\n"
         f"    API         {deployment.api_url}   (with a path, such as /boards)\n"
         f"    queue       {deployment.queue_url}\n"

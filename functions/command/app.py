@@ -12,7 +12,7 @@ from standings import http
 from standings.authorization import check_admin, check_profile, check_reads, is_admin, own_member
 from standings.aws.dynamodb.profiles import Profiles
 from standings.aws.dynamodb.scores import BoardRecords, Scores
-from standings.aws.sqs import MAX_BODY_BYTES, Sender, message_of
+from standings.aws.sqs import MAX_BODY_BYTES, Sender, Taken, message_of
 from standings.domain.errors import InvalidBodyError, bad_argument
 from standings.ingest import CountedEvents, Posted, Posting, event_status
 from standings.members import MemberAdmin, ProfileAdmin
@@ -39,7 +39,7 @@ _dynamodb = cache(lambda: building_blocks.client("dynamodb"))
 def _posting() -> Posting:
     queue = Sender(lambda: building_blocks.client("sqs"), required("ACTIVITY_QUEUE_URL"))
 
-    def send(events: Sequence[Posted]) -> dict[int, str]:
+    def send(events: Sequence[Posted]) -> Taken:
         return queue.send([message_of(*event) for event in events])
 
     def report(bug: Exception) -> None:

@@ -52,9 +52,11 @@ def add(commands: Commands) -> None:
         _hide,
         "take a member out of every ranking of a board; its scores are kept and its events go on to count",
         "Exit status 1 if there is no such member.",
+        on_all_boards=True,
     )
     hide.add_argument("--register", action="store_true", help="register a member that is not there yet, hidden")
-    unhide = _add(actions, "unhide", partial(_put, hidden=False), "bring a hidden member back with its scores")
+    bring_back = partial(_put, hidden=False)
+    unhide = _add(actions, "unhide", bring_back, "bring a hidden member back with its scores", on_all_boards=True)
     remove = _add(
         actions,
         "remove",
@@ -141,12 +143,20 @@ def _add_register(actions: Commands) -> None:
 
 
 def _add(
-    actions: Commands, name: str, do: Callable[..., int], text: str, epilog: str | None = None
+    actions: Commands,
+    name: str,
+    do: Callable[..., int],
+    text: str,
+    epilog: str | None = None,
+    *,
+    on_all_boards: bool = False,
 ) -> argparse.ArgumentParser:
     parser = actions.add(name, help=text, epilog=epilog)
-    parser.add_argument("board", type=values.board)
+    parser.add_argument("board", type=values.board, nargs="?" if on_all_boards else None)
     parser.add_argument("member", type=values.member, metavar="ID")
-    parser.set_defaults(do=do, resumes=False)
+    if on_all_boards:
+        parser.add_argument("--all-boards", action="store_true", help="on each board that it is in; leave BOARD out")
+    parser.set_defaults(do=partial(_on_boards, do) if on_all_boards else do, resumes=False)
     return parser
 
 
@@ -175,15 +185,11 @@ def _show(connection: Connection, options: argparse.Namespace) -> int:
 def _boards(connection: Connection, options: argparse.Namespace) -> int:
     ranks = options.ranks or options.window is not None
     window = (options.window or "all") if ranks else None
-    found, cursor = list[dict[str, Any]](), None
-    while True:
-        given = {"id": options.member, "cursor": cursor, "ranks": "true" if ranks else None, "window": window}
-        answer = connection.api.read("members", "boards", **given)
+    found = list[dict[str, Any]]()
+    for answer in _pages(connection, id=options.member, ranks="true" if ranks else None, window=window):
         if options.json:
             print(as_json(answer), flush=True)
         found += answer["boards"]
-        if (cursor := answer["next"]) is None:
-            break
     if options.json:
         return OK
     if not found:
@@ -195,6 +201,34 @@ def _boards(connection: Connection, options: argparse.Namespace) -> int:
     for board in found:
         print(shown(board["board"]) + (" (hidden)" if board["hidden"] else ""))
     return OK
+
+
+def _pages(connection: Connection, **given: str | None) -> Iterator[dict[str, Any]]:
+    """The answers that list a member's boards."""
+    cursor = None
+    while True:
+        yield (answer := connection.api.read("members", "boards", **given, cursor=cursor))
+        if (cursor := answer["next"]) is None:
+            return
+
+
+def _on_boards(
+    do: Callable[[Connection, argparse.Namespace], int], connection: Connection, options: argparse.Namespace
+) -> int:
+    """Do it on the board, or with `--all-boards` on each that the member is in. Return the exit status."""
+    if options.all_boards == (options.board is not None):
+        raise InputError("expected BOARD ID, or --all-boards ID" + (", not both" if options.board else ""))
+    if not options.all_boards:
+        return do(connection, options)
+    boards = [board["board"] for page in _pages(connection, id=options.member) for board in page["boards"]]
+    if not boards:
+        say(f"standings: no board has a member {options.member!r}: check the id")
+        return DIFFERS
+    statuses = []
+    for board in boards:
+        options.board = board
+        statuses.append(do(connection, options))
+    return max(statuses)
 
 
 def _ranked_boards(boards: Sequence[Mapping[str, Any]]) -> "Table":

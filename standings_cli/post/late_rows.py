@@ -14,7 +14,8 @@ from standings.client.errors import ApiError, NoAnswerError, StackError
 from standings.domain.boards import Boards
 from standings.domain.boards_toml import parse_boards
 from standings.domain.events import RefusedEvent, read_at
-from standings.domain.windows import HOUR, Unit
+from standings.domain.late_events import Late, advice, late_windows
+from standings.domain.windows import HOUR
 
 if TYPE_CHECKING:
     from standings_cli.stack.connection import Connection
@@ -35,72 +36,51 @@ class LateRows:
     rows: int = 0
     late: int = 0
     rolls: bool = False  # Some of them count in rolling windows
-    by_window: Counter[str] = field(default_factory=Counter)
+    by_window: Counter[str] = field(default_factory=Counter)  # Those whose periods can still be read
 
     def warning(self, messages: Iterable[OutgoingMessage]) -> str | None:
         """What to say of the first `MOST` messages; None if none of them is late.
 
-        `193 of 200 rows are older than `late` and count in `all` alone; --history counts them in their month (193)`.
+        `193 of 200 rows are older than `late` and count in `all` alone; --history counts them in their month (193), …`.
         """
         for message in islice(messages, MOST):
             self.rows += 1
             self._see(message)
         if not self.late:
             return None
-        counts = ", ".join(f"{window} ({count:,})" for window, count in self.by_window.items())
         where = "do not count in all their periods" if self.rolls else "count in `all` alone"
         first = " of the first" if self.rows == MOST else " of"
+        counts = (f"{window} ({count:,})" for window, count in self.by_window.items())
         rows = f"{self.late:,}{first} {self.rows:,} rows are older than `late` and {where}"
-        return f"{rows}; --history counts them in their {counts}, as far as these can be read"
+        return f"{rows}{advice(counts, '--history counts them in their')}"
 
     def warning_of_one(self, message: OutgoingMessage) -> str | None:
         """What to say of one event; None if it is not late."""
-        self._see(message)
-        if not self.late:
-            return None
-        where = "does not count in all its periods" if self.rolls else "counts in `all` alone"
-        windows = ", ".join(self.by_window)
-        return f"it is older than `late` and {where}; --history counts it in its {windows}, as far as these can be read"
+        late = self._late(message)
+        return None if late is None else late.sentence("--history")
 
     def _see(self, message: OutgoingMessage) -> None:
+        late = self._late(message)
+        if late is not None and late.windows:
+            self.late += 1
+            self.rolls |= late.rolls
+            self.by_window.update(late.readable)
+
+    def _late(self, message: OutgoingMessage) -> Late | None:
+        """The windows for which an event comes too late; None if its time is no time, or within the last hour."""
         event: Mapping[str, Any] = orjson.loads(message.body)
         try:
             at = read_at(event["at"], self.now)
         except (KeyError, RefusedEvent):
-            return
+            return None
         if at > self.now - HOUR:
-            return  # At most its hour has closed, on a board without `late`.
-        windows, rolls = dict[str, None](), False
-        for part in event.get("updates", [event]):
-            board = part.get("board")
-            for name in board if isinstance(board, list) else [board]:
-                closed, takes = self._closed(name, part.get("metrics", {}), at, sets=part.get("set") is True)
-                windows |= dict.fromkeys(closed)
-                rolls |= takes
-        if windows:
-            self.late += 1
-            self.rolls |= rolls
-            self.by_window.update([*windows])
-
-    def _closed(self, board: str, metrics: Iterable[str], at: int, *, sets: bool) -> tuple[list[str], bool]:
-        """The windows of a board in whose periods an event no longer counts; and whether rolling ones take it.
-
-        A best that it sets counts in none of a rolling window whose day has closed.
-        """
-        boards = self.boards_of(board)
-        family = None if boards is None else boards.family(board)
-        closed, rolls = list[str](), False
-        for name in metrics if family is not None else ():
-            metric = family.metrics.get(name) if family is not None else None
-            for window in () if metric is None else metric.windows:
-                unit: Unit | None = window.unit
-                if metric is None or unit is None or metric.timetable.bucket_for(unit, at, self.now) is not None:
-                    continue
-                if window.rolling and not (sets and metric.is_best):
-                    rolls |= metric.late_bucket(unit, at, self.now) is not None
-                else:
-                    closed.append(window.name)
-        return closed, rolls
+            return None  # At most its hour has closed, on a board without `late`.
+        parts = (
+            (board, part.get("metrics", {}), part.get("set") is True)
+            for part in event.get("updates", [event])
+            for board in (part["board"] if isinstance(part.get("board"), list) else [part.get("board")])
+        )
+        return late_windows(self.boards_of, parts, at, self.now)
 
 
 def definitions(connection: "Connection", boards: Boards | None) -> Callable[[str], Boards | None]:
@@ -131,8 +111,11 @@ def boards_of_answer(answer: Mapping[str, Any]) -> Boards:
     """The definition in an answer to `GET /boards/<board>`, as far as it says when an event is late."""
     lines = [f"[boards.{_text(answer['board'])}]"]
     lines += [f"{name} = {_text(answer[name])}" for name in ("timezone", "week_start", "late", "keep")]
+    fields = ("name", "starts", "ends")
+    seasons = (", ".join(f"{each} = {_text(one[each])}" for each in fields) for one in answer.get("seasons", ()))
+    lines.append(f"seasons = [{', '.join(f'{{ {one} }}' for one in seasons)}]")
     for metric in answer["metrics"]:
-        windows = [each["window"] for each in metric["windows"] if each["window"] != "season"]
+        windows = [each["window"] for each in metric["windows"]]
         if "with" not in metric:
             aggregate, named = _text(metric["aggregate"]), ", ".join(map(_text, windows))
             lines.append(f"metrics.{metric['metric']} = {{ aggregate = {aggregate}, windows = [{named}] }}")

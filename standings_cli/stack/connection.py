@@ -151,8 +151,8 @@ class Connection:
         try:
             addresses: Mapping[str, str] = json.loads(file.read_text(encoding="utf-8"))
         except OSError as error:
-            told = f"--local: no stack is running here ({error}): start one with `make serve`, and call from its clone"
-            raise StackError(told) from error
+            told = f"--local: no stack is running here ({file} is missing): start one"
+            raise StackError(f"{told} with `make serve`, and call from its clone") from error
         return addresses
 
     @cached_property

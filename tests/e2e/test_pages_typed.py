@@ -36,7 +36,7 @@ DEPLOY: Final = PROJECT / "docs" / "how-to" / "deploy.md"
 SERVES: Final = "make serve"
 TUTORIALS: Final = [
     *sorted((PROJECT / "docs" / "tutorials").glob("*.md")),
-    PROJECT / "docs" / "how-to" / "correct-a-score.md",
+    *(PROJECT / "docs" / "how-to" / name for name in ("correct-a-score.md", "test-your-code.md")),
 ]
 """What these define in boards.toml is served when their commands are typed."""
 

@@ -6,15 +6,16 @@ the season is final. A function behind a rule grants its prizes, each once.
 
 import json
 import random
-import time
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from datetime import date, timedelta
 from typing import Any, Final
 
 import pytest
+from botocore.credentials import Credentials
 
-from demo.embedded.stack import Deployment
+from demo.embedded.stack import PROJECT, Deployment
+from standings.client.api import Api, Transport, local_address, signature
 from tests.e2e.conftest import SEASON, TODAY, WEST, boards
 from tests.support.aws.deployed_api import answer_of, count, event, invoked, maintained, until
 from tests.support.aws.examples import deploy
@@ -36,11 +37,22 @@ def ranked(scores: dict[str, int]) -> list[tuple[int, str, int]]:
 def test_each_change_of_a_moving_top_is_heard_in_order(deployment: Deployment) -> None:
     """`tests/functions/announce` has longer histories, and what may get in the way."""
     tops = HeardEvents(deployment, "tops", "Top Changed")
+    page = (PROJECT / "docs/how-to/announce-tops.md").read_text(encoding="utf-8")
+    (pattern,) = [json.loads(line) for line in page.splitlines() if line.startswith("{") and "$or" in line]
+    leads = HeardEvents(deployment, "leads", "Top Changed", pattern)
     heard: list[dict[str, Any]] = []
     for points, member in enumerate("abcd", 1):
         said = event("race-1", member, points)
         deployment.sqs().send_message(QueueUrl=deployment.queue_url, MessageBody=said)
         heard += tops.take(1)
+    # The leader stays where it is, then the second one passes it.
+    for member, points in (("d", 1), ("c", 5)):
+        said = event("race-1", member, points)
+        deployment.sqs().send_message(QueueUrl=deployment.queue_url, MessageBody=said)
+        heard += tops.take(1)
+    leading = [one["top"][0]["member"] for one in leads.take(5)]
+    assert leading == ["a", "b", "c", "d", "c"]
+    *heard, _, _ = heard
 
     listed = [[(line["rank"], line["member"], line["score"]) for line in one["top"]] for one in heard]
     assert listed == [ranked(dict(zip("abcd", range(1, points), strict=False)))[:3] for points in range(2, 6)]
@@ -113,7 +125,7 @@ def deliver_again(deployment: Deployment, table: str, identity: str) -> None:
 
 
 SIZE: Final = 5
-PLAYERS: Final = [f"player/{number:02}" for number in range(10)]
+PLAYERS: Final = [f"player {number:02}" for number in range(10)]
 YESTERDAY: Final = TODAY - timedelta(days=1)
 
 
@@ -122,17 +134,12 @@ def league(deployment: Deployment) -> Callable[[str, str, date], Any]:
     """Deploys the example: days, groups of five, of which the first two rise and the last falls. Calls its API."""
     rules = {"GroupSize": str(SIZE), "Rise": "2", "Fall": "1", "Window": "day", "PatienceHours": "72"}
     place = {"BoardPrefix": "tier", "Timezone": f"Etc/GMT{WEST:+}"}
-    name = deploy(deployment, "leagues", **rules, **place)["ApiFunctionName"]
+    url = local_address(deployment.endpoint, deploy(deployment, "leagues", **rules, **place)["LeagueApiId"])
+    signed = Api(url, Transport(local=True), signature(Credentials("any", "any"), url, "us-east-1"))
 
     def call(method: str, member: str, day: date) -> Any:
-        request = {
-            "pathParameters": {"member": member},
-            "requestContext": {"http": {"method": method}, "timeEpoch": round(time.time() * 1000)},
-            "body": json.dumps({"at": f"{day}T12:00:00{-WEST:+03}:00"}),
-        }
-        answer = invoked(deployment, name, request)
-        assert answer["statusCode"] == 200, answer
-        return json.loads(answer["body"])
+        at = json.dumps({"at": f"{day}T12:00:00{-WEST:+03}:00"})
+        return signed.answer(method, ["league", member], {}, at.encode())
 
     return call
 

@@ -41,14 +41,16 @@ class Following:
     clock: Clock
 
     def post(self, body: bytes, own: str | None, wait: int, *, is_admin: bool, history: bool = False) -> Followed:
-        """Post the event of a body, and wait up to `wait` seconds until it counts and each rank includes it.
+        """Post the event of a body, and wait until it counts and each rank includes it.
 
+        No look begins more than `wait` seconds after this call, but there is one.
         An event that is refused, now or by the writer, has the status `refused`; an administrator sees why the writer
         refused it. Raises RequestError for any other body, such as one of two events or of more than `MAX_PAIRS`, and
         for a correction. `own` and `history` are as for `Posting.post`.
         """
+        deadline = self.clock.after(wait)
         pairs = self._pairs(body, own, is_admin=is_admin)
-        (result,) = self.posting.dry_run(body, self.tables, own, is_admin=is_admin)
+        (result,) = self.posting.dry_run(body, self.tables, own, is_admin=is_admin, history=history)
         if result["status"] == "refused":
             return Followed([result])
         # An earlier status is not the one to wait for: it was refused then, or counted before a member was removed.
@@ -56,9 +58,9 @@ class Following:
         results = self.posting.post(body, own, is_admin=is_admin, history=history)
         if results[0]["status"] != "queued":
             return Followed(results)
-        deadline = self.clock.monotonic() + wait
+        results[0]["detail"] = result["detail"]
         for _ in range(LOOKS):
-            self.clock.sleep(wait / LOOKS)
+            self.clock.sleep(max(0, min(wait / LOOKS, deadline - self.clock.monotonic())))
             if (found := self._look(results[0], pairs, before, with_reason=is_admin)) is not None:
                 return found
             if self.clock.monotonic() >= deadline:

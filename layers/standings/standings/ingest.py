@@ -31,12 +31,15 @@ from standings.domain.events import (
     parse_event,
     shown,
 )
+from standings.domain.late_events import late_windows
 from standings.domain.members import Counted, EventPart, History, counts_again, may_count_again
 from standings.domain.windows import instant
 from standings.runtime.clock import RETRIED_FOR_S, Backoff, Clock
+from standings.stores import StoreUnavailableError
 
 if TYPE_CHECKING:
     from standings.aws.dynamodb.scores import BoardRecords, Receipt, Scores
+    from standings.aws.sqs import Taken
     from standings.domain.coverage import BoardRecord
     from standings.domain.members import Image
     from standings.stores import MemberKey
@@ -65,11 +68,11 @@ class Posted(NamedTuple):
 class Posting:
     """Posts events as the client wrote them, so that no number is rounded. Passes internal errors to `report`.
 
-    `send` puts events on the queue; it returns the reason for each event that it did not accept, by position.
+    `send` puts events on the queue; it returns those that the queue refused, and those of which it did not say.
     """
 
     boards: Boards
-    send: Callable[[Sequence[Posted]], dict[int, str]]
+    send: Callable[[Sequence[Posted]], "Taken"]
     most_bytes: int
     clock: Clock
     report: Callable[[Exception], None]
@@ -80,6 +83,8 @@ class Posting:
         """Post a body's events and return a result for each, in order. Raises RequestError for any other body.
 
         A result is `{"id": "0197f2c4", "status": "queued", "detail": None}`, or has the status `refused` and a reason.
+        It is `unconfirmed` where the queue did not say that it has the event: it may have it all the same. If that is
+        all there is to say, StoreUnavailableError is raised.
 
         `own` is the only member that the caller may post for: if any event names another, none is posted. Nor is any if
         one is a correction, unless the caller `is_admin`.
@@ -91,10 +96,14 @@ class Posting:
         results, events = self.checked(body, own, "queued", is_admin=is_admin)
         numbers = list(events)
         messages = [message._replace(history=history) for message, _ in events.values()]
-        for position, reason in self.send(messages).items():
-            # If only the answer was lost, the event is on the queue: with the same id it still counts once.
-            detail = f"the queue did not take it, post it again with the same id: {reason}"
-            results[numbers[position]].update(status="refused", detail=detail)
+        taken = self.send(messages)
+        for position, reason in taken.refused.items():
+            results[numbers[position]].update(status="refused", detail=f"the queue refused it: {reason}")
+        for position, reason in taken.untaken.items():
+            detail = f"the queue did not say that it has it, post it again with the same id, it counts once: {reason}"
+            results[numbers[position]].update(status="unconfirmed", detail=detail)
+        if len(taken.untaken) == len(results):
+            raise StoreUnavailableError(f"the activity queue: {taken.untaken[0]}")
         return results
 
     def dry_run(
@@ -109,8 +118,8 @@ class Posting:
         """Check a body's events as `post` does, and queue none: `{"id": "0197f2c4", "status": "new", "detail": None}`.
 
         The status is `new`, `refused`, or `known`: the event has counted, and would not count again if posted now. If
-        other content counts in its place, `detail` says so. With `history` it also says whether a known event lacks in
-        periods in which it would count with history.
+        other content counts in its place, `detail` says so. Of a new one that is late it says where that counts. With
+        `history` it says of a known one whether it lacks in periods in which it would count with history.
         """
         results, events = self.checked(body, own, "known", is_admin=is_admin)
         scores, now, backoff = tables.scores, self.clock.now(), self.clock.backoff_for(RETRIED_FOR_S)
@@ -130,7 +139,7 @@ class Posting:
             elif receipt is None and (refusal := _refused_by(ended, event)) is not None:
                 results[number].update(status="refused", detail=str(refusal))
             elif receipt is None or (_counts_again(event, receipt, images, now) and not _refused_by(ended, event)):
-                results[number]["status"] = "new"
+                results[number].update(status="new", detail=None if history else self._where(event, now))
             elif receipt.current not in (None, event.digest) and event.corrects is None:
                 results[number]["detail"] = OTHER_COUNTS
         if history:
@@ -159,6 +168,13 @@ class Posting:
         found = backoff.retry(records.records, boards) if boards else {}
         now = self.clock.now()
         return [number for number, each in counted.items() if _lacks(self.boards, known[number], each, found, now)]
+
+    def _where(self, event: Event, now: int) -> str | None:
+        """Where an event counts that is late; None for one that is not, and for a correction."""
+        if event.corrects is not None:
+            return None
+        parts = ((update.board, update.amounts, update.sets) for update in event.updates)
+        return late_windows(lambda _: self.boards, parts, event.at, now).sentence("history=true")
 
     def checked(
         self, body: bytes, own: str | None, status: str, *, is_admin: bool

@@ -1,6 +1,7 @@
 """`standings post` of rows that the writer would refuse: the API says so before they are sent."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,8 @@ def test_a_board_that_has_gone_takes_no_file(run: Run, stack: Stack, clock: Manu
     Path("runs.csv").write_text("member\nbo\ncy\n")
     for options in ("", "--dry-run"):
         ran = run(f"{POST} {options}")
-        assert (ran.status, f"runs.csv:3: it is refused: board 'club-berlin' {gone}" in ran.err) == (DIFFERS, True)
+        assert re.search(f"runs.csv:3: it is refused: board:? 'club-berlin' {gone}", ran.err), ran
+        assert ran.status == DIFFERS
     assert stack.activity.messages == []
 
 

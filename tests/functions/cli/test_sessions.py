@@ -43,6 +43,14 @@ metrics.seconds = {{ aggregate = "sum" }}
 metrics.points = {{ aggregate = "sum", precision = 1 }}
 [boards."chess"]
 metrics.rating = {{ aggregate = "last", ties = "first", windows = ["all", "day"] }}
+[boards."cup-*"]
+late = "1 day"
+keep = "1 day"
+metrics.points = {{ aggregate = "sum", windows = ["all", "week", "season"] }}
+seasons = [
+  {{ name = "autumn", starts = "2026-09-01", ends = "2026-11-15" }},
+  {{ name = "winter", starts = "2026-11-15", ends = "2027-03-01" }},
+]
 """
 NAMES = ("members.txt", "post.txt", "corrections.txt", "rows.txt", "tasks.txt", "mistakes.txt")
 

@@ -338,6 +338,11 @@ def test_a_post_that_waits_has_the_ranks_that_follow(clients: Clients, stack: St
             client.post("b", "u1", points=4, wait=11)
         with client.batch() as batch, pytest.raises(BadArgument, match="wait: a batch cannot wait"):
             batch.post("b", "u1", points=4, wait=1)
+        stack.activity.refusal = lambda _: "ServiceUnavailable"
+        with pytest.raises(PostError, match="1 of 1 events were not sent; the first is 'made-") as raised:
+            client.post("b", "u1", points=4, wait=1)
+        stack.activity.refusal = lambda _: ""
+        assert client.post_event(raised.value.unsent[0].event) == raised.value.unsent[0].event["id"]
 
 
 def test_history_counts_in_periods_that_have_closed(stack: Stack, connected: Connect) -> None:

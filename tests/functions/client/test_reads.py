@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import Any, Final
 from unittest import mock
 
@@ -23,9 +24,11 @@ from standings.client import (
     StaleBoards,
     Standings,
     Unavailable,
+    connect,
 )
 from standings.stores import StoreUnavailableError
 from tests.functions.client.conftest import Clients, Connect
+from tests.support.aws.client import TABLES
 from tests.support.aws.gateway import serving
 from tests.support.aws.stack import Stack, apply, count
 from tests.support.cli.signing import KEYS, answering
@@ -236,7 +239,7 @@ def test_a_store_that_does_not_say_whether_definitions_are_stale_is_unavailable(
 def test_without_an_answer_the_api_is_unavailable_and_without_rights_not_allowed(connected: Connect) -> None:
     with answering((403, '{"message":"Forbidden"}')) as server:
         client = connected(reads="api", api_url=server.address, token=server.address)
-        with pytest.raises(NotAllowed, match="token with its scope"):
+        with pytest.raises(NotAllowed, match="the token that was given was not accepted"):
             client.board("b").top(metric="points", window="all")
     with pytest.raises(Unavailable, match="no answer from"):
         client.board("b").top(metric="points", window="all")
@@ -257,6 +260,7 @@ def test_definitions_of_another_stack_are_stale(connected: Connect, boards: str,
     with pytest.raises(NotFound) as found:
         connected().board("b").top(window="last-9-days")
     assert not isinstance(found.value, StaleBoards)
+    assert found.value.__suppress_context__  # a traceback ends with the caller's line and this error
 
 
 def test_threads_share_a_client(clients: Clients) -> None:
@@ -266,17 +270,33 @@ def test_threads_share_a_client(clients: Clients) -> None:
             assert list(pool.map(lambda read: read(clients.tables), READS)) == expected
 
 
-def test_what_is_missing_is_named(stack: Stack, connected: Connect) -> None:
+def test_what_is_missing_is_named(stack: Stack, connected: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
     del stack
+    monkeypatch.setattr("standings.client.stack.BOARDS_FILE", Path("none"))
     for given, missing in (
         ({"tables": {"scores": "Scores"}}, r"tables\['rankings'\]: is missing"),
         ({"reads": "api"}, "api_url: is missing"),
         ({"tables": {"score": "Scores"}}, "tables: expected scores, rankings, profiles, receipts, got score"),
         ({"reads": "url"}, "api_url: is missing"),
         ({"reads": "cache"}, "reads: expected tables, api or url, got 'cache'"),
+        ({"boards": None}, "api_url: is missing: .* path of the stack's boards.toml as boards"),
     ):
         with pytest.raises(BadArgument, match=missing):
             connected(**given).board("b").rank("a")
+
+
+@pytest.mark.parametrize("sends", [lambda one: one.board("b").rank("a"), lambda one: one.post("b", "a", points=1)])
+def test_without_a_region_it_says_what_to_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sends: Callable[[Standings], object]
+) -> None:
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", "none")
+    file = tmp_path / "boards.toml"
+    file.write_text(BOARDS)
+    with pytest.raises(BadArgument, match="set AWS_DEFAULT_REGION=eu-central-1, for example, or") as raised:
+        sends(connect(queue_url="https://queue.invalid", tables=TABLES, boards=file))
+    assert raised.value.__suppress_context__
 
 
 def test_importing_it_imports_neither_aws_nor_what_a_call_needs() -> None:

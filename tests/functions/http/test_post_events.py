@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from standings.aws.sqs import MAX_BYTES
 from standings.domain.errors import RequestError
 from standings.ingest import parse_documents
+from tests.support.aws.fakes import INVALID
 from tests.support.aws.stack import Stack, count
 from tests.support.builders.querying import ALL
 
@@ -91,12 +92,19 @@ def test_batches_are_no_larger_than_the_queue_takes_them(stack: Stack) -> None:
     assert [len(call.kwargs["Entries"]) for call in sends.call_args_list] == [2, 2, 10, 10, 1]
 
 
-def test_what_the_queue_refuses_is_never_called_queued(stack: Stack) -> None:
-    stack.activity.refusal = lambda body: "ServiceUnavailable" if '"id":"7"' in body else ""
+def test_what_the_queue_does_not_take_is_refused_only_if_it_never_will(stack: Stack) -> None:
+    codes = {"7": "ServiceUnavailable", "8": INVALID}
+    stack.activity.refusal = lambda body: codes.get(orjson.loads(body)["id"], "")
     found = results(stack, [{**EVENT, "id": str(n)} for n in range(12)])
 
-    assert [result["id"] for result in found if result["status"] != "queued"] == ["7"]
-    assert found[7]["detail"].startswith(f"the queue did not take it, {AGAIN}: Service")
+    assert {result["id"]: result["status"] for result in found if result["status"] != "queued"} == {
+        "7": "unconfirmed",
+        "8": "refused",
+    }
+    assert AGAIN in found[7]["detail"]
+    assert found[8]["detail"].startswith(f"the queue refused it: {INVALID}")
+    assert results(stack, {**EVENT, "id": "8"}) == [found[8]]
+    assert stack.post("/events", {**EVENT, "id": "7"})[0] == 503
     stack.activity.refusal = lambda _: ""
     assert statuses(results(stack, {**EVENT, "id": "7"})) == ["queued"]
 
@@ -107,19 +115,39 @@ def test_a_call_that_fails_leaves_the_other_batches_queued(stack: Stack) -> None
     with mock.patch.object(stack.activity, "send_message_batch", wraps=send, side_effect=ends):
         found = results(stack, ["no event", *({**EVENT, "id": str(n)} for n in range(25))])
 
-    assert [n for n, status in enumerate(statuses(found)) if status == "refused"] == [0, *range(11, 21)]
+    assert statuses(found) == ["refused", *["queued"] * 10, *["unconfirmed"] * 10, *["queued"] * 5]
     assert all(AGAIN in result["detail"] for result in found[11:21])
     assert len(stack.activity.messages) == 15
 
 
 def test_a_queue_that_does_not_answer_is_not_asked_again_for_the_other_batches(stack: Stack) -> None:
-    lost = ReadTimeoutError(endpoint_url="https://queue.invalid")
+    lost, events = ReadTimeoutError(endpoint_url="https://queue.invalid"), [{**EVENT, "id": str(n)} for n in range(25)]
     with mock.patch.object(stack.activity, "send_message_batch", side_effect=lost) as hangs:
-        found = results(stack, [{**EVENT, "id": str(n)} for n in range(25)])
+        found = results(stack, ["no event", *events])
 
     assert hangs.call_count == 1
-    assert statuses(found) == ["refused"] * 25
-    assert all(AGAIN in result["detail"] for result in found)
+    assert statuses(found) == ["refused", *["unconfirmed"] * 25]
+    assert all(AGAIN in result["detail"] for result in found[1:])
+
+
+@pytest.mark.parametrize("arguments", [{}, {"wait": 5}])
+def test_a_post_whose_answer_is_lost_may_be_sent_again(stack: Stack, arguments: dict[str, int]) -> None:
+    """Nothing of the request is known: no event is called refused, and each counts once."""
+    events = EVENT if arguments else [TIMELESS, {**TIMELESS, "id": "2"}]
+    take = stack.activity.send_message_batch
+
+    def taken_without_an_answer(**batch: Any) -> None:
+        take(**batch)
+        raise ReadTimeoutError(endpoint_url="https://queue.invalid")
+
+    with mock.patch.object(stack.activity, "send_message_batch", side_effect=taken_without_an_answer):
+        status, answer = stack.post("/events", events, **arguments)
+    assert (status, answer["type"]) == (503, "urn:standings:unavailable")
+    count(stack)
+    assert stack.post("/events", events, **arguments)[0] == (200 if arguments else 202)
+    count(stack)
+    assert stack.entries(ALL)[0]["score"] == (3 if arguments else 6)
+    assert stack.dead_letters.reasons() == []
 
 
 REFUSED: Final = [

@@ -26,6 +26,14 @@ members = "registered"
 metrics.points = { aggregate = "sum", windows = ["all"] }
 [boards."*"]
 metrics.points = { aggregate = "sum", windows = ["all"] }
+[boards."cup"]
+late = "1 day"
+keep = "1 day"
+metrics.points = { aggregate = "sum", windows = ["all", "week", "season"] }
+seasons = [
+  { name = "autumn", starts = "2026-09-01", ends = "2026-11-15" },
+  { name = "winter", starts = "2026-11-15", ends = "2027-03-01" },
+]
 """
 CLIENT: Final = Requests
 STRANGER: Final = "member: 'm' is not registered on board 'club'"
@@ -66,8 +74,8 @@ def test_an_event_is_counted_or_refused_or_nothing_is_known_of_it(stack: Stack, 
 def test_a_dry_run_says_which_events_have_counted_and_queues_none(stack: Stack, clock: ManualClock) -> None:
     """A lost event is `new` again after its members were removed: from then on it would count."""
 
-    def results(*events: dict[str, Any]) -> list[tuple[str, str | None]]:
-        code, answer = stack.post("/events", list(events), dry_run="true")
+    def results(*events: dict[str, Any], **more: str) -> list[tuple[str, str | None]]:
+        code, answer = stack.post("/events", list(events), dry_run="true", **more)
         assert (code, stack.activity.messages) == (202, [])
         return [(one["status"], one["detail"]) for one in answer["results"]]
 
@@ -86,6 +94,17 @@ def test_a_dry_run_says_which_events_have_counted_and_queues_none(stack: Stack, 
     assert results(event("good")) == [("known", None)]
     clock.milliseconds += 60_002
     assert results(event("good"), shared, other[0]) == [("new", None), ("known", None), ("refused", used)]
+    closed = "it is older than `late` and counts in `all` alone"
+    assert results(
+        event("of-a-season", board="cup", at="2026-11-01T10:00:00Z"),
+        event("of-no-season", board="cup", at="2026-08-01T10:00:00Z"),
+        event("in-time", board="cup", at="2026-11-20T10:00:00Z"),
+    ) == [
+        ("new", f"{closed}; history=true counts it in its season, unless settled"),
+        ("new", f"{closed}; the other periods can no longer be read"),
+        ("new", None),
+    ]
+    assert results(event("of-a-season", board="cup", at="2026-11-01T10:00:00Z"), history="true") == [("new", None)]
 
 
 def test_only_administrators_see_the_reason_which_may_name_a_member(stack: Stack, clock: ManualClock) -> None:

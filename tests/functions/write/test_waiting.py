@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from random import Random
 from typing import Any, Final
+from unittest import mock
 
 import orjson
 import pytest
@@ -109,6 +110,31 @@ def test_past_its_time_it_is_answered_as_ever_after_twenty_looks(acts: list[Act]
     acts[:] = [lambda: count(stack)]
     sent.take()
     assert post(stack, event(3), wait=10)[1]["members"][0]["metrics"][0]["windows"][2]["score"] == 3
+
+
+@pytest.mark.parametrize("takes_s", [3, 9])
+def test_what_the_request_itself_takes_is_no_longer_waited_for(
+    acts: list[Act], stack: Stack, clock: ManualClock, takes_s: int
+) -> None:
+    take, began = stack.activity.send_message_batch, stack.clock()
+
+    def slow(**batch: Any) -> Any:
+        clock.sleep(takes_s)
+        return take(**batch)
+
+    with mock.patch.object(stack.activity, "send_message_batch", side_effect=slow):
+        assert post(stack, event(1), wait=5)[0] == 202
+        assert (stack.clock() - began) // 1000 == max(5, takes_s)
+        acts[:] = [lambda: count(stack)]
+        assert post(stack, event(2), wait=5)[0] == 200  # there is one look
+
+
+def test_the_answer_says_where_an_event_counts_that_is_late(acts: list[Act], stack: Stack) -> None:
+    acts[:] = [lambda: count(stack)]
+    late = {**event(1), "at": "2026-08-01T10:00:00Z"}
+    status, answer = post(stack, late)
+    assert (status, answer["results"][0]["status"]) == (200, "counted")
+    assert answer["results"][0]["detail"].startswith("it is older than `late` and counts in `all` alone; the other")
 
 
 def test_what_is_known_is_answered_at_once_and_what_is_refused_says_so(acts: list[Act], stack: Stack) -> None:

@@ -9,14 +9,14 @@ from tests.support.aws.deployed_api import until
 
 
 class HeardEvents:
-    """A queue that gets the stack's own events of one type, from now on."""
+    """A queue that gets the stack's own events of one type, from now on; or those that a `pattern` lets through."""
 
-    def __init__(self, deployment: Deployment, name: str, detail_type: str) -> None:
+    def __init__(self, deployment: Deployment, name: str, detail_type: str, pattern: Any = None) -> None:
         self._sqs, events = deployment.client("sqs"), deployment.client("events")
         self._queue = self._sqs.create_queue(QueueName=name)["QueueUrl"]
         asked = {"QueueUrl": self._queue, "AttributeNames": ["QueueArn"]}
         arn = self._sqs.get_queue_attributes(**asked)["Attributes"]["QueueArn"]
-        pattern = {"source": ["standings"], "detail-type": [detail_type]}
+        pattern = pattern or {"source": ["standings"], "detail-type": [detail_type]}
         events.put_rule(Name=name, EventPattern=json.dumps(pattern))
         events.put_targets(Rule=name, Targets=[{"Id": "queue", "Arn": arn}])
 

@@ -88,26 +88,28 @@ class Sender:
         self._sqs = cache(client)
         self._queue_url = queue_url
 
-    def send(self, messages: Sequence[OutgoingMessage], is_late: Callable[[], bool] = lambda: False) -> dict[int, str]:
-        """Send messages in their order. Returns why some were not sent, by position: `{3: "ServiceUnavailable: "}`.
+    def send(self, messages: Sequence[OutgoingMessage], is_late: Callable[[], bool] = lambda: False) -> Taken:
+        """Send messages in their order. If only an answer was lost, an `untaken` message is on the queue all the same.
 
         If SQS does not answer for one batch, the later batches are not tried: each would wait as long. No call begins
         once it `is_late`.
         """
-        failed: dict[int, str] = {}
+        taken = Taken({}, {})
         no_answer = None
         for batch in batches(enumerate(messages), itemgetter(1)):
             reason = no_answer = no_answer or (OUT_OF_TIME if is_late() else None)
             if reason is None:
                 try:
-                    failed.update(_send_once(self._sqs(), self._queue_url, batch).failed)
+                    answered = _send_once(self._sqs(), self._queue_url, batch)
+                    taken.refused.update(answered.refused)
+                    taken.untaken.update(answered.untaken)
                 except ClientError as error:
                     reason = str(error)
                 except BotoCoreError as error:
                     reason = no_answer = str(error)
             if reason is not None:
-                failed.update((position, reason) for position, _ in batch)
-        return failed
+                taken.untaken.update((position, reason) for position, _ in batch)
+        return taken
 
 
 def send_until_taken(
@@ -265,7 +267,7 @@ class DeadLetters:
             except StoreUnavailableError as error:
                 failed[record["messageId"]] = str(error)
         ids = list(messages)
-        unsent = self._sender.send(list(messages.values()), is_late)
+        unsent = self._sender.send(list(messages.values()), is_late).failed
         return failed | {ids[position]: why for position, why in unsent.items()}
 
     def _message(self, record: Mapping[str, Any], reason: str) -> OutgoingMessage:
@@ -358,7 +360,7 @@ class DeadLetterQueue:
                 failed[letter.id] = f"with {FIRST_RECEIVED} it is too large for the queue: send the event again"
             else:
                 ready.append((letter, message))
-        unsent = self._activity.send([message for _, message in ready])
+        unsent = self._activity.send([message for _, message in ready]).failed
         failed.update((ready[position][0].id, why) for position, why in unsent.items())
         sent = [letter for letter, _ in ready if letter.id not in failed]
         # A message that was sent and not deleted is replayed again. Its receipt keeps it from counting twice.

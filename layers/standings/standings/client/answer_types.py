@@ -38,7 +38,7 @@ class EventResult(TypedDict):
     """The result of an event."""
 
     id: str | None
-    status: Literal["queued", "refused", "known", "new", "counted"]
+    status: Literal["queued", "refused", "unconfirmed", "known", "new", "counted"]
     detail: str | None
 
 

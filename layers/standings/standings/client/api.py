@@ -80,7 +80,7 @@ class Api:
         base = self.function_url if is_read and self.function_url is not None else self.url
         status, content = self._exchange(method, self._address(base, path, arguments), data)
         if status not in (HTTPStatus.OK, HTTPStatus.ACCEPTED, HTTPStatus.NO_CONTENT):
-            raise _error(base, status, content)
+            raise _error(base, status, content, has_token=self.token is not None)
         try:
             answer: dict[str, Any] = json.loads(content or b"{}")
         except ValueError as error:
@@ -130,7 +130,13 @@ _FOR_A_FUNCTION_URL: Final = (
 )
 
 
-def _error(base: str, status: int, content: bytes) -> ApiError:
+_NOT_ACCEPTED: Final = (
+    "the token that was given was not accepted: it may have expired, be of another issuer or audience, or lack the "
+    "scope of this call"
+)
+
+
+def _error(base: str, status: int, content: bytes, *, has_token: bool) -> ApiError:
     """Make an error from a problem document of the API, or from the message of the gateway or of Lambda."""
     try:
         problem = json.loads(content)
@@ -142,7 +148,8 @@ def _error(base: str, status: int, content: bytes) -> ApiError:
     if not kind:
         text = f"HTTP {status}: {text}"
         if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-            text += f": this call needs {_FOR_A_FUNCTION_URL if is_function_url(base) else _FOR_THE_API}"
+            needs = f"this call needs {_FOR_A_FUNCTION_URL if is_function_url(base) else _FOR_THE_API}"
+            text += f": {_NOT_ACCEPTED if has_token and not is_function_url(base) else needs}"
     return error_of(status, kind.removeprefix("urn:standings:"), text)
 
 

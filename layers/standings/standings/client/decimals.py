@@ -54,7 +54,7 @@ class Decimals:
         except NotFound:
             return {}
         except BadArgument as error:
-            raise BadArgument(400, "bad-argument", f"round: {error.detail}") from error
+            raise BadArgument(400, "bad-argument", f"round: {error.detail}") from None
 
 
 def _rounded(metric: str, number: float | Decimal, kept: Sequence[Mapping[str, int]]) -> float | Decimal:

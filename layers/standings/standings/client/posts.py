@@ -78,7 +78,7 @@ class Queue:
                 parse_event(ready.body, boards, now, at_filled_in=ready.at_filled_in)
         except (BadArgument, RefusedEvent) as error:
             hint = "; round=True rounds it to the decimals of the metric" if has_too_many_digits(error) else ""
-            raise BadArgument(400, "bad-body", f"{error}{hint}") from error
+            raise BadArgument(400, "bad-body", f"{error}{hint}") from None
         return Ready(event, message_of(*ready._replace(history=history)))
 
     def send(self, messages: Sequence["OutgoingMessage"]) -> "Taken":

@@ -63,7 +63,7 @@ class TableReads:
             found: Answer = orjson.loads(orjson.dumps(self._answers().answer(name, path, arguments, lambda: body)))
         except RequestError as error:
             stale = self._stale(path.get("board", ""), problem_of(error))
-            raise stale or values.as_api_error(error) from error
+            raise stale or values.as_api_error(error) from None
         return found
 
     def _stale(self, board: str, problem: Problem) -> StaleBoards | None:
@@ -98,7 +98,7 @@ def arguments_of(name: str, given: Mapping[str, Any]) -> Arguments:
     try:
         return Arguments(known, ((each, text) for each, text in texts.items() if text is not None))
     except RequestError as error:
-        raise values.as_api_error(error) from error
+        raise values.as_api_error(error) from None
 
 
 def _text_of(name: str, value: Any, known: Mapping[str, Argument]) -> str | None:

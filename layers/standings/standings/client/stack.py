@@ -144,10 +144,17 @@ class Stack:
         return local_function_url(local, url) if local else url
 
     def client(self, service: str) -> Any:
-        """A client of an AWS service."""
+        """A client of an AWS service. Raises BadArgument if nothing names the region."""
+        from botocore.exceptions import NoRegionError  # noqa: PLC0415 - with the first call
+
         from standings.wiring.building_blocks import client_of  # noqa: PLC0415 - with the first call
 
-        return self._once(f"client of {service}", lambda: client_of(self._aws(), service))
+        try:
+            return self._once(f"client of {service}", lambda: client_of(self._aws(), service))
+        except NoRegionError:
+            expected = "session: expected the region of the stack: set AWS_DEFAULT_REGION=eu-central-1, for example, or"
+            advice = f'{expected} give connect a session=boto3.Session(region_name="eu-central-1")'
+            raise BadArgument(400, "bad-argument", advice) from None
 
     def _aws(self) -> Any:
         from botocore.session import get_session  # noqa: PLC0415 - with the first call
@@ -166,7 +173,10 @@ class Stack:
     def _output(self, name: str, otherwise: str) -> str:
         """An output of the stack. `otherwise` says what the caller could have given instead."""
         if self._name is None:
-            raise BadArgument(400, "bad-argument", f"{otherwise}: is missing: give it to connect, or the stack's name")
+            advice = "give it to connect, or the stack's name"
+            if otherwise == "api_url" and not self.has_boards:
+                advice += ", or the path of the stack's boards.toml as boards, by which reads go to the tables"
+            raise BadArgument(400, "bad-argument", f"{otherwise}: is missing: {advice}")
         outputs = self._once("outputs", self._outputs)
         if name not in outputs:
             advice = _ADVICE.get(name, "deploy it again")

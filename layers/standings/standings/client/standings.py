@@ -11,7 +11,7 @@ import orjson
 
 from standings.client import values
 from standings.client.decimals import Decimals
-from standings.client.errors import BadArgument, NotFound, PostError, Unsent
+from standings.client.errors import BadArgument, NotFound, PostError, Unavailable, Unsent
 from standings.client.posts import Batch, Event, Followed, Number, Poster, Queue, json_of
 from standings.client.progress import Progress
 from standings.client.reads import ApiReads, Reads, TableReads, arguments_of, checked, ranked
@@ -135,7 +135,11 @@ class Standings(Poster):
     def _post_and_wait(self, event: Event, wait: int, /, *, rounds: bool, history: bool) -> Followed:
         ready = self._queue.prepare(event, self._queue.clock.now(), rounds=values.flag("round", rounds))
         given = {"wait": values.whole("wait", wait), "history": values.flag("history", history)}
-        answer = self._change("postEvents", {}, given, orjson.Fragment(json_of(ready.event)))
+        try:
+            answer = self._change("postEvents", {}, given, orjson.Fragment(json_of(ready.event)))
+        except Unavailable as error:
+            # The event may be on the queue all the same. Who posts it again needs its id.
+            raise PostError([Unsent(ready.event, str(error))], 1) from error
         (result,) = answer["results"]
         if result["status"] == "refused":
             raise BadArgument(400, "bad-body", result["detail"])
@@ -420,7 +424,7 @@ def _profile_of(fields: Mapping[str, Any]) -> dict[str, Any]:
     try:
         changes_of(body)
     except InvalidBodyError as error:
-        raise values.as_api_error(error) from error
+        raise values.as_api_error(error) from None
     return body
 
 

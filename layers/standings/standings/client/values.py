@@ -72,7 +72,7 @@ def _checked(check: Callable[[str, str], object], field: str, found: str) -> str
     try:
         check(field, found)
     except RequestError as error:
-        raise as_api_error(error) from error
+        raise as_api_error(error) from None
     return found
 
 
