@@ -74,8 +74,12 @@ def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, int]
             added = families(page, today)
             assert added, page
             boards.write(f"\n{added}")
-    with serving(folder, folder.parent / "log") as group:
+    log = folder.parent / "log"
+    with serving(folder, log) as group:
         yield folder, group
+    said = log.read_text(encoding="utf-8")
+    assert "Ctrl-C ends it, with all that was posted to it" in said
+    assert "stopped, nothing is left running, and what was posted is gone" in said
 
 
 @pytest.fixture(scope="module")

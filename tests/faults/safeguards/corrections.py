@@ -239,7 +239,7 @@ def settled_meanwhile(pipeline: Rig) -> None:
 
 @AnySafeguard(
     "a settlement marks its period before it reads anything",
-    Change("catalog:BoardCatalog.settle", lambda _, self, ranking: self.known(ranking.board)),
+    Change("catalog:BoardCatalog.settle", lambda _, self, board, _codes: self.known(board)),
 )
 def settled_before(pipeline: Rig) -> None:
     """History comes when its day is settled."""
