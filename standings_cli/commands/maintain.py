@@ -8,7 +8,7 @@ from standings.stores import SLOTS
 from standings_cli.commands import values
 from standings_cli.commands.options import Commands, whole_from
 from standings_cli.stack.connection import Connection
-from standings_cli.terminal import DIFFERS, OK, as_json, is_confirmed, number, say, shown
+from standings_cli.terminal import DIFFERS, OK, as_json, is_confirmed, members, number, say, shown
 
 _BOARDS: Final = "`standings boards list` shows the boards"
 
@@ -167,7 +167,7 @@ def _print_ranking(ranking: Mapping[str, Any]) -> None:
 
 def _outcome(summary: Mapping[str, Any]) -> str:
     prizes = (f"{prize['name']} {prize['winners']}" for prize in summary["prizes"])
-    return shown(", ".join([f"{summary['members']} members", *prizes]))
+    return shown(", ".join([members(summary["members"]), *prizes]))
 
 
 def _results(connection: Connection, options: argparse.Namespace) -> int:
@@ -280,9 +280,9 @@ def _print_list(answer: Mapping[str, Any]) -> None:
     for message in answer.get("messages", []):
         print(f"{shown(message['id'])}  {message['sent']}  {shown(message['reason'])}\n    {shown(message['body'])}")
     for parked in answer.get("objects", []):
-        members = ", ".join(shown(f"{member['board']} {member['member']}") for member in parked["members"])
+        people = ", ".join(shown(f"{member['board']} {member['member']}") for member in parked["members"])
         print(f"{shown(parked['key'])}  {parked['parked']}  {shown(parked['reason'])}")
-        print(f"    {parked['records']} records: {members}")
+        print(f"    {parked['records']} records: {people}")
     if not answer["done"]:
         say(answer.get("why") or "there are more: use --limit, --reason or --board")
 
