@@ -13,12 +13,12 @@ from standings.domain.events import RefusedEvent
 from standings_cli.commands import values
 from standings_cli.commands.options import Commands
 from standings_cli.commands.post import amounts, boards_of
-from standings_cli.post.counted import NotYetError, RefusedError, Waiting
+from standings_cli.post.counted import NO_REASON, NotYetError, RefusedError, Waiting
 from standings_cli.post.outbox import NotTakenError, Outbox, Outgoing
 from standings_cli.post.post_file import EventText, event_text, message
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import InputError
-from standings_cli.terminal import DIFFERS, INTERRUPTED, OK, UNREACHABLE, WRONG, shown
+from standings_cli.terminal import DIFFERS, INTERRUPTED, OK, UNREACHABLE, WRONG, say, shown
 
 _CORRECT: Final = """
 `standings correct a200 club-berlin ada km=12.5`: what the event a200 counted is replaced by this, in every
@@ -92,6 +92,14 @@ def _send(
     outgoing = message(event, time.time_ns() // 1_000_000, boards, history=options.history)
     waiting = Waiting(connection.api, time.sleep, time.monotonic, random.random) if options.wait else None
     before = waiting.status(own) if waiting is not None else None
+    event_status = waiting.status(options.of) if waiting is not None else None
+    if event_status is not None and event_status["status"] == "refused":
+        why = f"{options.of!r} was refused, so there is nothing to correct: {event_status.get('reason', NO_REASON)}"
+        advice = "Nothing was sent: post the right event under its id, or replay it first: `standings dlq replay`"
+        print(f"standings: the event {shown(f'{why}. {advice}')}", file=sys.stderr)
+        if options.json:
+            print(json.dumps({"id": own, "event": options.of, "refused": why}))
+        return DIFFERS
     outbox = Outbox(connection.client("sqs"), connection.queue_url)
     try:
         (((_, refused),),) = outbox.delivered([outgoing], Outgoing)
@@ -105,6 +113,9 @@ def _send(
     try:
         if waiting is not None:
             waiting.counted(own, None if before is not None and before["status"] == "counted" else before)
+            done = "is taken back" if "retract" in event.fields else "is replaced"
+            if not options.json:
+                say(f"it counts: what the event {options.of!r} counted {done}; the ranks follow within a moment")
     except RefusedError as error:
         status, said["refused"] = DIFFERS, str(error)
         print(f"standings: it is refused: {shown(str(error))}", file=sys.stderr)

@@ -8,7 +8,7 @@ from standings.stores import SLOTS
 from standings_cli.commands import values
 from standings_cli.commands.options import Commands, whole_from
 from standings_cli.stack.connection import Connection
-from standings_cli.terminal import DIFFERS, OK, as_json, is_confirmed, number, say, shown
+from standings_cli.terminal import DIFFERS, OK, as_json, is_confirmed, members, number, say, shown
 
 _BOARDS: Final = "`standings boards list` shows the boards"
 
@@ -168,11 +168,11 @@ def _print_ranking(ranking: Mapping[str, Any]) -> None:
 
 def _outcome(summary: Mapping[str, Any], winners: Mapping[str, Sequence[str]]) -> str:
     """What a settlement ended with, such as `41 members, gold 1 (m001), silver 12 (m002, m003, …)`."""
-    told = [f"{summary['members']} members"]
+    told = [members(summary["members"])]
     for prize in summary["prizes"]:
-        members = [*winners.get(prize["name"], ())]
-        named = ", ".join(members + ["…"] * (len(members) < prize["winners"]))
-        told.append(f"{prize['name']} {prize['winners']}" + (f" ({named})" if members else ""))
+        ids = [*winners.get(prize["name"], ())]
+        named = ", ".join(ids + ["…"] * (len(ids) < prize["winners"]))
+        told.append(f"{prize['name']} {prize['winners']}" + (f" ({named})" if ids else ""))
     return shown(", ".join(told))
 
 
@@ -288,9 +288,9 @@ def _print_list(answer: Mapping[str, Any]) -> None:
     for message in answer.get("messages", []):
         print(f"{shown(message['id'])}  {message['sent']}  {shown(message['reason'])}\n    {shown(message['body'])}")
     for parked in answer.get("objects", []):
-        members = ", ".join(shown(f"{member['board']} {member['member']}") for member in parked["members"])
+        people = ", ".join(shown(f"{member['board']} {member['member']}") for member in parked["members"])
         print(f"{shown(parked['key'])}  {parked['parked']}  {shown(parked['reason'])}")
-        print(f"    {parked['records']} records: {members}")
+        print(f"    {parked['records']} records: {people}")
     if not answer["done"]:
         say(answer.get("why") or "there are more: use --limit, --reason or --board")
 

@@ -55,7 +55,7 @@ Files (.gz too; - is standard input):
   Numbers are 3, -2, 11.25 or 1e+2, with --decimal , also 11,25. A time such as 1:02:33.4 or 02:33 is its
   seconds. --round rounds to the decimals that the metric keeps.
   `at` is an instant as pandas, polars, duckdb, sqlite and JavaScript write it, or seconds or milliseconds
-  since 1970. --zone Europe/Berlin is for instants without an offset.
+  since 1970. --zone Europe/Berlin is for instants without an offset; --dates day-first reads 03.01.2026.
 
 A row without `at` happened now, or at --at: totals from elsewhere belong only in `all`, where
 --at 2000-01-01T00:00:00Z puts them, and not in today's windows. Such rows keep their order: each counts
@@ -129,6 +129,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("--delimiter", type=values.delimiter, metavar="CHARACTER", help="what stands between columns")
     parser.add_argument("--decimal", choices=[".", ","], default=".", help="the decimal point of numbers (.)")
     parser.add_argument("--zone", type=values.zone, metavar="ZONE", help="the time zone of instants without an offset")
+    parser.add_argument("--dates", choices=["day-first", "month-first"], help="how 3/1/2026 and 03.01.2026 are read")
     parser.add_argument("--round", action="store_true", help="round numbers to the decimals that their metric keeps")
     parser.add_argument(
         "--source",
@@ -300,7 +301,7 @@ def _row_reader(connection: Connection, options: argparse.Namespace, name: str) 
 
 
 def _notation(options: argparse.Namespace) -> Notation:
-    return Notation(options.zone, options.decimal)
+    return Notation(options.zone, options.decimal, options.dates)
 
 
 def _rounding(connection: Connection, options: argparse.Namespace, boards: Boards | None) -> Rounding | None:

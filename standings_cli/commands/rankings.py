@@ -218,7 +218,7 @@ def _top(parser: argparse.ArgumentParser, connection: Connection, options: argpa
     path, arguments, decimals = _chosen(api, options, is_shown=is_shown)
     arguments |= _with_names(options, is_shown=is_shown)
     while True:
-        working.text = f"{number(len(entries))} members"
+        working.text = members(len(entries))
         with working:
             answer = api.read(*path, **arguments, limit=min(options.limit - len(entries), _PAGE_SIZE), **place)
         entries = [*answer["entries"], *entries] if turn == "previous" else [*entries, *answer["entries"]]

@@ -18,11 +18,13 @@ class Notation:
     """How a file writes its instants and numbers: `Notation(zone="Europe/Berlin", decimal=",")`.
 
     `zone` is the time zone of instants without an offset: an IANA name, or an offset such as `+01:00`. With None they
-    are refused. `decimal` is the decimal point, `.` or `,`.
+    are refused. `decimal` is the decimal point, `.` or `,`. `dates` says whether `3/1/2026` is `day-first` or
+    `month-first`; None refuses it.
     """
 
     zone: str | None = None
     decimal: str = "."
+    dates: str | None = None
 
     def instant(self, text: str, field: str = "at") -> str:
         """An instant as RFC 3339 with an offset. What has that form already stays as it is.
@@ -34,13 +36,24 @@ class Notation:
                 return self._of_iso(text, match, field)
             if _EPOCH_TIME.fullmatch(text):
                 return _text(_of_epoch(text, field))
-            if match := _JAVASCRIPT.fullmatch(text) or _HTTP.fullmatch(text) or _NAMED_MONTH.fullmatch(text):
+            named = self._with_named_month(text)
+            if match := _JAVASCRIPT.fullmatch(text) or _HTTP.fullmatch(text) or _NAMED_MONTH.fullmatch(named):
                 return self._of_words(text, match, field)
         except RefusedEvent:
             raise
         except (ValueError, OverflowError) as error:
             raise RefusedEvent("at", f"{field}: expected an instant of the calendar, got {short(text)}") from error
         raise _no_instant(field, text)
+
+    def _with_named_month(self, text: str) -> str:
+        """`Jan 3, 2026, 7:30` for `03.01.2026 7:30` where the day is first. ValueError for no month."""
+        if self.dates is None or (match := _NUMBERED.fullmatch(text)) is None:
+            return text
+        first, second, year, rest = match.groups()
+        day, month = (first, second) if self.dates == "day-first" else (second, first)
+        if not 1 <= int(month) <= len(_MONTHS):
+            raise ValueError(text)
+        return f"{_MONTHS[int(month) - 1]} {int(day)}, {year}{rest}"
 
     def amount(self, name: str, text: str) -> str:
         """A number as JSON has it: `3`, `1e+2`; `+12` is `12`, and `1:02:33.4` is `3753.4`, its seconds.
@@ -138,11 +151,17 @@ _NAMED_MONTH: Final = re.compile(
     "(?:,? (?P<time>[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?)(?:[ \u202f](?P<half>AM|PM))?)?"
 )
 """Strava's export in English, `Nov 1, 2026, 6:30:00 AM`, and `toDateString` of JavaScript, `Sun Nov 01 2026`."""
+_NUMBERED: Final = re.compile(r"([0-9]{1,2})[./-]([0-9]{1,2})[./-]([0-9]{4})(.*)", re.ASCII)
+"""A day and a month, or the other way round: `03.01.2026 7:30`, `3/1/2026`."""
 _NOON: Final = 12
 
 
 def _no_instant(field: str, text: str) -> RefusedEvent:
-    hint = ": write the year first, for which part is the day would be a guess" if _OTHER_DATE.match(text) else ""
+    hint = (
+        ": write the year first, or give --dates day-first or --dates month-first, and four digits of the year"
+        if _OTHER_DATE.match(text)
+        else ""
+    )
     such = "2026-11-21T10:15:00Z or 2026-11-21 10:15:00+00, or seconds or milliseconds since 1970"
     return RefusedEvent("at", f"{field}: expected an instant such as {such}, got {short(text)}{hint}")
 

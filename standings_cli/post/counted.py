@@ -18,7 +18,7 @@ from standings_cli.terminal import Working
 TIMEOUT_S: Final = 60.0
 _FIRST_PAUSE_S: Final = 0.2
 _MAX_PAUSE_S: Final = 4.0
-_NO_REASON: Final = "`standings dlq list` says why (the token lacks the scope standings/admin)"
+NO_REASON: Final = "`standings dlq list` says why (the token lacks the scope standings/admin)"
 Status = Mapping[str, Any]
 """What became of an event: `{"id": "x", "status": "refused", "reason": "…", "at": "2026-11-21T10:15:01.000Z"}`."""
 
@@ -69,7 +69,7 @@ class Waiting:
             if status is None or status == before:
                 return False
             if status["status"] == "refused":
-                raise RefusedError(status.get("reason", _NO_REASON))
+                raise RefusedError(status.get("reason", NO_REASON))
             found.append(status)
             return True
 

@@ -240,6 +240,7 @@ class RowReader:
         more: list[Any] = [*([] if self.at is None else [self.at]), *(["set"] if self.sets else [])]
         notation = (self.notation.zone, self.notation.decimal, self.delimiter)
         others = [sorted(self.only), *notation, self.rounding is not None, self.member]
+        others += [] if self.notation.dates is None else [self.notation.dates]
         more += [] if others == _NO_OTHERS else [others]
         more += [*(["history"] if self.history else []), *(["correct"] if self.corrects else [])]
         return json.dumps([self.form, self.source, self.board, columns, ignored, dict(self.metrics), *more])

@@ -37,6 +37,7 @@ VALUES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "boards": ("layers/standings/boards.toml", NO_FILE),
     "column": ("member=user", ("", "x", "=x")),
     "csv": ("rows.csv", NO_FILE),
+    "dates": ("day-first", (*NO_NAME, "first")),
     "decimal": (",", (*NO_NAME, ";")),
     "delimiter": ("tab", ("", "ab", '"', "\n", "\udcff")),
     "endpoint_url": ("http://a", NO_ADDRESS),
