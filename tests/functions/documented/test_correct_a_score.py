@@ -2,6 +2,8 @@
 
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -49,6 +51,32 @@ def test_each_row_moves_what_it_says(
         assert ", ".join(lists["all"]) == moves
         assert lists["week"] == lists["all"]
         assert (lists["day"] == lists["all"]) == ("another day" not in wrong)
+
+
+def test_a_file_is_taken_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By the lines of the page, of which Python makes the second."""
+    monkeypatch.chdir(tmp_path)
+    first, program, last = re.findall(
+        r"^```\n(standings .*?)\npython3 -c '(.*?)' <.*?\n(standings .*?)\n```$", TEXT, re.MULTILINE | re.DOTALL
+    )[0]
+    Path("runs.csv").write_text("member,at,km\nada,2026-11-20T10:00:00Z,12\nbo,2026-11-20T10:00:00Z,9\n")
+    with deployed(fenced("toml")) as stack, connected(stack) as there:
+        monkeypatch.setattr("time.time_ns", lambda: stack.clock() * 1_000_000)
+        printed, _, name = first.partition(" > ")
+        for line in (printed.removesuffix(" --dry-run"), printed):
+            capsys.readouterr()
+            assert main(shlex.split(line)[1:], lambda _: there) == OK
+            count(stack)
+        Path(name).write_text("".join(line for line in capsys.readouterr().out.splitlines(True) if '"member"' in line))
+        with Path(name).open() as events:
+            made = subprocess.run([sys.executable, "-c", program], stdin=events, capture_output=True, check=True)
+        Path("undo.jsonl").write_bytes(made.stdout)
+        assert main(shlex.split(last)[1:], lambda _: there) == OK
+        count(stack)
+        assert stack.dead_letters.reasons() == []
+        assert [one["score"] for one in stack.entries(f"/boards/{BOARD}/km/all")] == [0, 0]
 
 
 def test_the_page_has_every_reason_that_a_receipt_has() -> None:
