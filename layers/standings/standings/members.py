@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from standings.aws.dynamodb.profiles import Profiles
-from standings.aws.dynamodb.scores import Rewrite, Scores
+from standings.aws.dynamodb.scores import REMOVED_LIFETIME, Rewrite, Scores
 from standings.catalog import BoardCatalog
 from standings.domain.boards import Family, check_member, family_of, is_total
 from standings.domain.coverage import BoardRecord
@@ -87,6 +87,8 @@ class MemberAdmin:
             nonlocal tried
             said = {"board": board, "old": old, "new": new}
             before, other = self._scores.image((board, old)), self._scores.image((board, new))
+            if before is not None and before.removed and before.written_at_ms + REMOVED_LIFETIME <= self._clock.now():
+                before = None  # TTL is late. It may be of an earlier board of the name
             is_gone = before is None or before.removed
             if before is not None and before.merged_at is not None and (is_gone or before.merged_at == tried):
                 # Done before, or by an earlier try whose answer was lost.

@@ -239,6 +239,8 @@ def test_a_name_that_is_used_again_has_none_of_the_old_numbers(
     """TTL has taken some items and not others, maybe the record first."""
     rng, scores = Random(seed), dict[str, int]()
     assert post(stack, *(event(n, m, 100 + n, board) for n, m in enumerate("abcdef"))) == []
+    assert maintained(stack, "merge", board=board, old="f", new="e")["merged"]
+    project(stack)
     announce(stack)
     clock.milliseconds = BEGAN + 20 * DAY
     assert problem(stack.get(f"/boards/{board}/points/all")) == (404, "expired")
@@ -260,6 +262,8 @@ def test_a_name_that_is_used_again_has_none_of_the_old_numbers(
         )
     left = next(iter(set("abcdef") - scores.keys()))
     assert problem(stack.get(f"/boards/{board}/member", id=left)) == (404, "no-such-member")
+    with pytest.raises(NotFoundError, match="'f'"):
+        maintained(stack, "merge", board=board, old="f", new="e")
     assert maintained(stack, "audit", board=board)["drift"] == 0
     assert all(not one["left"] for one in announce(stack))
     engine.expire("Scores", clock() / SECOND + 1)
