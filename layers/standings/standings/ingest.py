@@ -124,13 +124,7 @@ class Posting:
         results, events = self.checked(body, own, "known", is_admin=is_admin)
         scores, now, backoff = tables.scores, self.clock.now(), self.clock.backoff_for(RETRIED_FOR_S)
         receipts = backoff.retry(scores.receipts, sorted({event.id for _, event in events.values()}))
-        again = (
-            event
-            for _, event in events.values()
-            if (found := receipts.get(event.id)) and may_count_again(found.stamp, now)
-        )
-        items = {item for event in again for item in event.items}
-        images = backoff.retry(lambda: scores.images(sorted(items), consistent=True, damaged=[])) if items else {}
+        images = self._images([event for _, event in events.values()], scores, receipts, now, backoff)
         ended = backoff.retry(self._ended, tables.records, [event for _, event in events.values()], now)
         for number, (_, event) in events.items():
             receipt = receipts.get(event.id)
@@ -147,6 +141,15 @@ class Posting:
             for number in self._lacking(known, receipts, tables.records, backoff):
                 results[number]["detail"] = WITHOUT_HISTORY
         return results
+
+    @staticmethod
+    def _images(
+        events: Iterable[Event], scores: "Scores", receipts: Mapping[str, "Receipt"], now: int, backoff: Backoff
+    ) -> Mapping["MemberKey", "Image"]:
+        """The members' items of events that may count again at `now` (ms)."""
+        again = (event for event in events if (found := receipts.get(event.id)) and may_count_again(found.stamp, now))
+        items = {item for event in again for item in event.items}
+        return backoff.retry(lambda: scores.images(sorted(items), consistent=True, damaged=[])) if items else {}
 
     def _ended(self, records: "BoardRecords", events: Iterable[Event], now: int) -> dict[str, int | None]:
         """The boards of events that have ended by `now` (ms), and when. Only records of families that end are read."""
