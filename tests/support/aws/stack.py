@@ -20,6 +20,8 @@ from urllib.parse import quote, urlencode
 
 import orjson
 
+from standings.domain import windows
+from standings.domain.boards import Boards
 from standings.domain.boards_toml import parse_boards
 from standings.rankings import reading
 from standings.runtime.environment import BOARDS_FILE
@@ -197,7 +199,8 @@ def running(dynamodb: Any, clock: ManualClock, boards: str | None = None) -> Ite
         patches.enter_context(mock.patch.object(building_blocks, "now", clock))
         for module in (reading, rankings):
             patches.enter_context(mock.patch.object(module, "ThreadPoolExecutor", OneThread))
-        parsed = _parsed(boards if boards is not None else BOARDS_FILE.read_text(encoding="utf-8"))
+        text = boards if boards is not None else BOARDS_FILE.read_text(encoding="utf-8")
+        parsed = _parsed(text, vars(windows)["time_zone"])
         patches.enter_context(mock.patch.object(building_blocks, "boards", return_value=parsed))
         modules = map(_load, ("writer", "projector", "query", "command", "maintenance"))
         writer, projector, query, command, maintenance = (module.handler for module in modules)
@@ -207,7 +210,10 @@ def running(dynamodb: Any, clock: ManualClock, boards: str | None = None) -> Ite
         yield Stack(clock, dynamodb, writer, projector, query, command, maintenance, *fakes)
 
 
-_parsed = cache(parse_boards)
+@cache
+def _parsed(text: str, _zones: object) -> Boards:
+    """The boards of a text, read once for each source of zones: a test may have older ones."""
+    return parse_boards(text)
 
 
 def _load(name: str) -> ModuleType:
