@@ -274,7 +274,7 @@ class Machine(RuleBasedStateMachine):
     def merge_two(self, board: str, old: str, new: str) -> None:
         model = self.models[board]
         must, may = model.overflows_if_merged(old, new, self.now) if old in model.members else (False, False)
-        what = f"merge {old} into {new} on {board}"
+        what, stamp = f"merge {old} into {new} on {board}", self.stamp_of_merge(board, old, new)
         try:
             answer = self.stack.maintenance({"merge": {"board": board, "old": old, "new": new}}, Context())
         except InvalidArgumentError as error:
@@ -289,12 +289,20 @@ class Machine(RuleBasedStateMachine):
         is_there = old in model.members
         if is_there:
             model.merge(old, new, self.now)
+            # The model takes each event for a write. One that changes nothing is none.
+            model.merges[old] = datetime.fromtimestamp(stamp / 1000, UTC)
             self.met.add("a member that is merged")
         expected = {"board": board, "old": old, "new": new, "done": True, "merged": is_there}
         expected["merged_at"] = round(model.merges[old].timestamp() * 1000)
         expected["hidden"] = model.members.get(new, False)
         same(what, expected, answer)
         self._settle(board)
+
+    def stamp_of_merge(self, board: str, old: str, new: str) -> int:
+        """The stamp that a merge must have (ms): later than that of the first member's item, as late as the other's."""
+        items = [one for one in rows(self.engine, "Scores") if one["pk"]["S"].rpartition("#")[0] == board]
+        stamps = {one["sk"]["S"]: int(one["t"]["N"]) for one in items if "t" in one}
+        return max(self.clock(), stamps.get(old, 0) + 1, stamps.get(new, 0))
 
     @rule(minutes=st.sampled_from(STEPS_IN_MINUTES), share=st.sampled_from((1.0, 1.0, 0.5, 0.1)))
     def time_goes_on(self, minutes: int, share: float) -> None:
