@@ -37,9 +37,9 @@ class Known:
     is not asked again. The first request is tried once, so an API that cannot be reached costs little time. Later ones
     are retried as usual.
 
-    With `history` it also asks whether a known event lacks in periods in which it would count with history. With
-    `looks_at_boards` it also reads the first 10 boards of the events, for those that have ended or are being deleted
-    refuse all of theirs.
+    With `history` it also asks whether a known event counted without history, and so in too few periods. With
+    `looks_at_boards` it also reads the first 10 boards of the events: one that has ended, or that somebody is
+    deleting, refuses all of its events.
     """
 
     api: "Callable[[], Api]"

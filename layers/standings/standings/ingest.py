@@ -118,14 +118,15 @@ class Posting:
         """Check a body's events as `post` does, and queue none: `{"id": "0197f2c4", "status": "new", "detail": None}`.
 
         The status is `new`, `refused`, or `known`: the event has counted, and would not count again if posted now. If
-        other content counts in its place, `detail` says so. Of a new one that is late it says where that counts. With
-        `history` it says of a known one whether it lacks in periods in which it would count with history.
+        other content counts in its place, `detail` says so. Of a new event that is late it says where it counts. With
+        `history` it says of a known event whether it counted without history, and so in too few periods.
         """
         results, events = self.checked(body, own, "known", is_admin=is_admin)
+        read = [event for _, event in events.values()]
         scores, now, backoff = tables.scores, self.clock.now(), self.clock.backoff_for(RETRIED_FOR_S)
-        receipts = backoff.retry(scores.receipts, sorted({event.id for _, event in events.values()}))
-        images = self._images([event for _, event in events.values()], scores, receipts, now, backoff)
-        ended = backoff.retry(self._ended, tables.records, [event for _, event in events.values()], now)
+        receipts = backoff.retry(scores.receipts, sorted({event.id for event in read}))
+        images = self._images(read, scores, receipts, now, backoff)
+        ended = backoff.retry(self._ended, tables.records, read, now)
         for number, (_, event) in events.items():
             receipt = receipts.get(event.id)
             if receipt is not None and event.digest not in (receipt.digest, receipt.current):

@@ -137,8 +137,8 @@ class Settlements:
                 content = self.clock.retry(results.content, key)
                 if content is not None:
                     prefix, summary = key.removesuffix(SUMMARY), orjson.loads(content)
-                    files = Files(results, prefix, self.clock, summary["start"], summary["end"])
-                    found.append({**summary, "prefix": prefix, "winners": winners_of(files, summary, NAMED)})
+                    winners = self._winners(results, prefix, summary)
+                    found.append({**summary, "prefix": prefix, "winners": winners})
             if len(found) == MAX_LISTED:
                 return {"done": False, "cursor": key, "bucket": results.name, "results": found}
         if not found and cursor is None:
@@ -171,10 +171,7 @@ class Settlements:
             number = names.index(at["metric"])
             report, after = self._settle_ranking(attempt, ranking(metrics[number], at["period"]), at["at"], again=again)
             if (summary := report["summary"]) is not None:
-                files = Files(
-                    attempt.destination.results, report["prefix"], self.clock, summary["start"], summary["end"]
-                )
-                report["winners"] = winners_of(files, summary, NAMED)
+                report["winners"] = self._winners(attempt.destination.results, report["prefix"], summary)
             told.append(report)
             if after is not None:
                 return {"metric": at["metric"], "period": report["period"], "at": after}
@@ -238,6 +235,10 @@ class Settlements:
         summary = files.document(SUMMARY) if after is None else None
         settled = {"settled": after is None, "before": is_sealed, "stage": stage, "summary": summary}
         return {**about, **settled, "why": None, "drift": 0}, after
+
+    def _winners(self, results: ResultsBucket, prefix: str, summary: Mapping[str, Any]) -> dict[str, list[str]]:
+        """The first winners of each prize of a settled period, by its files."""
+        return winners_of(Files(results, prefix, self.clock, summary["start"], summary["end"]), summary, NAMED)
 
     def _note(self, results: ResultsBucket, board: str, deadline: float) -> None:
         """Note in a board's record what is settled, if it does not say so. Wait for the lease until the deadline."""
