@@ -63,8 +63,8 @@ serve: $(STACK) ## the same deployment with simulated activity, until Ctrl-C; SE
 	@$(RUN) -m demo.serve $(SERVE_ARGS)
 
 .PHONY: test
-test: $(TESTS) ## before each commit: a sample of everything; four to twelve minutes on two processors
-	@echo "a sample of every kind of test: four to twelve minutes on two processors"
+test: $(TESTS) ## before each commit: a sample of everything; three to nine minutes on two processors
+	@echo "a sample of every kind of test: three to nine minutes on two processors"
 	@$(RUN) -m pytest -m "not thorough" -n auto --dist loadgroup $(PYTEST_ARGS)
 
 # Some tests wait for minutes, for a deployment or a deletion: one process more than processors.
