@@ -6,7 +6,7 @@ Line breaks within a paragraph are dropped. `{default}` stands for the default i
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from api.schemas import PERIOD, Schema, either, named, text
+from api.schemas import ASKED_PERIOD, Schema, either, named, text
 
 
 class Operation(NamedTuple):
@@ -42,10 +42,11 @@ IN_PATH: Final = {
 }
 ARGUMENTS: Final = {
     "period": """A past period that is still kept: a day in it (`2026-11-20`), or for windows of hours an hour
-        (`2026-11-20T15`); for rolling windows its last day or hour; a season's name or a day in it. It is in the
-        board's time zone. If an hour occurs twice, it is the first of the two; add the offset for the second
-        (`2026-10-25T02+01:00`, with `%2B` for `+`). Not in the future, and not with the window `all`. Answers have the
-        names of their period and of those beside it.""",
+        (`2026-11-20T15`); for rolling windows its last day or hour; a season's name or a day in it; a week
+        (`2026-W47`), a month (`2026-11`) or a year (`2026`) by its name too. It is in the board's time zone. If an
+        hour occurs twice, it is the first of the two; add the offset for the second (`2026-10-25T02+01:00`, with
+        `%2B` for `+`). Not in the future, and not with the window `all`. Answers have the names of their period and of
+        those beside it.""",
     "method": """How equal scores share ranks: `competition` (the default) 1 2 2 4, `dense` 1 2 2 3, `ordinal` 1 2 3 4
         (in the order of the list).""",
     "previous": """If `true`, the answer also has `previous_rank`: the rank in the period before; for rolling windows in
@@ -64,7 +65,7 @@ TEXTS: Final = {
     "cursor": text("", (1, None), pattern="^[A-Za-z0-9_-]+$"),
     "name": text("", (2, None)),
     "tie_breaks": text(pattern="^([-+.0-9eE]+|null)(,([-+.0-9eE]+|null)){0,2}$"),
-    "period": text(pattern=PERIOD),
+    "period": text(pattern=ASKED_PERIOD),
     "prefix": text("", (None, 128), pattern="^[A-Za-z0-9._:-]{0,128}$"),
 }
 """The schema of an argument that is a text."""

@@ -114,6 +114,8 @@ _SPAN: Final = "^[0-9]+ [a-z]+$"
 _CURSOR: Final = "^[A-Za-z0-9_-]+$"
 _SEASON: Final = "^[a-z][a-z0-9-]{0,31}$"
 PERIOD: Final = "^([0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2})?)?|[a-z][a-z0-9-]{0,31})$"
+ASKED_PERIOD: Final = f"^([0-9]{{4}}(-W?[0-9]{{2}})?|{PERIOD[2:]}"
+"""A period in a request: a week, a month and a year have names of their own there."""
 _METRIC: Final = f"^{METRIC_NAME.pattern}$"
 _RANK: Final = whole("", (1, None), null=True)
 _SCORE: Final = number("", _UNITS, null=True)
@@ -362,6 +364,11 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
             "most": number("The most; null if there is no such limit.", null=True),
             "notes": flag("Whether a score keeps the note of the event that it came with."),
             "ranked_from?": number("Scores behind it, by `order`, are counted and not ranked."),
+            "unit?": text(
+                "What the numbers are: `time` for seconds, which people read as `22:05`; else a text beside them, such "
+                "as `km`. Only metrics that have one have this field.",
+                (1, 16),
+            ),
             "with?": text("The metric with whose number it is kept: of the same event.", pattern=_METRIC),
             "tie_breaks?": listed("Metric", (1, MAX_TIE_BREAKS), "The metrics that order equal scores."),
             "windows": listed("WindowDefinition"),

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from threading import Event, Thread
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self
 
 from standings.domain.boards import column_of
 
@@ -49,9 +49,47 @@ def as_json(value: Any) -> str:
     return shown(json.dumps(value, ensure_ascii=False))
 
 
-Decimals = Mapping[str, int]
-"""How many decimals each metric of a board has: `{"km": 1}`. One that is missing has those of its numbers."""
-NO_DECIMALS: Final[Decimals] = {}
+class Form(NamedTuple):
+    """How people see the numbers of a metric, by its decimals and its unit: `Form(1, "km")`, `Form(2, "time")`."""
+
+    decimals: int = 0
+    unit: str | None = None
+
+    def in_column(self, value: float | None) -> str:
+        """Return a number as a column shows it: `12.0`, or of `time` `22:05.40`; nothing for None."""
+        return _clock(value, self.decimals) if self.unit == TIME else number(value, self.decimals)
+
+    def in_words(self, value: float | None) -> str:
+        """Return a number with its unit: `12.0 km`, or of `time` `22:05.40`; nothing for None."""
+        return " ".join(filter(None, (self.in_column(value), "" if value is None else self._beside)))
+
+    def heading(self, name: str) -> str:
+        """Return the heading of a column with the unit of its numbers: `score (km)`."""
+        return f"{name} ({self._beside})" if self._beside not in ("", name) else name
+
+    @property
+    def _beside(self) -> str:
+        return "" if self.unit in (None, TIME) else shown(self.unit)
+
+
+TIME: Final = "time"
+"""The unit of numbers that are seconds."""
+PLAIN: Final = Form()
+Forms = Mapping[str, Form]
+"""How people see the numbers of each metric of a board. One that is missing has the decimals of its numbers."""
+NO_FORMS: Final[Forms] = {}
+
+
+def _clock(value: float | None, decimals: int) -> str:
+    """Return seconds as a clock shows them, `22:05` or `1:02:03`, with `decimals` at least: `22:05.40`."""
+    if value is None:
+        return ""
+    exact = Decimal(repr(value))
+    seconds = abs(exact) % 60
+    hours, minutes = divmod(int(abs(exact) // 60), 60)
+    places = max(decimals, -int(exact.as_tuple().exponent))
+    clock = f"{f'{hours}:{minutes:02}' if hours else minutes}:{seconds:0{places + 3 if places else 2}.{places}f}"
+    return f"-{clock}" if exact < 0 else clock
 
 
 def number(value: float | None, decimals: int = 0) -> str:
@@ -75,22 +113,24 @@ def tie_breaks_of(entries: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
     return next((tuple(entry["tie_breaks"]) for entry in entries if entry.get("tie_breaks")), ())
 
 
-def tie_break_cells(entry: Mapping[str, Any], names: Iterable[str], decimals: Decimals = NO_DECIMALS) -> list[str]:
+def tie_break_cells(entry: Mapping[str, Any], names: Iterable[str], forms: Forms = NO_FORMS) -> list[str]:
     """Return the tie-breaks of an entry as cells of a table: `["312", "-"]`; empty ones if it has no score."""
     numbers = entry.get("tie_breaks")
-    return ["" if numbers is None else number(numbers[name], decimals.get(name, 0)) or "-" for name in names]
+    return ["" if numbers is None else forms.get(name, PLAIN).in_column(numbers[name]) or "-" for name in names]
 
 
-def tie_breaks_text(answer: Mapping[str, Any], decimals: Decimals = NO_DECIMALS) -> str:
+def tie_breaks_text(answer: Mapping[str, Any], forms: Forms = NO_FORMS) -> str:
     """Return the tie-breaks of an answer as a sentence names them: `penalty 312, level -`; empty without any."""
     numbers = answer.get("tie_breaks") or {}
-    return ", ".join(f"{shown(name)} {number(value, decimals.get(name, 0)) or '-'}" for name, value in numbers.items())
+    return ", ".join(
+        f"{shown(name)} {forms.get(name, PLAIN).in_words(value) or '-'}" for name, value in numbers.items()
+    )
 
 
-def scored(answer: Mapping[str, Any], decimals: Decimals = NO_DECIMALS) -> str:
+def scored(answer: Mapping[str, Any], forms: Forms = NO_FORMS) -> str:
     """Return a score and its tie-breaks: `8, penalty 312, level -`."""
-    score = number(answer["score"], decimals.get(answer["metric"], 0))
-    return ", ".join(filter(None, (score, tie_breaks_text(answer, decimals))))
+    score = forms.get(answer["metric"], PLAIN).in_words(answer["score"])
+    return ", ".join(filter(None, (score, tie_breaks_text(answer, forms))))
 
 
 def named(entry: Mapping[str, Any]) -> str:
@@ -183,9 +223,13 @@ def table(*columns: str, right: Collection[str]) -> "Table":
     return empty
 
 
-def standings(
-    entries: Iterable[Mapping[str, Any]], metric: str, decimals: Decimals, member: str | None = None
-) -> "Table":
+def number_columns(metric: str, ties: Iterable[str], forms: Forms) -> tuple[str, ...]:
+    """Return the headings of a score and of its tie-breaks, with their units: `("score (km)", "penalty")`."""
+    named = ((metric, "score"), *((name, column_of(name)) for name in ties))
+    return tuple(forms.get(name, PLAIN).heading(heading) for name, heading in named)
+
+
+def standings(entries: Iterable[Mapping[str, Any]], metric: str, forms: Forms, member: str | None = None) -> "Table":
     """Make a table of a ranking's entries, with a column of names if one has a profile with a name.
 
     The entry of `member` is marked, and bold.
@@ -193,13 +237,13 @@ def standings(
     mark = [""] * (member is not None)
     listed = list(entries)
     ties, people = tie_breaks_of(listed), [(entry.get("profile") or {}).get("name") or "" for entry in listed]
-    more, also = tuple(map(column_of, ties)), ("name",) * any(people)
-    rows = table(*mark, "rank", "member", *also, "score", *more, right=("rank", "score", *more))
+    numbered, also = number_columns(metric, ties, forms), ("name",) * any(people)
+    rows = table(*mark, "rank", "member", *also, *numbered, right=("rank", *numbered))
     for entry, name in zip(listed, people, strict=True):
         is_member = entry["member"] == member
         marks = [] if member is None else [">" if is_member else ""]
         cells = (number(entry["rank"]), shown(entry["member"]), *[shown(name) for _ in also])
-        numbers = (number(entry["score"], decimals.get(metric, 0)), *tie_break_cells(entry, ties, decimals))
+        numbers = (forms.get(metric, PLAIN).in_column(entry["score"]), *tie_break_cells(entry, ties, forms))
         rows.add_row(*marks, *cells, *numbers, style="bold" if is_member else None)
     return rows
 

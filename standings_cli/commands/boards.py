@@ -13,7 +13,7 @@ from standings_cli.commands.options import Commands, add_csv
 from standings_cli.redefinitions import Redefinition, redefinitions, with_new_seasons
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import unknown_status
-from standings_cli.terminal import DIFFERS, OK, WRONG, as_json, console, number, period, print_csv, say, shown, table
+from standings_cli.terminal import DIFFERS, OK, WRONG, Form, as_json, console, period, print_csv, say, shown, table
 
 FILE: Final = Path("layers/standings/boards.toml")
 _PAGE_SIZE: Final = 1_000
@@ -77,16 +77,29 @@ def _show(connection: Connection, options: argparse.Namespace) -> int:
     screen.print(f"{_DEFINITION.format_map(answer)}{_end(answer)}")
     for line in _prizes(answer):
         screen.print(shown(line))
-    any_ties = any("tie_breaks" in metric for metric in answer["metrics"])
-    ties = ("tie-breaks",) * any_ties
-    columns = ("metric", "aggregate", "decimals", "order", *ties, "ties by", "amounts", "window", "current period")
+    any_ties, any_units = (any(name in metric for metric in answer["metrics"]) for name in ("tie_breaks", "unit"))
+    ties, units = ("tie-breaks",) * any_ties, ("unit",) * any_units
+    columns = (
+        "metric",
+        "aggregate",
+        "decimals",
+        *units,
+        "order",
+        *ties,
+        "ties by",
+        "amounts",
+        "window",
+        "current period",
+    )
     rows = table(*columns, right=("decimals",))
     for metric in answer["metrics"]:
         aggregate = f"with {metric['with']}" if "with" in metric else metric["aggregate"]
-        cells = [metric["metric"], aggregate, str(metric["precision"]), metric["order"]]
+        cells = [metric["metric"], aggregate, str(metric["precision"])]
+        cells += [shown(metric.get("unit", ""))] * any_units
+        cells.append(metric["order"])
         cells += [", ".join(metric.get("tie_breaks", ()))] * any_ties
         cells.append(metric["ties"])
-        cells.append(_amounts(metric["least"], metric["most"]))
+        cells.append(_amounts(metric))
         if not metric["windows"]:
             rows.add_row(*cells, "not ranked")
         for window in metric["windows"]:
@@ -116,11 +129,12 @@ def _prizes(answer: Mapping[str, Any]) -> Iterator[str]:
                 yield f"prizes of {metric['metric']} in {window['window']}: {', '.join(prizes)}"
 
 
-def _amounts(least: float | None, most: float | None) -> str:
-    """The amounts that an event may add."""
-    if least is None and most is None:
+def _amounts(metric: Mapping[str, Any]) -> str:
+    """The amounts that an event may add: `from 0 to any`, of times `from 12:30 to any`."""
+    if metric["least"] is None and metric["most"] is None:
         return ""
-    return f"from {number(least) or 'any'} to {number(most) or 'any'}"
+    least, most = (Form(unit=metric.get("unit")).in_column(metric[name]) or "any" for name in ("least", "most"))
+    return f"from {least} to {most}"
 
 
 def _check(_: Connection, options: argparse.Namespace) -> int:
@@ -148,7 +162,8 @@ def _check(_: Connection, options: argparse.Namespace) -> int:
         about = {"file": str(options.file), "families": [family.pattern for family in found[options.file].families]}
         print(as_json(about | more))
     else:
-        print(f"{shown(options.file.name)}: {len(found[options.file].families)} families of boards")
+        count = len(found[options.file].families)
+        print(f"{shown(options.file.name)}: {count} {'family' if count == 1 else 'families'} of boards")
         _show_anew(anew)
         for boards in seasons:
             print(f"{boards}: a new season that begins before the deployment stays 404 (not-built) on boards that had")

@@ -13,6 +13,7 @@ from standings.domain.events import RefusedEvent
 from standings_cli.commands import values
 from standings_cli.commands.options import Commands
 from standings_cli.commands.post import amounts, boards_of
+from standings_cli.post.cells import Notation
 from standings_cli.post.counted import NO_REASON, NotYetError, RefusedError, Waiting
 from standings_cli.post.outbox import NotTakenError, Outbox, Outgoing
 from standings_cli.post.post_file import EventText, event_text, message
@@ -23,7 +24,7 @@ from standings_cli.terminal import DIFFERS, INTERRUPTED, OK, UNREACHABLE, WRONG,
 _CORRECT: Final = """
 `standings correct a200 club-berlin ada km=12.5`: what the event a200 counted is replaced by this, in every
 window, in one step. It stays at its time, unless --at gives another. Name all that the event should have
-said: also its member and its other metrics.
+said: also its member and its other metrics. seconds=22:05 is 1325.
 
 It prints the id of the correction, which counts once: if the queue did not answer, run the same command
 again with --id. --wait waits until it counts, or prints why it is refused, with exit status 1.
@@ -54,6 +55,7 @@ def add(commands: Commands) -> None:
             parser.add_argument("member", type=values.member, metavar="MEMBER")
             parser.add_argument("amounts", nargs="+", metavar="METRIC=AMOUNT", help="what it should have counted")
             parser.add_argument("--at", metavar="TIME", help="when it happened (as the event says)")
+            parser.add_argument("--zone", type=values.zone, help="the time zone of --at without an offset")
             parser.add_argument("--boards", type=values.file, metavar="FILE", help="check it by this boards.toml")
         parser.add_argument("--id", type=values.event_id, help="the id of the correction (random)")
         parser.add_argument(
@@ -65,8 +67,8 @@ def add(commands: Commands) -> None:
 
 def _correct(connection: Connection, options: argparse.Namespace) -> int:
     own = options.id if options.id is not None else uuid.uuid4().hex
-    at = {} if options.at is None else {"at": options.at}
     try:
+        at = {} if options.at is None else {"at": Notation(options.zone).instant(options.at)}
         fields = {"id": own, "board": options.board, "member": options.member, **at}
         event = event_text(fields, amounts(options.amounts)).having("correct", options.of)
         return _send(connection, options, own, event, boards_of(options.boards))

@@ -21,7 +21,7 @@ from standings_cli.commands.rankings import COLUMNS, add_ranking, board_status, 
 from standings_cli.files import Record
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import InputError
-from standings_cli.terminal import DIFFERS, Meter, as_json, csv_line, members, number, print_line, say, shown
+from standings_cli.terminal import DIFFERS, Meter, as_json, csv_line, members, print_line, say, shown
 
 FORMS: Final = ("csv", "jsonl")
 PAGE_SIZE: Final = 1_000  # the most entries that the API returns at once
@@ -96,7 +96,7 @@ def _export(connection: Connection, options: argparse.Namespace) -> int:
     if options.json:
         print(as_json({"file": str(options.output), "lines": lines}))
     else:
-        print(f"{shown(str(options.output))}: {number(lines)} members")
+        print(f"{shown(str(options.output))}: {members(lines)}")
     return _status(whole, options)
 
 

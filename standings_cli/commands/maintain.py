@@ -48,7 +48,7 @@ def add(commands: Commands) -> None:
     settle.add_argument(
         "--period",
         type=values.period,
-        help="a day in the period, or the name of a season (the latest final period)",
+        help="a day in the period, or its name (the latest final period)",
     )
     settle.add_argument("--again", action="store_true", help="replace the files; send only events that were not sent")
     settle.add_argument("--yes", action="store_true", help="seal also a period without members, and do not ask")
@@ -94,7 +94,8 @@ def _audit(connection: Connection, options: argparse.Namespace) -> int:
     arguments = {"board": options.board, "grace_seconds": options.grace}
 
     def progress(answer: Mapping[str, Any]) -> str:
-        return f"{number(looked_at + len(answer['boards']))} boards compared"
+        compared = looked_at + len(answer["boards"])
+        return f"{number(compared)} board{'' if compared == 1 else 's'} compared"
 
     for answer in connection.maintenance.answers("audit", arguments, progress=progress):
         drift += answer["drift"]
@@ -228,7 +229,7 @@ def _progress(answer: Mapping[str, Any]) -> str:
         return f"{answer['boards_done']} of {answer['boards']} boards done"
     if answer["wait"]:
         return f"{answer['phase']}, waiting {answer['wait']:.0f} s"
-    return f"{answer['phase']}, {answer['members']} members, {answer['slot']} of {SLOTS} parts"
+    return f"{answer['phase']}, {members(answer['members'])}, {answer['slot']} of {SLOTS} parts"
 
 
 def _failures(connection: Connection, options: argparse.Namespace) -> int:

@@ -13,14 +13,17 @@ from standings.client.errors import ApiError
 from standings_cli.commands import values
 from standings_cli.commands.options import Commands
 from standings_cli.commands.profiles import File, Row, Words, load_rows
-from standings_cli.commands.rankings import decimals_of
+from standings_cli.commands.rankings import forms_of
 from standings_cli.post.counted import NotYetError, Waiting
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import InputError
 from standings_cli.terminal import (
     DIFFERS,
+    NO_FORMS,
     OK,
+    PLAIN,
     UNREACHABLE,
+    Forms,
     as_json,
     console,
     is_confirmed,
@@ -165,17 +168,17 @@ def _show(connection: Connection, options: argparse.Namespace) -> int:
     if options.json:
         print(as_json(answer))
         return OK
-    screen, decimals = console(), decimals_of(connection.api.read("boards", options.board))
+    screen, forms = console(), forms_of(connection.api.read("boards", options.board))
     screen.print(f"{_named(answer)} · {'hidden' if answer['hidden'] else 'not hidden'}")
     any_ties = any("tie_breaks" in window for metric in answer["metrics"] for window in metric["windows"])
     ties = ["tie-breaks"] * any_ties
     rows = table("metric", "window", "period", "score", *ties, "rank", "of", right=("score", "rank", "of"))
     for metric in answer["metrics"]:
-        places = decimals.get(metric["metric"], 0)
+        form = forms.get(metric["metric"], PLAIN)
         if not metric["windows"]:
-            rows.add_row(metric["metric"], "not ranked", "", number(metric["score"], places))
+            rows.add_row(metric["metric"], "not ranked", "", form.in_words(metric["score"]))
         for window in metric["windows"]:
-            more = [number(window["score"], places), *[tie_breaks_text(window, decimals)] * any_ties]
+            more = [form.in_words(window["score"]), *[tie_breaks_text(window, forms)] * any_ties]
             ranked = (number(window[name]) for name in ("rank", "total"))
             rows.add_row(metric["metric"], window["window"], period(window), *more, *ranked)
     screen.print(rows)
@@ -196,7 +199,7 @@ def _boards(connection: Connection, options: argparse.Namespace) -> int:
         say(f"{shown(options.member)}: in no board")
         return OK
     if ranks:
-        console().print(_ranked_boards(found))
+        console().print(_ranked_boards(found, {board["board"]: _forms(connection, board["board"]) for board in found}))
         return OK
     for board in found:
         print(shown(board["board"]) + (" (hidden)" if board["hidden"] else ""))
@@ -231,7 +234,15 @@ def _on_boards(
     return max(statuses)
 
 
-def _ranked_boards(boards: Sequence[Mapping[str, Any]]) -> "Table":
+def _forms(connection: Connection, board: str) -> Forms:
+    """How people see the numbers of a board; as they are if it has just ended, or is being deleted."""
+    try:
+        return forms_of(connection.api.read("boards", board))
+    except ApiError:
+        return NO_FORMS
+
+
+def _ranked_boards(boards: Sequence[Mapping[str, Any]], forms: Mapping[str, Forms]) -> "Table":
     any_ties = any("tie_breaks" in metric["windows"][0] for board in boards for metric in board["metrics"])
     ties = ["tie-breaks"] * any_ties
     rows = table("board", "", "metric", "period", "score", *ties, "rank", "of", right=("score", "rank", "of"))
@@ -241,9 +252,11 @@ def _ranked_boards(boards: Sequence[Mapping[str, Any]]) -> "Table":
             rows.add_row(name, state, "not ranked in this window")
         for metric in board["metrics"]:
             (window,) = metric["windows"]
-            more = [tie_breaks_text(window)] * any_ties
+            of_board = forms[board["board"]]
+            score = of_board.get(metric["metric"], PLAIN).in_words(window["score"])
+            more = [tie_breaks_text(window, of_board)] * any_ties
             ranked = (number(window[one]) for one in ("rank", "total"))
-            rows.add_row(name, state, metric["metric"], period(window), number(window["score"]), *more, *ranked)
+            rows.add_row(name, state, metric["metric"], period(window), score, *more, *ranked)
     return rows
 
 

@@ -20,7 +20,7 @@ from standings.domain.events import shown as short
 from standings.runtime.clock import real_clock
 from standings_cli.commands import values
 from standings_cli.commands.options import Commands
-from standings_cli.commands.rankings import decimals_of, show_rank
+from standings_cli.commands.rankings import forms_of, show_rank
 from standings_cli.files import STDIN
 from standings_cli.post.cells import USUAL, Notation
 from standings_cli.post.counted import NotYetError, RefusedError, Status, Waiting
@@ -264,7 +264,7 @@ def _wait(
     if as_json:
         print(dumped({**said, "rank": answer}))
     elif answer is not None:
-        show_rank(answer, decimals_of(waiting.api.read("boards", fields["board"])))
+        show_rank(answer, forms_of(waiting.api.read("boards", fields["board"])))
     elif not problem:
         problem = "the event is counted; its member is hidden, or has no score in a ranking of these metrics"
     if problem:

@@ -16,15 +16,18 @@ from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import InputError, unknown_status
 from standings_cli.terminal import (
     DIFFERS,
-    NO_DECIMALS,
+    NO_FORMS,
     OK,
-    Decimals,
+    PLAIN,
+    Form,
+    Forms,
     Working,
     as_json,
     console,
     members,
     named,
     number,
+    number_columns,
     period,
     plain,
     print_csv,
@@ -95,7 +98,8 @@ def add_ranking(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--period",
         type=values.period,
-        help="a past period: a day in it (2026-11-20), an hour (2026-11-20T15) or a season (winter-2026)",
+        help="a past period: a day in it (2026-11-20), an hour (2026-11-20T15), a week (2026-W47), a month (2026-11), "
+        "a year or a season (winter-2026)",
     )
     methods = {"competition": "1224, the default", "ordinal": "1234", "dense": "1223"}
     numbered = ", ".join(f"{name} ({ranks})" for name, ranks in methods.items())
@@ -123,20 +127,20 @@ def ranking_path(api: Api, options: argparse.Namespace) -> tuple[tuple[str, ...]
 
 def _chosen(
     api: Api, options: argparse.Namespace, *, is_shown: bool
-) -> tuple[tuple[str, ...], dict[str, str | None], Decimals]:
-    """Return the path and the arguments, and the decimals of the board's metrics if its numbers are to be shown."""
-    metric, window, decimals = options.metric, options.window, NO_DECIMALS
+) -> tuple[tuple[str, ...], dict[str, str | None], Forms]:
+    """Return the path and the arguments, and the forms of the board's metrics if its numbers are to be shown."""
+    metric, window, forms = options.metric, options.window, NO_FORMS
     if is_shown or metric is None or window is None:
         definition = api.read("boards", options.board)
         metric, window = ranked(definition, metric, window)
-        decimals = decimals_of(definition)
+        forms = forms_of(definition)
     path = ("boards", options.board, metric, window)
-    return path, {"period": options.period, "method": options.method}, decimals
+    return path, {"period": options.period, "method": options.method}, forms
 
 
-def decimals_of(definition: Mapping[str, Any]) -> Decimals:
-    """Return how many decimals each metric of a board's definition has."""
-    return {metric["metric"]: metric["precision"] for metric in definition["metrics"]}
+def forms_of(definition: Mapping[str, Any]) -> Forms:
+    """Return how people see the numbers of each metric of a board's definition."""
+    return {metric["metric"]: Form(metric["precision"], metric.get("unit")) for metric in definition["metrics"]}
 
 
 def of_member(
@@ -215,7 +219,7 @@ def _top(parser: argparse.ArgumentParser, connection: Connection, options: argpa
     place = {"rank": options.start, "score": options.score, "tie_breaks": options.tie_breaks}
     turn = "previous" if (options.start or 1) < 0 else "next"
     is_shown, working = not (options.csv or options.json), Working(f"top {options.board}")
-    path, arguments, decimals = _chosen(api, options, is_shown=is_shown)
+    path, arguments, forms = _chosen(api, options, is_shown=is_shown)
     arguments |= _with_names(options, is_shown=is_shown)
     while True:
         working.text = members(len(entries))
@@ -230,7 +234,7 @@ def _top(parser: argparse.ArgumentParser, connection: Connection, options: argpa
     if options.csv:
         _print_csv(api, path, entries)
     elif not options.json:
-        _show(answer, entries, decimals)
+        _show(answer, entries, forms)
     return board_status(api, answer)
 
 
@@ -241,7 +245,7 @@ def _with_names(options: argparse.Namespace, *, is_shown: bool) -> dict[str, str
 
 def _around(connection: Connection, options: argparse.Namespace) -> int:
     is_shown = not (options.csv or options.json)
-    path, arguments, decimals = _chosen(connection.api, options, is_shown=is_shown)
+    path, arguments, forms = _chosen(connection.api, options, is_shown=is_shown)
     arguments |= _with_names(options, is_shown=is_shown)
 
     def read(member: str) -> tuple[str, dict[str, Any]]:
@@ -254,7 +258,7 @@ def _around(connection: Connection, options: argparse.Namespace) -> int:
     elif options.json:
         print(as_json(answer))
     else:
-        _show(answer, answer["entries"], decimals, member)
+        _show(answer, answer["entries"], forms, member)
     return OK
 
 
@@ -268,14 +272,12 @@ def _check_tie_breaks(parser: argparse.ArgumentParser, options: argparse.Namespa
         parser.error("--tie-breaks needs --score SCORE")
 
 
-def _show(
-    answer: Mapping[str, Any], entries: list[dict[str, Any]], decimals: Decimals, member: str | None = None
-) -> None:
+def _show(answer: Mapping[str, Any], entries: list[dict[str, Any]], forms: Forms, member: str | None = None) -> None:
     screen = console()
     screen.print(_heading(answer))
     nobody = "no member is ranked in it" if _is_over(answer) else "no member is ranked yet"
     if entries:
-        screen.print(standings(entries, answer["metric"], decimals, member))
+        screen.print(standings(entries, answer["metric"], forms, member))
     else:
         screen.print("no member is at this place" if answer["total"] else nobody)
 
@@ -286,7 +288,7 @@ def _rank(parser: argparse.ArgumentParser, connection: Connection, options: argp
     _check_tie_breaks(parser, options)
     if options.score is not None and options.previous:
         parser.error("--previous needs a MEMBER")
-    path, arguments, decimals = _chosen(connection.api, options, is_shown=not options.json)
+    path, arguments, forms = _chosen(connection.api, options, is_shown=not options.json)
     arguments |= {"score": options.score, "tie_breaks": options.tie_breaks}
     arguments |= {"previous": "true" if options.previous else None}
     if options.member is None:
@@ -298,13 +300,13 @@ def _rank(parser: argparse.ArgumentParser, connection: Connection, options: argp
     if options.json:
         print(as_json(answer))
     elif options.member is not None:
-        show_rank(answer, decimals)
+        show_rank(answer, forms)
     else:
         screen = console()
         screen.print(_heading(answer))
         rank, above = number(answer["rank"]), number(answer["above"])
         beside = f"{number(answer['at'])} equal, {number(answer['below'])} behind"
-        screen.print(f"{scored(answer, decimals)} would be rank {rank}: {above} ahead, {beside}")
+        screen.print(f"{scored(answer, forms)} would be rank {rank}: {above} ahead, {beside}")
     return board_status(connection.api, answer)
 
 
@@ -312,7 +314,7 @@ def _rank_of(api: Api, path: Sequence[str], arguments: Mapping[str, str | None],
     return api.read(*path, "rank", member=member, **arguments)
 
 
-def show_rank(answer: Mapping[str, Any], decimals: Decimals) -> None:
+def show_rank(answer: Mapping[str, Any], forms: Forms) -> None:
     """Print a member's rank."""
     screen = console()
     screen.print(_heading(answer))
@@ -320,7 +322,7 @@ def show_rank(answer: Mapping[str, Any], decimals: Decimals) -> None:
     percentile = number(answer["percentile"]) if answer["percentile"] else "below 0.01"
     text = (
         f"{named(answer)}: rank {number(answer['rank'])} of {number(answer['total'])}, "
-        f"score {scored(answer, decimals)}, percentile {percentile}"
+        f"score {scored(answer, forms)}, percentile {percentile}"
     )
     before = answer.get("previous_rank")
     if before is not None:
@@ -350,7 +352,7 @@ def _add_history(commands: Commands) -> None:
 
 def _history(connection: Connection, options: argparse.Namespace) -> int:
     is_shown = not (options.csv or options.json)
-    path, arguments, decimals = _chosen(connection.api, options, is_shown=is_shown)
+    path, arguments, forms = _chosen(connection.api, options, is_shown=is_shown)
 
     def read(member: str) -> dict[str, Any]:
         return connection.api.read(*path, "history", **arguments, member=member, periods=options.periods)
@@ -363,7 +365,7 @@ def _history(connection: Connection, options: argparse.Namespace) -> int:
     elif options.json:
         print(as_json(answer))
     else:
-        _show_history(answer, decimals)
+        _show_history(answer, forms)
     return OK if any(each["rank"] is not None for each in answer["periods"]) else DIFFERS
 
 
@@ -372,15 +374,16 @@ def _period_cells(each: Mapping[str, Any], names: Sequence[str]) -> tuple[object
     return each["period"]["start"] or "all", each["rank"], each["total"], plain(each["score"]), *map(plain, more)
 
 
-def _show_history(answer: Mapping[str, Any], decimals: Decimals) -> None:
+def _show_history(answer: Mapping[str, Any], forms: Forms) -> None:
     screen = console()
     names = (answer["board"], answer["metric"], answer["window"], answer["member"])
     screen.print(" · ".join(shown(name) for name in names))
     ties = tie_breaks_of(answer["periods"])
-    numbered = ("rank", "of", "score", *map(column_of, ties))
+    numbered = ("rank", "of", *number_columns(answer["metric"], ties, forms))
     rows = table("period", *numbered, right=numbered)
     for each in answer["periods"]:
         numbers = [number(each["rank"]) or "not ranked", number(each["total"])]
-        numbers += [number(each["score"], decimals.get(answer["metric"], 0)), *tie_break_cells(each, ties, decimals)]
+        score = forms.get(answer["metric"], PLAIN).in_column(each["score"])
+        numbers += [score, *tie_break_cells(each, ties, forms)]
         rows.add_row(period({**answer, **each}) or "all", *numbers)
     screen.print(rows)

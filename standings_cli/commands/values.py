@@ -17,11 +17,10 @@ from standings.domain.events import MAX_ID_LENGTH, is_event_id, shown
 from standings.domain.profiles import changes_of
 from standings.domain.scoring import UnitsError, check_units
 from standings.domain.windows import Timetable, parse_window
-from standings_cli.post.cells import zone_of
+from standings_cli.post.cells import seconds_of, zone_of
 
 _UTC: Final = Timetable("UTC", 0)
 _GLOB: Final = re.compile(r"(?=.*(\*|\?|\[[^]]+\]))[A-Za-z0-9._:*?\[\]!-]{1,256}")
-_MONTH_OR_YEAR: Final = re.compile(r"[0-9]{4}(-[0-9]{2})?")
 _SEASON: Final = re.compile(r"[a-z][a-z0-9-]{0,31}")
 _SCORE: Final = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,2})?", re.ASCII)
 
@@ -91,22 +90,20 @@ def window(given: str) -> str:
 
 
 def period(given: str) -> str:
-    """A period: a day in it, an hour or a season: `2026-11-20`, `2026-11-20T15`, `winter-2026`."""
-    for name in ("day", "hour"):
+    """A period: a day in it, an hour, a week, a month, a year or a season: `2026-11-20`, `2026-11`, `winter-2026`."""
+    for name in ("day", "hour", "week", "month", "year"):
         with suppress(ValueError):
             _UTC.parse_period(parse_window(name), given)
             return given
-    expected = "a day (2026-11-20), an hour (2026-11-20T15) or a season"
-    if _MONTH_OR_YEAR.fullmatch(given):
-        first = f"{given}-01" if "-" in given else f"{given}-01-01"
-        expected += f"; a month or a year by a day in it ({first})"
+    expected = "a day (2026-11-20), an hour (2026-11-20T15), a week (2026-W47), a month (2026-11), a year or a season"
     return given if _SEASON.fullmatch(given) else _wrong(expected, given)
 
 
 def score(given: str) -> str:
-    """A score as JSON writes numbers: `500`, `-0.5`."""
+    """A score as JSON writes numbers: `500`, `-0.5`; of a time such as `22:05` its seconds, `1325`."""
+    given = seconds_of(given) or given
     if not _SCORE.fullmatch(given):
-        _wrong("a number such as 12 or -0.5", given)
+        _wrong("a number such as 12 or -0.5, or a time such as 22:05", given)
     try:
         check_units(Decimal(given), MAX_DECIMALS)
     except UnitsError as error:

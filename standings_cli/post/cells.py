@@ -67,7 +67,7 @@ class Notation:
             number = "" if "." in text else text.replace(self.decimal, ".")
         if _NUMBER.fullmatch(number):
             return number.removeprefix("+")
-        if (seconds := _seconds(number)) is not None:
+        if (seconds := seconds_of(number)) is not None:
             return seconds
         raise RefusedEvent("amount", f"metrics.{name}: {self._expected(text)}")
 
@@ -232,7 +232,7 @@ _TIMES: Final[Callable[[str], "re.Match[str] | None"]] = re.compile(
 ).fullmatch
 
 
-def _seconds(text: str) -> str | None:
+def seconds_of(text: str) -> str | None:
     """The seconds of a length of time: of `1:02:33.4`, `02:33`, `1 day 02:00:00` and `PT3753.4S`. None for no such."""
     match = _TIMES(text)
     if match is None or text.endswith("T"):

@@ -119,6 +119,7 @@ SPAN = 'expected a span such as "7 days", "36 hours" or "90 minutes", got'
 ZONE = 'timezone: expected an IANA time zone such as "Europe/Berlin", got'
 RANK = 'a: ranks: expected a rank such as "1" or ranks such as "2-3", got'
 PERCENT = "a: percent: expected a whole number from 1 to 100, got"
+UNIT = 'unit: expected time, where numbers are seconds, or a text of 1 to 16 characters such as "km", got'
 TOP = "top: expected a whole number from 1 to 100, got"
 SHARDS = "shards: expected a whole number from 1 to 64, got"
 PRECISION = "precision: expected a whole number from 0 to 9, got"
@@ -213,7 +214,11 @@ MISTAKES: list[tuple[str, int, str]] = [
     (
         ties("[]", 'metrics.penalty = { with = "best", windows = ["all"] }'),
         3,
-        "windows: unknown key, expected one of least, most, order, precision, with",
+        "windows: unknown key, expected one of least, most, order, precision, unit, with",
+    ),
+    *(
+        (total(f"unit = {text}"), 2, f"{UNIT} {text}")
+        for text in ("''", "' km'", "'Time'", "'times'", "7", f"'{'k' * 17}'")
     ),
     (metric('aggregate = "max", notes = "yes"'), 2, "notes: expected true or false, got 'yes'"),
     (total("notes = true"), 2, "notes: expected max, min or last: a sum comes from many events"),

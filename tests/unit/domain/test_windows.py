@@ -141,6 +141,23 @@ def test_each_period_has_a_name_and_follows_the_one_before(zone: str, window: st
 
 
 @pytest.mark.parametrize(
+    ("week_start", "window", "text", "name"),
+    [
+        (0, "week", "2026-W01", "2025-12-29"),
+        *((day, "week", "2026-W10", f"2026-03-{begins:02}") for day, begins in ((0, 2), (3, 5), (6, 1))),
+        (4, "week", "2026-W10", "2026-02-27"),
+        (0, "month", "2026-03", "2026-03-01"),
+        (0, "year", "2026", "2026-01-01"),
+    ],
+)
+def test_weeks_months_and_years_have_names_too(week_start: int, window: str, text: str, name: str) -> None:
+    """Of a week that begins on another day than Monday, the name is that of the days that it shares with it."""
+    table, known = Timetable("UTC", week_start, DAY, DAY), parse_window(window)
+
+    assert table.span(known, table.parse_period(known, text)).name == name
+
+
+@pytest.mark.parametrize(
     ("text", "begins"), [("2026-10-25T02", 0), ("2026-10-25T02+01:00", 1), ("2026-10-25T02 01:00", 1)]
 )
 def test_of_an_hour_that_clocks_show_twice_the_first_is_meant(text: str, begins: int) -> None:
@@ -156,11 +173,12 @@ def test_of_an_hour_that_clocks_show_twice_the_first_is_meant(text: str, begins:
         *(("day", text) for text in ("", "2026-02-30", "20261120", "2026-W47-1", "2026-11-20T15")),
         *(("day", text) for text in ("0001-01-01", "1969-12-31", "9999-12-31")),
         *(("hour", text) for text in ("2026-11-20", "2026-11-20T25", "9999-12-31T23")),
-        *(("month", "2026-11"), ("all", "2026-11-20")),
+        *(("day", "2026-11"), ("week", "2026-11"), ("month", "2026"), ("month", "2026-13"), ("all", "2026-11-20")),
+        *(("week", "2026-W54"), ("week", "2026-W47-1"), ("year", "1969"), ("hour", "2026-11")),
     ],
 )
 def test_what_is_no_period(window: str, text: str) -> None:
-    with pytest.raises(ValueError, match=r"expected an? (hour|day) such as|no periods"):
+    with pytest.raises(ValueError, match=r"expected an? (hour|day|week|month|year) such as|no periods"):
         Timetable("UTC", 0, DAY, DAY).parse_period(parse_window(window), text)
 
 

@@ -199,6 +199,7 @@ MetricDefinition = TypedDict(
         "most": float | None,
         "notes": bool,
         "ranked_from": NotRequired[float],
+        "unit": NotRequired[str],
         "with": NotRequired[str],
         "tie_breaks": NotRequired[list[str]],
         "windows": list[WindowDefinition],

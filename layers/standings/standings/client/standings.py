@@ -33,8 +33,8 @@ class Ranking(TypedDict, total=False):
     """Which ranking of a board is read, and how it is numbered.
 
     - `metric`, `window`: by default the board's first metric, and the metric's first window, such as `last-7-days`.
-    - `period`: a past one: a day in it (`date(2026, 11, 20)`), an hour (`2026-11-20T15`) or a season (`winter-2026`),
-      or a name that an answer gives, such as `answer["period"]["previous"]`.
+    - `period`: a past one: a day in it (`date(2026, 11, 20)`), an hour (`2026-11-20T15`), a month (`2026-11`), a season
+      (`winter-2026`), or a name that an answer gives, such as `answer["period"]["previous"]`.
     - `method`: `competition` (1224, the default), `ordinal` (1234) or `dense` (1223).
     """
 

@@ -133,6 +133,7 @@ class Metric:
     - `named_in` are the windows of the metrics that this one is a tie-break of. It keeps its buckets for them too.
     - `kept_with` is the metric of which this one is a *companion*: its number is that of the event that gave the other
       its best. It has no numbers of its own, so neither accumulators nor rankings, and that metric's aggregate.
+    - `unit` says how people see its numbers: `time` for seconds, else what stands beside them, such as `km`.
     """
 
     name: str
@@ -150,6 +151,7 @@ class Metric:
     tie_breaks: tuple["Metric", ...] = ()
     named_in: tuple[Window, ...] = ()
     kept_with: str | None = None
+    unit: str | None = None
 
     @cached_property
     def companions_code(self) -> str:

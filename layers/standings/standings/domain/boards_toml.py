@@ -403,6 +403,12 @@ _LIMIT: Final = _Key(
     _if(lambda value: type(value) in (int, _Exact) and Decimal(value).is_finite()),
     is_optional=True,
 )
+_UNIT_TEXT: Final = re.compile("(?! |(?i:times?)$).{0,15}[^ ]|time")
+_UNIT: Final = _Key(
+    'time, where numbers are seconds, or a text of 1 to 16 characters such as "km"',
+    _if(lambda value: isinstance(value, str) and value.isprintable() and _UNIT_TEXT.fullmatch(value)),
+    is_optional=True,
+)
 _METRIC: Final = {
     "aggregate": _choice(get_args(AggregateFunction))._replace(default=None),
     "least": _LIMIT,
@@ -413,6 +419,7 @@ _METRIC: Final = {
     "ranked_from": _LIMIT,
     "tie_breaks": _Key('a list of metrics such as ["penalty"]', _tie_breaks, []),
     "ties": _choice(get_args(Ties)),
+    "unit": _UNIT,
     "windows": _Key('a list such as ["all", "last-7-days"]', _windows, []),
 }
 _COMPANION: Final = {
@@ -420,6 +427,7 @@ _COMPANION: Final = {
     "most": _LIMIT,
     "order": _METRIC["order"],
     "precision": _METRIC["precision"],
+    "unit": _UNIT,
     "with": _Key('a metric such as "best"', _if(lambda value: isinstance(value, str))),
 }
 _NO_NUMBERS: Final[dict[str, Any]] = {

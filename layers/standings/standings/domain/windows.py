@@ -243,6 +243,8 @@ class Timetable:
     def parse_period(self, window: Window, text: str) -> int:
         """The index of the period that contains a day (`2026-11-20`), of an hour (`2026-11-20T15`) or a season's name.
 
+        A week, a month and a year have names of their own too: `2026-W47`, `2026-11` and `2026`. Where weeks do not
+        begin on Monday, the name is that of the week which has the most days of it.
         When the clocks show an hour twice, the text means the first one, unless it has an offset
         (`2026-10-25T02+01:00`). Raises ValueError for any other text.
         """
@@ -256,9 +258,10 @@ class Timetable:
                 raise ValueError(f"expected a season or a day in one, got {text[:80]!r}; seasons: {names}")
             return index
         try:
-            return self._hour(text) if unit == "h" else self._index_of_day(unit, parse_day(text))
+            return self._hour(text) if unit == "h" else self._index_of_day(unit, _day_in(unit, text))
         except ValueError as error:
-            example = "an hour such as 2026-11-20T15" if unit == "h" else "a day such as 2026-11-20"
+            day = f"{_NAMED.get(unit, _NOT_NAMED)[2]}a day such as 2026-11-20"
+            example = "an hour such as 2026-11-20T15" if unit == "h" else day
             raise ValueError(f"expected {example} for a period of {window.name!r}, got {text[:80]!r}") from error
 
     def _hour(self, text: str) -> int:
@@ -397,6 +400,21 @@ def parse_day(text: str) -> int:
     if not EPOCH.year <= day.year < date.max.year:
         raise ValueError(f"expected a day such as 2026-11-20, got {text[:80]!r}")
     return day.toordinal() - _EPOCH_ORDINAL
+
+
+_NAMED: Final[dict[Unit, tuple[str, str, str]]] = {
+    "w": ("[0-9]{4}-W[0-9]{2}", "-4", "a week such as 2026-W47 or "),
+    "m": ("[0-9]{4}-[0-9]{2}", "-01", "a month such as 2026-11 or "),
+    "y": ("[0-9]{4}", "-01-01", "a year such as 2026 or "),
+}
+"""What else than by a day names a period, what makes such a name a day in it (of a week its Thursday), an example."""
+_NOT_NAMED: Final = ("", "", "")
+
+
+def _day_in(unit: Unit, text: str) -> int:
+    """The number of the day that a text names, or of one in the week, the month or the year that it names."""
+    pattern, rest, _ = _NAMED.get(unit, _NOT_NAMED)
+    return parse_day(date.fromisoformat(text + rest).isoformat() if re.fullmatch(pattern, text) else text)
 
 
 def day_text(day: int) -> str:

@@ -73,6 +73,7 @@ def _metric(session: ReadSession, board: str, family: Family, metric: Metric) ->
         "most": most,
         "notes": metric.notes,
         **({} if last is None else {"ranked_from": decimal_of(last, metric.precision)}),
+        **({} if metric.unit is None else {"unit": metric.unit}),
         **({"with": metric.kept_with} if metric.kept_with is not None else {}),
         **({"tie_breaks": [each.name for each in metric.tie_breaks]} if metric.tie_breaks else {}),
         "windows": [
