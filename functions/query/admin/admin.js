@@ -3,6 +3,8 @@
 const PATIENCE = 30000, PAUSE = 1000, LOOKS = 20, AT_ONCE = 6, CARDS = 20, LISTED = 50, WALKED = 500, LETTERS = 200, STATUSES = 10;
 const $ = id => document.getElementById(id);
 let token = "", flying = 0, shown = 0;
+// The metrics of each board by name, as its definition has them.
+const forms = {};
 
 // ---- the API
 
@@ -47,7 +49,16 @@ async function each(list, read) {
 
 // ---- words and elements
 
-const number = value => value.toLocaleString(undefined, {maximumFractionDigits: 9});
+const number = (value, digits = 0, whole = 1) => value.toLocaleString(undefined, {minimumFractionDigits: digits, maximumFractionDigits: 9, minimumIntegerDigits: whole});
+// A number of a metric as people read it: 12.0 km, or seconds as 22:05 and 1:02:03.
+function amount(value, {precision, unit = ""}) {
+  if (unit !== "time") return `${number(value, precision)} ${unit}`.trimEnd();
+  const all = Math.abs(value), hours = Math.floor(all / 3600), minutes = Math.floor(all % 3600 / 60);
+  return (value < 0 ? "-" : "") + (hours ? hours + ":" + number(minutes, 0, 2) : minutes) + ":" + number(Number((all % 60).toFixed(precision)), precision, 2);
+}
+// A number as a form takes it: also 22:05 and 1:02:03, which are their seconds.
+const NUMBER = "[\\-+.0-9eE]+|[\\-+]?[0-9]+(:[0-5][0-9]){1,2}([.][0-9]+)?";
+const read = text => text.includes(":") ? Number(text.replace(/[^-+]+/, time => time.split(":").reduce((all, part) => (all * 60 + Number(part)).toFixed(9), 0))) : Number(text);
 const when = text => text ? new Date(text).toLocaleString(undefined, {dateStyle: "medium", timeStyle: "short"}) : "";
 function make(name, given = {}, ...inside) {
   const made = document.createElement(name);
@@ -181,11 +192,14 @@ async function boardsOf(member) {
   const found = await each(walked, board => orNone(get(memberOf(board), {id: member})));
   return {names: walked.filter((_, place) => found[place]), complete: !next};
 }
-const cardOf = (board, member) => orNone(get(memberOf(board), {id: member, ranks: true}));
+const cardOf = (board, member) => orNone(get(memberOf(board), {id: member, ranks: true}).then(async found => {
+  forms[board] ||= Object.fromEntries((await get("boards/" + encodeURIComponent(board))).metrics.map(one => [one.metric, one]));
+  return found;
+}));
 // Where a member stands: "points · day: rank 3 of 120, score 1,200", one for each window that has a score.
 function places(found) {
   return (found?.metrics || []).flatMap(metric => metric.windows.filter(one => one.score !== null).map(one =>
-    `${metric.metric} · ${one.window}: ${one.rank ? `rank ${number(one.rank)} of ${number(one.total)}` : "not ranked"}, score ${number(one.score)}`));
+    `${metric.metric} · ${one.window}: ${one.rank ? `rank ${number(one.rank)} of ${number(one.total)}` : "not ranked"}, score ${amount(one.score, forms[found.board][metric.metric])}`));
 }
 // What a change has moved, one line for each place that is another one now.
 function moved(before, after) {
@@ -260,7 +274,10 @@ async function merge(board, old, member) {
 async function correct(board, member, event, metrics) {
   const id = [...crypto.getRandomValues(new Uint8Array(16))].map(byte => byte.toString(16).padStart(2, "0")).join("");
   const known = await get("events", {id: event}), before = await cardOf(board, member);
-  const amounts = metrics && Object.entries(metrics).map(([metric, amount]) => `${metric} ${number(amount)}`).join(", ");
+  const amounts = metrics && Object.entries(metrics).map(([metric, value]) => {
+    const {precision, unit} = forms[board]?.[metric] || {};
+    return `${metric} ${unit === "time" ? amount(value, {precision, unit}) : number(value, precision)}`;
+  }).join(", ");
   await change({
     title: metrics ? `Correct the event ${event}?` : `Take the event ${event} back?`, yes: metrics ? "Correct" : "Take back", final: !metrics,
     moves: [`The event was ${known.status} ${when(known.at)}${known.corrected ? ", and corrected since" : ""}${known.retracted ? ", and taken back since" : ""}.`,
@@ -387,9 +404,9 @@ function audit({audited}) {
 }
 // A member on one board: where it stands, and what can be done.
 function onBoard(found, id) {
-  const {board, hidden, metrics} = found, rows = metrics.flatMap(metric => metric.windows.map(one => [metric.metric, one.window, one.score === null ? "–" : number(one.score), one.rank ? `${number(one.rank)} of ${number(one.total)}` : "–"]));
-  const of = Object.fromEntries(metrics.map(one => ["of " + one.metric, {text: one.metric, inputmode: "decimal", pattern: "[\\-+.0-9eE]+"}]));
-  const amounts = given => Object.fromEntries(Object.entries(given).filter(([name, text]) => name.startsWith("of ") && text).map(([name, text]) => [name.slice(3), Number(text)]));
+  const {board, hidden, metrics} = found, rows = metrics.flatMap(metric => metric.windows.map(one => [metric.metric, one.window, one.score === null ? "–" : amount(one.score, forms[board][metric.metric]), one.rank ? `${number(one.rank)} of ${number(one.total)}` : "–"]));
+  const of = Object.fromEntries(metrics.map(one => ["of " + one.metric, {text: one.metric, inputmode: "decimal", pattern: NUMBER}]));
+  const amounts = given => Object.fromEntries(Object.entries(given).filter(([name, text]) => name.startsWith("of ") && text).map(([name, text]) => [name.slice(3), read(text)]));
   const back = make("button", {value: "back"}, "Take back");
   return make("section", {class: "card", "data-board": board}, make("h2", {tabindex: -1}, link(board, {view: "board", id: board}), hidden ? badge("hidden") : ""),
     table("", ["Metric", "Window", "#Score", "#Rank"], rows),

@@ -44,7 +44,7 @@ async function distribution(mine) {
   if (!buckets.length || $("picture").firstChild && $("picture").key === key) return;
   $("picture").key = key;
   const most = Math.max(1, ...buckets.map(one => one.members)), width = 100 / buckets.length;
-  const svg = drawing(`How many members have which score, from ${buckets[0].from} to ${buckets.at(-1).to}; ${shownAs(standing)} is in the highlighted bar`);
+  const svg = drawing(`How many members have which score, from ${amount(buckets[0].from)} to ${amount(buckets.at(-1).to)}; ${shownAs(standing)} is in the highlighted bar`);
   buckets.forEach((one, place) => {
     // A bar with one member must be visible.
     const height = one.members ? Math.max(1, 38 * one.members / most) : 0.4;

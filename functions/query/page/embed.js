@@ -10,9 +10,10 @@ function outside(text, address) {
   Object.assign(link, {href: address, target: "_blank", rel: "noopener"});
   return link;
 }
+// A frame shows the heads of its columns only where there are several numbers.
 function framed() {
   if ($("title").querySelector("a")) return;
-  $("title").replaceChildren(outside([view.board, view.metric, view.window.replaceAll("-", " ")].join(" · "), whole()));
+  $("title").replaceChildren(outside([view.board, tieBreaks().length ? view.metric : headed(view.metric, view.metric), view.window.replaceAll("-", " ")].join(" · "), whole()));
 }
 if (embed) {
   document.documentElement.classList.add("embed");

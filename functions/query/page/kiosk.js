@@ -67,7 +67,7 @@ function blank() {
   facts.replaceChildren();
 }
 function tell() {
-  const said = [[view.metric, ...tieBreaks()].map(name => name.replaceAll("_", " ")).join(", then "), worded(view.window), when(answer.period), answer.period.name ? ended(answer)[0] : "", `${number(answer.total)} ${answer.total === 1 ? "member" : "members"}`];
+  const said = [[headed(words(view.metric), view.metric), ...tieBreaks().map(words)].join(", then "), worded(view.window), when(answer.period), answer.period.name ? ended(answer)[0] : "", `${number(answer.total)} ${answer.total === 1 ? "member" : "members"}`];
   facts.replaceChildren(...said.filter(Boolean).flatMap((one, place) => [place ? " · " : "", element("span", "", one)]));
 }
 // Shows the next board that exists and has members. While the API is away, the shown board stays.

@@ -2,7 +2,7 @@
 const rolling = () => view.window.startsWith("last-");
 const hourly = () => view.window === "hour" || view.window.endsWith("-hours");
 // The definition of the window that is shown.
-const defined = () => board.metrics.find(one => one.metric === view.metric)?.windows.find(one => one.window === view.window);
+const defined = () => metricOf(view.metric)?.windows.find(one => one.window === view.window);
 // Whether a period has ended that the definition calls the current one. A browser's clock may be wrong: then it is read each minute, not each time.
 function outlived() {
   return Date.now() - board.read > MINUTE && board.metrics.some(one => one.windows.some(({period}) => Date.parse(period.ends) <= Date.now()));
@@ -22,7 +22,9 @@ function when({name, starts, ends}) {
     if (offset(starts) === offset(ends) && !/T.*[+-]/.test(name)) return hour.formatRange(first, last);
     return [starts, ends].map(at => hour.format(shownBy(at)) + " " + zone(at)).join(" – ");
   }
-  const day = written({day: "numeric", month: "short", year: "numeric"}), first = Date.parse(starts.slice(0, 10));
+  const first = Date.parse(starts.slice(0, 10)), whole = {month: {month: "long", year: "numeric"}, year: {year: "numeric"}}[view.window];
+  if (whole) return written(whole).format(first);
+  const day = written({day: "numeric", month: "short", year: "numeric"});
   // A day, and a rolling window, are named by their last day.
   const last = view.window === "day" || rolling() ? Date.parse(name) : Date.parse(ends.slice(0, 10)) - DAY;
   return (view.window === "season" ? name + " · " : "") + day.formatRange(first, last);

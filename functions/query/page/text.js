@@ -1,8 +1,23 @@
 // Words, numbers and elements.
-function number(value, digits = 0) { return value.toLocaleString(undefined, {minimumFractionDigits: digits, maximumFractionDigits: 9}); }
-const decimals = (metric, of = board) => of?.metrics.find(one => one.metric === metric)?.precision ?? 0;
+function number(value, digits = 0, whole = 1) { return value.toLocaleString(undefined, {minimumFractionDigits: digits, maximumFractionDigits: 9, minimumIntegerDigits: whole}); }
+const metricOf = (name, of = board) => of?.metrics.find(one => one.metric === name);
 // A number of a metric has all of its decimals: those of a column stand below each other.
-const amount = (value, metric = view.metric, of = board) => number(value, decimals(metric, of));
+function amount(value, metric = view.metric, of = board) {
+  const {precision = 0, unit} = metricOf(metric, of) || {};
+  return unit === "time" ? clockOf(value, precision) : number(value, precision);
+}
+// Seconds as a clock shows them: 22:05, 1:02:03 or 22:05.40.
+function clockOf(value, digits) {
+  const all = Math.abs(value), hours = Math.floor(all / 3600), minutes = Math.floor(all % 3600 / 60);
+  // A browser computes in binary: 1325.4 % 60 has more decimals.
+  const seconds = number(Number((all % 60).toFixed(digits)), digits, 2);
+  return (value < 0 ? "-" : "") + (hours ? hours + ":" + number(minutes, 0, 2) : minutes) + ":" + seconds;
+}
+// What stands beside numbers of a metric, such as km; nothing beside times.
+const measure = (metric, of = board) => { const {unit = ""} = metricOf(metric, of) || {}; return unit === "time" ? "" : unit; };
+const words = metric => metric.replaceAll("_", " ");
+// The head of a column of a metric's numbers: Score (km).
+const headed = (name, metric) => ["", name].includes(measure(metric)) ? name : `${name} (${measure(metric)})`;
 function ordinal(value) {
   const last = value % 100 > 10 && value % 100 < 14 ? 0 : value % 10;
   return number(value) + (["th", "st", "nd", "rd"][last] || "th");
@@ -19,12 +34,13 @@ function element(name, style = "", text = "") {
   if (text) made.textContent = text;
   return made;
 }
-// The name of a metric behind a score: 1 point, 2 points, 1.0 points.
+// The name of a metric behind a score: 1 point, 2 points, 1.0 points; 12 km distance, and 12 km.
 function unit(score, metric, of = board) {
-  const many = metric.replaceAll("_", " ");
-  return Math.abs(score) === 1 && !decimals(metric, of) ? many.replace(/(ss|x|ch|sh)es$|(?<![siu])s$/, "$1") : many;
+  const many = words(metric), {precision, unit} = metricOf(metric, of) || {}, beside = measure(metric, of);
+  if (unit) return beside && beside !== many ? `${beside} ${many}` : many;
+  return Math.abs(score) === 1 && !precision ? many.replace(/(ss|x|ch|sh)es$|(?<![siu])s$/, "$1") : many;
 }
 const shownAs = one => one.profile?.name || one.member;
 const countryOf = code => new Intl.DisplayNames(undefined, {type: "region"}).of(code);
-const noted = () => board.metrics.find(one => one.metric === view.metric)?.notes;
+const noted = () => metricOf(view.metric)?.notes;
 const remark = note => Object.entries(note || {}).map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`).join(" · ");

@@ -2,16 +2,17 @@
 const tieBreaks = () => Object.keys(answer.entries[0]?.tie_breaks || {});
 // A member that has no number of a tie-break is behind all others.
 const tieBreak = ([name, value]) => value === null ? "–" : amount(value, name);
-const tiesOf = one => Object.entries(one.tie_breaks || {}).map(([name, value]) => value === null ? "no " + unit(0, name) : `${amount(value, name)} ${unit(value, name)}`);
+const tiesOf = one => Object.entries(one.tie_breaks || {}).map(([name, value]) => value === null ? "no " + words(name) : `${amount(value, name)} ${unit(value, name)}`);
 
 function columns() {
-  const names = tieBreaks(), head = $("list").querySelector("thead tr"), key = names.join();
+  const names = tieBreaks(), head = $("list").querySelector("thead tr"), key = [view.metric, measure(view.metric), ...names].join();
   if (head.key === key) return;
   head.key = key;
   $("list").classList.toggle("tied", names.length > 0);
+  head.querySelector(".score").textContent = headed("Score", view.metric);
   for (const one of head.querySelectorAll(".tie")) one.remove();
   head.append(...names.map(name => {
-    const made = element("th", "tie", name.replaceAll("_", " "));
+    const made = element("th", "tie", headed(words(name), name));
     made.scope = "col";
     return made;
   }));
@@ -30,7 +31,7 @@ function between(one, other) {
   const values = [one, other].map(each => inMetric(each, name));
   if (values.includes(null)) return "";
   // A browser computes in binary: 12345678.9 - 12345678.12 has nine decimals.
-  const by = Number(Math.abs(values[0] - values[1]).toFixed(board.metrics.find(metric => metric.metric === name)?.precision ?? 9));
-  return amount(by, name) + (name === view.metric ? "" : " " + unit(by, name));
+  const by = Number(Math.abs(values[0] - values[1]).toFixed(metricOf(name)?.precision ?? 9));
+  return [amount(by, name), name === view.metric ? measure(name) : unit(by, name)].filter(Boolean).join(" ");
 }
 const inMetric = (one, metric) => metric === view.metric ? one.score : one.tie_breaks?.[metric] ?? null;

@@ -18,7 +18,8 @@ from tests.support.dynamodb.local import NO_NPM
 
 BOARDS: Final = """
 [boards."run-*"]
-metrics.km = { aggregate = "sum", precision = 1, windows = ["all", "day"] }
+metrics.km = { aggregate = "sum", precision = 1, unit = "km", windows = ["all", "day"] }
+metrics.lap = { aggregate = "min", precision = 2, unit = "time", windows = ["all"] }
 """
 OPEN: Final = {"OPEN_READS": "true", "OPEN_SEARCH": "true", "ADMIN_PAGE": "true"}
 AT: Final = "2026-11-21T10:00:00Z"
@@ -34,6 +35,7 @@ def stack() -> Iterator[Stack]:
     with mock.patch.dict(ENVIRONMENT, OPEN), deployed(BOARDS) as stack:
         for name, member, km in SENT:
             send(stack, name, member, {"km": km})
+        send(stack, "e4", "ada", {"lap": 3683.4})
         send(stack, "x1", "ada", {"kn": 5})
         send(stack, "x2", "dee", {"km": 5}, board="runs")
         count(stack)
@@ -109,7 +111,7 @@ def test_a_member_is_found_by_name_and_by_id_and_shows_boards_ranks_and_refusals
     expect(tab.page.locator("#view h2")).to_have_text(["Ada Lovelace", "run-1", "Refused events"])
     expect(tab.page.locator("#view h2").first).to_be_focused()
     board = tab.page.locator("[data-board='run-1'] tbody tr")
-    expect(board).to_have_text(["kmall301 of 3", "kmday301 of 3"])
+    expect(board).to_have_text(["kmall30.0 km1 of 3", "kmday30.0 km1 of 3", "lapall1:01:23.401 of 1"])
     refused = tab.page.locator("#view tbody").last
     expect(refused).to_contain_text("x1metrics: board 'run-1' has no metric 'kn'")
     expect(refused.locator("td").nth(2)).to_have_text("ada on run-1 ")
@@ -162,7 +164,7 @@ def test_remove_register_and_name(admin: Open, stack: Stack) -> None:
 
 def test_correct_and_take_back(admin: Open, stack: Stack) -> None:
     tab = admin("view=member&id=ada")
-    unfold(tab, "Correct or take back", **{"Event's_id": "e1", "km": "12.5"})
+    unfold(tab, "Correct or take back", **{"Event's_id": "e1", "km": "0:12.5"})
     press(tab, "Correct")
     said = confirm(
         tab, stack, "Correct the event e1?", "The event was counted 21 Nov 2026", "ada gets km 12.5 on run-1"

@@ -502,7 +502,7 @@ ZONES: Final = (
     ("Africa/Cairo", "04-25T12:00Z", "day", ["Apr 25, 2026", "Apr 24, 2026", "Apr 23, 2026"], "GMT+3"),
     ("America/Vancouver", "11-27T20:00Z", "day", ["Nov 27, 2026", "Nov 26, 2026"], "Sat, Nov 28, 12:00 AM"),
     ("America/Vancouver", "11-27T20:00Z", "week", ["Nov 23 – 29, 2026", "Nov 16 – 22, 2026"], "Mon, Nov 30"),
-    ("America/Vancouver", "11-27T20:00Z", "month", ["Nov 1 – 30, 2026", "Oct 1 – 31, 2026"], "Tue, Dec 1"),
+    ("America/Vancouver", "11-27T20:00Z", "month", ["November 2026", "October 2026"], "Tue, Dec 1"),
     ("Asia/Kathmandu", "11-27T20:00Z", "last-7-days", ["Nov 22 – 28, 2026", "Nov 21 – 27, 2026"], "+5:45"),
     ("UTC", "11-27T20:00Z", "last-2-hours", ["Nov 27, 7:00 – 9:00 PM", "Nov 27, 6:00 – 8:00 PM"], "UTC"),
 )

@@ -1,4 +1,7 @@
-"""Tie-breaks on the page: columns on a desk, lines below the score on a phone; in a frame, on a wall, and on a card."""
+"""Tie-breaks on the page: columns on a desk, lines below the score on a phone; in a frame, on a wall, and on a card.
+
+Also units: seconds are shown as times, and another unit once, in a head or behind a number.
+"""
 
 from typing import Final
 
@@ -13,9 +16,9 @@ from tests.support.dynamodb.local import NO_NPM
 BOARDS: Final = """
 [boards."icpc-*"]
 metrics.solved = { aggregate = "sum", windows = ["all", "day"], tie_breaks = ["penalty", "longest_run"] }
-metrics.penalty = { aggregate = "sum", order = "ascending", precision = 1 }
-metrics.longest_run = { aggregate = "max" }
-metrics.tries = { aggregate = "sum", windows = ["all"] }
+metrics.penalty = { aggregate = "sum", order = "ascending", precision = 1, unit = "time" }
+metrics.longest_run = { aggregate = "max", unit = "km" }
+metrics.tries = { aggregate = "sum", windows = ["all"], unit = "h" }
 """
 AMOUNTS: Final[dict[str, dict[str, float]]] = {
     "ann": {"solved": 8, "penalty": 312.5, "longest_run": 4},
@@ -25,14 +28,14 @@ AMOUNTS: Final[dict[str, dict[str, float]]] = {
     "eve": {"solved": 2},
     "fay": {"solved": 2},
 }
-HEAD: Final = ["Rank", "Since the period before", "Member", "Score", "penalty", "longest run"]
+HEAD: Final = ["Rank", "Since the period before", "Member", "Score", "penalty", "longest run (km)"]
 ROWS: Final = [
-    ["1", "ann", "8", "312.5", "4"],
-    ["2", "bob", "8", "1,356.5", "5"],
-    ["3", "cem", "8", "1,356.5", "1"],
-    ["4", "dan", "8", "1,356.5", "–"],
-    ["5", "eve", "2", "0.0", "–"],
-    ["5", "fay", "2", "0.0", "–"],
+    ["1", "ann", "8", "5:12.5", "4"],
+    ["2", "bob", "8", "22:36.5", "5"],
+    ["3", "cem", "8", "22:36.5", "1"],
+    ["4", "dan", "8", "22:36.5", "–"],
+    ["5", "eve", "2", "0:00.0", "–"],
+    ["5", "fay", "2", "0:00.0", "–"],
 ]
 
 pytestmark = [pytest.mark.thorough, pytest.mark.parametrize("stack", [BOARDS], indirect=True)]
@@ -54,9 +57,8 @@ def rows(tab: View) -> list[list[str]]:
 
 def named(row: list[str]) -> list[str]:
     """The tie-breaks of a row as the wall names them, where no column has a head."""
-    return [
-        ("no" if amount == "–" else amount) + f" {metric}" for amount, metric in zip(row[3:], HEAD[-2:], strict=True)
-    ]
+    penalty, run = row[3:]
+    return [f"{penalty} penalty", "no longest run" if run == "–" else f"{run} km longest run"]
 
 
 def test_each_has_a_column_and_follows_the_ranking(contest: Opener, stack: Stack) -> None:
@@ -67,10 +69,10 @@ def test_each_has_a_column_and_follows_the_ranking(contest: Opener, stack: Stack
 
     post_amounts(stack, "icpc-1", {"dan": {"solved": 0, "penalty": -1100}})
     tab.pass_seconds(5)
-    assert rows(tab)[:2] == [["1", "dan", "8", "256.5", "–"], ["2", *ROWS[0][1:]]]
+    assert rows(tab)[:2] == [["1", "dan", "8", "4:16.5", "–"], ["2", *ROWS[0][1:]]]
     # A ranking without tie-breaks has the columns that it always had.
     tab.open("board=icpc-1&metric=tries")
-    expect(tab.page.locator("#list thead th")).to_have_text(HEAD[:4])
+    expect(tab.page.locator("#list thead th")).to_have_text([*HEAD[:3], "Score (h)"])
     assert rows(tab) == [["1", "cem", "9"]]
     assert tab.page.locator("#rows .score").evaluate("cell => getComputedStyle(cell, '::after').content") == "none"
 
@@ -79,12 +81,12 @@ def test_the_card_and_my_row_have_them_and_name_the_number_that_decides(contest:
     tab = contest("board=icpc-1&member=bob", locale="en-US")
     said, gap = tab.page.locator("#found-rank"), tab.page.locator("#found-gap")
     for member, numbers, behind in (
-        ("ann", "8 solved · 312.5 penalty · 4 longest run", "leads"),
-        ("bob", "8 solved · 1,356.5 penalty · 5 longest run", "1,044.0 penalty behind ann (1st)"),
-        ("cem", "8 solved · 1,356.5 penalty · 1 longest run", "4 longest run behind bob (2nd)"),
-        ("dan", "8 solved · 1,356.5 penalty · no longest run", "behind cem (3rd)"),
-        ("eve", "2 solved · 0.0 penalty · no longest run", "6 behind dan (4th)"),
-        ("fay", "2 solved · 0.0 penalty · no longest run", "level with eve"),
+        ("ann", "8 solved · 5:12.5 penalty · 4 km longest run", "leads"),
+        ("bob", "8 solved · 22:36.5 penalty · 5 km longest run", "17:24.0 penalty behind ann (1st)"),
+        ("cem", "8 solved · 22:36.5 penalty · 1 km longest run", "4 km longest run behind bob (2nd)"),
+        ("dan", "8 solved · 22:36.5 penalty · no longest run", "behind cem (3rd)"),
+        ("eve", "2 solved · 0:00.0 penalty · no longest run", "6 behind dan (4th)"),
+        ("fay", "2 solved · 0:00.0 penalty · no longest run", "level with eve"),
     ):
         tab.find(member)
         expect(said).to_contain_text(f" of 6 · {numbers} · ")
@@ -92,11 +94,11 @@ def test_the_card_and_my_row_have_them_and_name_the_number_that_decides(contest:
     tab.find("bob")
     tab.page.get_by_role("button", name="This is me").click()
     mine = tab.page.locator("#mine")
-    expect(mine).to_contain_text("8 · 1,356.5 penalty · 5 longest run1,044.0 penalty behind ann (1st)")
+    expect(mine).to_contain_text("8 · 22:36.5 penalty · 5 km longest run17:24.0 penalty behind ann (1st)")
     post_amounts(stack, "icpc-1", {"bob": {"solved": 3, "penalty": 41}}, days_ago=1)
     tab.open("board=icpc-1&window=day&member=bob")
     past = [text.partition(": ")[2] for text in tab.page.locator("#past li").all_text_contents()[-2:]]
-    assert past == ["1st of 1, 3, 41.0 penalty, no longest run", "2nd of 6, 8, 1,356.5 penalty, 5 longest run"]
+    assert past == ["1st of 1, 3, 0:41.0 penalty, no longest run", "2nd of 6, 8, 22:36.5 penalty, 5 km longest run"]
 
 
 @pytest.mark.parametrize("more", ["", "&embed"])
@@ -105,7 +107,7 @@ def test_a_narrow_screen_has_them_below_the_score(contest: Opener, more: str) ->
     expect(tab.page.locator("#rows tr")).to_have_count(6)
     expect(tab.page.locator("#rows td.tie").first).to_be_hidden()
     below = tab.page.locator("#rows td.score").evaluate_all("all => all.map(one => one.dataset.ties)")
-    assert below[2:4] == ["1,356.5 penalty\n1 longest run", "1,356.5 penalty\nno longest run"]
+    assert below[2:4] == ["22:36.5 penalty\n1 km longest run", "22:36.5 penalty\nno longest run"]
     heights = tab.page.locator("#rows td.score").evaluate_all("all => all.map(one => one.offsetHeight)")
     assert 70 < min(heights) <= max(heights) < 90, "each takes one line"
     assert tab.pixels_beyond() <= 0
