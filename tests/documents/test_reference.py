@@ -20,6 +20,7 @@ from standings.domain.events import RefusedEvent, parse_event
 from standings.domain.windows import DAY
 from standings.runtime.environment import BOARDS_FILE
 from standings_cli.__main__ import parser
+from standings_cli.post.cells import USUAL
 from tests.support.documents.pages import DECISIONS, NEEDS_ACCOUNT, PAGES, PROJECT, blocks, in_text, programs
 
 REFERENCE: Final = PROJECT / "docs" / "reference"
@@ -273,7 +274,9 @@ def test_every_event_posted_by_a_command_on_a_page_is_valid() -> None:
     refused = []
     for board, member, *rest in single:
         amounts = ", ".join(
-            f'"{metric}": {amount}' for metric, _, amount in (word.partition("=") for word in rest) if amount
+            f'"{metric}": {USUAL.amount(metric, amount)}'
+            for metric, _, amount in (word.partition("=") for word in rest)
+            if amount
         )
         at = "2026-11-21T10:15:00Z"
         event = f'{{"id": "x", "board": "{board}", "member": "{member}", "at": "{at}", "metrics": {{{amounts}}}}}'
