@@ -14,8 +14,8 @@ from standings_cli.terminal import shown
 
 _MOST_SHOWN: Final = 80
 _MOST_OF_MISTAKE: Final = 1_000  # Characters
-_NUMBERS: Final = re.compile(r"-[0-9.][0-9.,eE+-]*$", re.ASCII)
-"""Words that begin with - and are no option: a number, or several with a comma between."""
+_NUMBERS: Final = re.compile(r"-[0-9.][0-9.,:eE+-]*$", re.ASCII)
+"""Words that begin with - and are no option: a number or a time, or several with a comma between."""
 _LITERAL: Final = "\0"  # The beginning of a word that is no option: no shell can pass it
 
 
