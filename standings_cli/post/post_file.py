@@ -37,7 +37,7 @@ from standings.ingest import posted
 from standings_cli.files import STDIN, HalfLineError, Lines, Mark, Record, Source
 from standings_cli.post.cells import USUAL, Notation
 from standings_cli.post.columns import FIELDS, ONLY, Column, Columns
-from standings_cli.post.correcting import corrected, is_corrected
+from standings_cli.post.correcting import corrected, is_corrected, is_elsewhere
 from standings_cli.post.known import AHEAD, MOST, UNASKED, Known, Result
 from standings_cli.post.late_rows import LateRows, definitions
 from standings_cli.post.mistakes import Mistakes
@@ -443,6 +443,11 @@ _WITHOUT_HISTORY: Final = (
     "counted without --history, and not in all periods: --correct --history counts what is missing (rows without ids: "
     "docs/how-to/bring-your-history.md)"
 )
+_ELSEWHERE: Final = (
+    "rows whose ids counted on another board, and stay there: {:,}. An id is one event of the whole stack: give other "
+    "activity other ids; --anyway moves what counted there"
+)
+_MOVES: Final = "rows whose ids counted on another board, and move from there: {:,}"
 _NOTHING_SENT: Final = (
     "nothing was sent: {0} of the first {0} rows would be refused. Mend them, or deploy a boards.toml that takes them; "
     "--anyway sends them all the same"
@@ -476,6 +481,7 @@ class FilePosting:
     _known: int = 0
     _refused: int = 0  # The API says that the writer would refuse them
     _without_history: int = 0
+    _elsewhere: int = 0  # Their ids have counted on another board
     _not_taken: int = 0  # Rows that the queue itself has refused, in addition to those that are not events
     _asks: bool = False  # The API says which rows are known
     _is_half: bool = False  # The last line may still be written
@@ -498,8 +504,9 @@ class FilePosting:
         for (message, row), result in chain(asked, ((each, UNASKED) for each in rows)):
             print(message.body)
             self._posted += 1
-            if not (self.reader.corrects and is_corrected(orjson.loads(message.body)["id"], result)):
-                self._count(row, result, mistakes)
+            if self.reader.corrects and is_corrected(orjson.loads(message.body)["id"], result, moves=self.anyway):
+                result = {**result, "status": "new"}  # noqa: PLW2901 - what would become of its correction
+            self._count(row, result, mistakes)
         mistakes.close()
         if known.problem:
             say(f"the rows were not checked by the rules of their boards: {known.problem}")
@@ -533,7 +540,7 @@ class FilePosting:
             known = self._asking(connection, is_asked=connection.knows_api)
             due = self._when_due(self._valid(rows, mistakes))
             messages = (
-                corrected(known, due, checkpoint.run or checkpoint.begun)
+                corrected(known, due, checkpoint.run or checkpoint.begun, moves=self.anyway)
                 if self.reader.corrects
                 else known.marked(due, itemgetter(0), *self._parts)
             )
@@ -620,11 +627,15 @@ class FilePosting:
         elif result["status"] == "refused":
             self._refused += 1
             mistakes.name(row.line, f"it is refused: {result['detail']}")
+        if self.reader.corrects and row.message is not None:
+            self._elsewhere += is_elsewhere(orjson.loads(row.message.body)["id"], result)
 
     def _say_what_lacks(self) -> None:
         if self._without_history:
             rows = f"{self._without_history:,} known row{'' if self._without_history == 1 else 's'}"
             say(f"{rows} {_WITHOUT_HISTORY}")
+        if self._elsewhere:
+            say((_MOVES if self.anyway else _ELSEWHERE).format(self._elsewhere))
 
     def _warn_of_late(self, connection: Connection) -> None:
         """Say how many rows would not count in their periods, without `history`, if somebody knows the boards."""
