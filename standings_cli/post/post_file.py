@@ -6,6 +6,7 @@ Amounts stay text, as the file has them: no amount is ever read as a float.
 import csv
 import json
 import time
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
@@ -39,11 +40,13 @@ from standings_cli.post.cells import USUAL, Notation
 from standings_cli.post.columns import FIELDS, ONLY, Column, Columns
 from standings_cli.post.correcting import corrected, is_corrected, is_elsewhere
 from standings_cli.post.known import AHEAD, MOST, UNASKED, Known, Result
+from standings_cli.post.late_rows import MOST as LOOKED_AT
 from standings_cli.post.late_rows import LateRows, definitions
 from standings_cli.post.mistakes import Mistakes
 from standings_cli.post.outbox import NotTakenError, Outbox, Outgoing
 from standings_cli.post.rounding import Rounding
 from standings_cli.post.times import Times
+from standings_cli.post.total_line import TotalLine
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import InputError
 from standings_cli.terminal import DIFFERS, INTERRUPTED, OK, UNREACHABLE, Meter, say, shown
@@ -496,7 +499,7 @@ class FilePosting:
 
         The ids of totals and the times are those of a run that begins now.
         """
-        self._warn_of_late(connection)
+        self._look_ahead(connection)
         mistakes = Mistakes(self.name, say)
         known = self._asking(connection, is_asked=connection.knows_api and self.reader.boards is None)
         rows = self._valid(self._rows(), mistakes)
@@ -526,7 +529,7 @@ class FilePosting:
         """
         if self._source.is_repeatable:
             next(self._rows(), None)  # A file or header that is wrong is told before a stack is asked
-            self._warn_of_late(connection)
+            self._look_ahead(connection)
         state = None if self.name == STDIN else Path(self.state or f"{self.name}.posted")
         record = Record(state, "posted rows", connection.queue_url)
         with record.locked():
@@ -637,14 +640,26 @@ class FilePosting:
         if self._elsewhere:
             say((_MOVES if self.anyway else _ELSEWHERE).format(self._elsewhere))
 
-    def _warn_of_late(self, connection: Connection) -> None:
-        """Say how many rows would not count in their periods, without `history`, if somebody knows the boards."""
-        if self.reader.history or not self._source.is_repeatable:
+    def _look_ahead(self, connection: Connection) -> None:
+        """Say what the first `LOOKED_AT` rows show, before any is sent.
+
+        Without `history`: how many would not count in their periods, if somebody knows the boards. Of CSV: whether the
+        last row of the file is a total.
+        """
+        is_csv = self.reader.form == "csv"
+        if not self._source.is_repeatable or (self.reader.history and not is_csv):
             return
-        find = definitions(connection, self.reader.boards)
-        messages = (row.message for row in self._rows() if row.message is not None)
-        if (text := LateRows(find, self.now()).warning(messages)) is not None:
-            say(f"{self.name}: {text}")
+        total, rows = TotalLine(), self._rows()
+        first = (row for row in islice(rows, LOOKED_AT) if row.message is not None)
+        messages = (row.message for row in (total.watched(first) if is_csv else first) if row.message is not None)
+        if not self.reader.history:
+            find = definitions(connection, self.reader.boards)
+            if (text := LateRows(find, self.now()).warning(messages)) is not None:
+                say(f"{self.name}: {text}")
+        if is_csv:
+            deque(messages, 0)
+            if (text := total.warning()) is not None and next(rows, None) is None:
+                say(f"{self.name}:{text}")
         self._times.begin(self._times.run)
 
     def _begin(self, record: Record, meter: Meter) -> tuple[Checkpoint, Iterator[Row]]:
