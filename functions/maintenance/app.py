@@ -240,7 +240,7 @@ _TASKS: Final[Tasks] = {
     "dead_letters": {
         "list": _choosing("ids", _dead_letters.list, member=str, limit=int),
         "replay": _choosing("ids", _dead_letters.replay, member=str, cursor=int),
-        "delete": Task(_dead_letters.delete, {"ids": list}, required="ids"),
+        "delete": _choosing("ids", _dead_letters.delete, member=str, cursor=int),
     },
     "parked": {
         "list": _choosing("keys", _parked.list, limit=int, cursor=str),

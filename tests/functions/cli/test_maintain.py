@@ -97,6 +97,18 @@ def test_a_drop_that_did_not_look_at_every_message_says_so(run: Run, monkeypatch
     assert ran.err == "not every message was looked at: run the same command again later\n"
 
 
+def test_a_drop_by_reason_or_board_asks_with_how_many_these_are(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number, metric in enumerate(("steps=1", "steps=2", "runs=1")):
+        assert run(f"post b ada {metric} --id {number}").status == OK
+    listed = "2 × metrics: board 'b' has no metric 'steps'; there are: points\n"
+    for typed, status, said in (("no\n", DIFFERS, "nothing was deleted\n"), ("drop\n", OK, "")):
+        monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+        ran = run("dlq drop --reason steps --board b")
+        assert (ran.status, ran.err) == (status, listed + said)
+        assert ran.out.startswith("Delete 2 refused messages for good? Type drop: ")
+    assert run("dlq list").out.startswith("1 × metrics: board 'b' has no metric 'runs'")
+
+
 @pytest.mark.usefixtures("members")
 def test_a_store_that_is_unavailable_for_a_moment_does_not_end_a_rebuild(run: Run, connection: Any) -> None:
     connection.function.unavailable = {0, 2, 3}
