@@ -224,6 +224,7 @@ _TASKS: Final[Tasks] = {
     "merge": Task(
         _merge, {"board": str, "old": str, "new": str, "all_boards": bool, "every_board": bool, "cursor": str}
     ),
+    "members": Task(_members.list, {"board": str, "hidden": bool, "cursor": dict}, required="board"),
     "settle": Task(
         partial(_settling, _settlements.settle),
         {"board": str, "window": str, "metric": str, "period": str, "again": bool, "empty": bool, "cursor": dict},

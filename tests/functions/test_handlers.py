@@ -251,6 +251,7 @@ def test_it_says_what_it_runs_on(stack: Stack) -> None:
         ({"rebuild": {}}, "rebuild: board is missing"),
         ({"delete": {"board": None}}, "delete: board is missing"),
         ({"erase": {}}, "erase: member is missing"),
+        ({"members": {"hidden": True}}, "members: board is missing"),
         ({"settle": {}}, "settle: board is missing"),
         ({"settlements": {"list": {}}}, "list: board is missing"),
         ({"rebuild": "b"}, "rebuild: expected an object of arguments, got 'b'"),

@@ -60,6 +60,7 @@ def test_a_person_sees_that_a_command_works_from_two_seconds_on(run: Run, monkey
         "audit": "audit: ",
         "rebuild b": "rebuild b: announced, waiting 180 s, ",
         "dlq list": "list dead letters: ",
+        "member list b": "members b: ",
         "member erase m1 --yes": "erase: ",
         "top b --limit 3": "top b: 0 members, ",
         "post b m2 points=5 --wait": "waiting: the event is not counted yet: ",
