@@ -49,7 +49,7 @@ from standings_cli.post.times import Times
 from standings_cli.post.total_line import TotalLine
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import InputError
-from standings_cli.terminal import DIFFERS, INTERRUPTED, OK, UNREACHABLE, Meter, say, shown
+from standings_cli.terminal import DIFFERS, INTERRUPTED, OK, UNREACHABLE, Meter, Working, say, shown
 
 
 class EventText(NamedTuple):
@@ -649,17 +649,18 @@ class FilePosting:
         is_csv = self.reader.form == "csv"
         if not self._source.is_repeatable or (self.reader.history and not is_csv):
             return
-        total, rows = TotalLine(), self._rows()
+        total, rows, late = TotalLine(), self._rows(), None
         first = (row for row in islice(rows, LOOKED_AT) if row.message is not None)
         messages = (row.message for row in (total.watched(first) if is_csv else first) if row.message is not None)
-        if not self.reader.history:
-            find = definitions(connection, self.reader.boards)
-            if (text := LateRows(find, self.now()).warning(messages)) is not None:
-                say(f"{self.name}: {text}")
-        if is_csv:
-            deque(messages, 0)
-            if (text := total.warning()) is not None and next(rows, None) is None:
-                say(f"{self.name}:{text}")
+        with Working(f"reading {self.name}"):
+            if not self.reader.history:
+                late = LateRows(definitions(connection, self.reader.boards), self.now()).warning(messages)
+            deque(messages if is_csv else (), 0)
+            last = total.warning() if is_csv and next(rows, None) is None else None
+        if late is not None:
+            say(f"{self.name}: {late}")
+        if last is not None:
+            say(f"{self.name}:{last}")
         self._times.begin(self._times.run)
 
     def _begin(self, record: Record, meter: Meter) -> tuple[Checkpoint, Iterator[Row]]:

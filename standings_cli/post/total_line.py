@@ -13,7 +13,8 @@ from standings.aws.sqs import AT_FILLED_IN
 if TYPE_CHECKING:
     from standings_cli.post.post_file import Row
 
-_LEAST: Final = 2  # Rows before: of one, the last row is no sum
+_LEAST: Final = 2  # Rows before it that have an `at`
+_LEAST_OF_SUM: Final = 4  # Rows before it that it sums: of fewer, chance makes sums
 
 
 @dataclass
@@ -49,7 +50,8 @@ class TotalLine:
             return None
         row, event = self._last
         amounts = event.get("metrics", {}).items()
-        summed = [name for name, amount in amounts if amount and isclose(amount, self._sums[name])]
+        is_long = self._before >= _LEAST_OF_SUM
+        summed = [name for name, amount in amounts if is_long and amount and isclose(amount, self._sums[name])]
         if self._all_dated and _is_undated(row):
             why = "it has no `at`, though all rows before it have one"
         elif summed and not row.members & self._members:
