@@ -506,7 +506,7 @@ OPERATIONS: Final = {
         - `settlements` `list` (`board`, `cursor`): the settled periods of a board
         - `dead_letters` `list` (`ids`, `reason`, `board`, `member`, `limit`): refused messages, with their reasons
         - `dead_letters` `replay` (`ids`, `reason`, `board`, `member`, `cursor`): sends them to the queue again
-        - `dead_letters` `delete` (`ids`): deletes them for good
+        - `dead_letters` `delete` (`ids`, `reason`, `board`, `member`, `cursor`; one at least): deletes them for good
         - `merge` (`board`, `old`, `new`): gives all that one member has on a board to another one
 
         404: `no-such-path` without the parameter; `no-such-board`; with `merge` also `being-deleted`,

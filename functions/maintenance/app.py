@@ -224,6 +224,7 @@ _TASKS: Final[Tasks] = {
     "merge": Task(
         _merge, {"board": str, "old": str, "new": str, "all_boards": bool, "every_board": bool, "cursor": str}
     ),
+    "members": Task(_members.list, {"board": str, "hidden": bool, "cursor": dict}, required="board"),
     "settle": Task(
         partial(_settling, _settlements.settle),
         {"board": str, "window": str, "metric": str, "period": str, "again": bool, "empty": bool, "cursor": dict},
@@ -240,7 +241,7 @@ _TASKS: Final[Tasks] = {
     "dead_letters": {
         "list": _choosing("ids", _dead_letters.list, member=str, limit=int),
         "replay": _choosing("ids", _dead_letters.replay, member=str, cursor=int),
-        "delete": Task(_dead_letters.delete, {"ids": list}, required="ids"),
+        "delete": _choosing("ids", _dead_letters.delete, member=str, cursor=int),
     },
     "parked": {
         "list": _choosing("keys", _parked.list, limit=int, cursor=str),

@@ -2,10 +2,13 @@
 
 import argparse
 import shlex
+import sys
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from standings.client.errors import NotFound
 from standings.domain.boards import Boards
 from standings.domain.boards_toml import DefinitionError, mistakes_in, parse_boards
 from standings_cli.commands import values
@@ -13,10 +16,28 @@ from standings_cli.commands.options import Commands, add_csv
 from standings_cli.redefinitions import Redefinition, redefinitions, with_new_seasons
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import unknown_status
-from standings_cli.terminal import DIFFERS, OK, WRONG, Form, as_json, console, period, print_csv, say, shown, table
+from standings_cli.terminal import (
+    DIFFERS,
+    OK,
+    WRONG,
+    Form,
+    Working,
+    as_json,
+    console,
+    period,
+    print_csv,
+    say,
+    shown,
+    table,
+)
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 FILE: Final = Path("layers/standings/boards.toml")
 _PAGE_SIZE: Final = 1_000
+_DESCRIBED: Final = 100  # Boards of which a person sees what they rank; all further ones have names alone
+_AT_ONCE: Final = 8
 _DEFINITION: Final = (
     "{board} · family {family} · {timezone} · weeks from {week_start} · members {members} · late {late} · keep {keep}"
     " · shards {shards}"
@@ -53,19 +74,43 @@ def add(commands: Commands) -> None:
 
 
 def _list(connection: Connection, options: argparse.Namespace) -> int:
-    cursor = None
+    cursor, describes = None, sys.stdout.isatty() and not (options.json or options.csv)
     if options.csv:
         print_csv(("board",), ())
     while True:
-        answer = connection.api.read("boards", prefix=options.prefix, limit=_PAGE_SIZE, cursor=cursor)
+        limit = _DESCRIBED if describes else _PAGE_SIZE
+        answer = connection.api.read("boards", prefix=options.prefix, limit=limit, cursor=cursor)
         if options.json and not options.csv:
             print(as_json(answer), flush=True)
+        elif describes and answer["boards"]:
+            console().print(_described(connection, [board["board"] for board in answer["boards"]]))
+            describes = False
         else:
             for board in answer["boards"]:
                 print(shown(board["board"]))
         cursor = answer["next"]
         if cursor is None:
             return OK
+
+
+def _described(connection: Connection, boards: Sequence[str]) -> "Table":
+    """A table of boards, each with what it ranks and when it ends: `km: all, week · ends …`. A read for each."""
+
+    def about(board: str) -> str:
+        try:
+            answer = connection.api.read("boards", board)
+        except NotFound:
+            return ""  # It has gone meanwhile
+        ranked = (
+            (metric["metric"], ", ".join(one["window"] for one in metric["windows"])) for metric in answer["metrics"]
+        )
+        return "; ".join(f"{metric}: {windows}" for metric, windows in ranked if windows) + _end(answer)
+
+    rows = table("board", "ranks", right=())
+    with Working("boards list"), ThreadPoolExecutor(_AT_ONCE) as threads:
+        for board, text in zip(boards, threads.map(about, boards), strict=True):
+            rows.add_row(shown(board), shown(text))
+    return rows
 
 
 def _show(connection: Connection, options: argparse.Namespace) -> int:

@@ -8,6 +8,7 @@ from standings.stores import SLOTS
 from standings_cli.commands import values
 from standings_cli.commands.options import Commands, whole_from
 from standings_cli.stack.connection import Connection
+from standings_cli.stack.errors import InputError
 from standings_cli.terminal import DIFFERS, OK, as_json, is_confirmed, members, number, say, shown
 
 _BOARDS: Final = "`standings boards list` shows the boards"
@@ -67,13 +68,7 @@ def _add_failures(commands: Commands, name: str, task: str, argument: str, failu
     actions = commands.group(name)
     for action in ("list", "replay"):
         parser = actions.add(action, help=f"{action} {failures}")
-        parser.add_argument(
-            argument, nargs="*", type=values.text, metavar=argument[:-1].upper(), help="only these (all)"
-        )
-        parser.add_argument(
-            "--reason", type=values.text, metavar="TEXT", help="only those with this text in their reason"
-        )
-        parser.add_argument("--board", type=values.board, help="only those of this board")
+        _add_selection(parser, argument, "only these (all)")
         parser.set_defaults(do=_failures, task=task, action=action, argument=argument, limit=None, failures=failures)
         if action == "list":
             parser.add_argument("--limit", type=whole_from(1), help="how many to show (100)")
@@ -81,12 +76,19 @@ def _add_failures(commands: Commands, name: str, task: str, argument: str, failu
         drop = actions.add(
             "drop",
             help="delete refused messages for good",
-            epilog="ID is a message's, as `dlq list` shows it, or an event's. To mend an event, post the right one "
-            "under its id: nothing of the refused one has counted. Exit status 1 if a message was not deleted.",
+            epilog="ID is a message's, as `dlq list` shows it, or an event's. With --reason or --board, the question "
+            "says how many these are; what is refused from then on stays. To mend an event, post the right one under "
+            "its id: nothing of the refused one has counted. Exit status 1 if a message was not deleted.",
         )
-        drop.add_argument("ids", nargs="+", type=values.text, metavar="ID")
+        _add_selection(drop, argument, "only these")
         drop.add_argument("--yes", action="store_true", help="do not ask")
         drop.set_defaults(do=_drop)
+
+
+def _add_selection(parser: argparse.ArgumentParser, argument: str, text: str) -> None:
+    parser.add_argument(argument, nargs="*", type=values.text, metavar=argument[:-1].upper(), help=text)
+    parser.add_argument("--reason", type=values.text, metavar="TEXT", help="only those with this text in their reason")
+    parser.add_argument("--board", type=values.board, help="only those of this board")
 
 
 def _audit(connection: Connection, options: argparse.Namespace) -> int:
@@ -258,12 +260,13 @@ def _failures(connection: Connection, options: argparse.Namespace) -> int:
 
 def _drop(connection: Connection, options: argparse.Namespace) -> int:
     ids = list(dict.fromkeys(options.ids))
-    if not options.yes and not is_confirmed(
-        f"Delete the refused messages of {number(len(ids))} ids for good? Type drop: ", "drop", "nothing was deleted"
-    ):
+    selection = {"ids": ids or None, "reason": options.reason, "board": options.board}
+    if not any(selection.values()):
+        raise InputError("expected ID, --reason or --board: `standings dlq list` shows what there is")
+    if not options.yes and not _is_drop_confirmed(connection, selection):
         return DIFFERS
     deleted, missing, failed = 0, set(ids), False
-    for answer in connection.maintenance.answers("dead_letters", {"ids": ids}, "delete"):
+    for answer in connection.maintenance.answers("dead_letters", selection, "delete"):
         deleted += answer["deleted"]
         missing &= set(answer["missing"])
         failed = bool(answer["problems"])
@@ -278,9 +281,21 @@ def _drop(connection: Connection, options: argparse.Namespace) -> int:
         if not answer["done"]:
             say(answer["why"] or "not every message was looked at: run the same command again later")
         elif missing:
-            names = ", ".join(sorted(missing))
-            say(shown(f"no message or event there has the id {names}: `standings dlq list` shows all"))
+            names, also = ", ".join(sorted(missing)), " and matches" if options.reason or options.board else ""
+            say(shown(f"no message or event there has the id {names}{also}: `standings dlq list` shows all"))
     return DIFFERS if missing or failed or not answer["done"] else OK
+
+
+def _is_drop_confirmed(connection: Connection, selection: Mapping[str, Any]) -> bool:
+    """Ask whether to delete the messages of some ids; of a reason or board, say first how many these are, and why."""
+    what = f"the refused messages of {number(len(selection['ids'] or ()))} ids"
+    if selection["reason"] or selection["board"]:
+        (listed,) = connection.maintenance.answers("dead_letters", {**selection, "limit": 1}, "list")
+        for one in listed["reasons"]:
+            say(f"{number(one['messages'])} × {one['reason']}")
+        count = f"{number(listed['chosen'])} refused message{'' if listed['chosen'] == 1 else 's'}"
+        what = count if listed["done"] else f"{count}, and more that were not looked at"
+    return is_confirmed(f"Delete {what} for good? Type drop: ", "drop", "nothing was deleted")
 
 
 def _print_list(answer: Mapping[str, Any]) -> None:

@@ -48,6 +48,7 @@ def add(commands: Commands) -> None:
 
     _add(actions, "show", _show, "show a member's scores and ranks in everything that a board counts")
     _add_boards(actions)
+    _add_list(actions)
     _add_register(actions)
     hide = _add(
         actions,
@@ -97,6 +98,17 @@ def _add_boards(actions: Commands) -> None:
     boards.add_argument("--ranks", action="store_true", help="with its scores and ranks")
     boards.add_argument("--window", type=values.window, help="the window of the ranks, by default all")
     boards.set_defaults(do=_boards, resumes=False)
+
+
+def _add_list(actions: Commands) -> None:
+    listed = actions.add(
+        "list",
+        help="list the members of a board, also those that no ranking shows",
+        epilog="It reads the item of each member, and lists them in no order.",
+    )
+    listed.add_argument("board", type=values.board)
+    listed.add_argument("--hidden", action="store_true", help="only those that are hidden")
+    listed.set_defaults(do=_list, resumes=False)
 
 
 def _add_merge(actions: Commands) -> argparse.ArgumentParser:
@@ -204,6 +216,28 @@ def _boards(connection: Connection, options: argparse.Namespace) -> int:
     for board in found:
         print(shown(board["board"]) + (" (hidden)" if board["hidden"] else ""))
     return OK
+
+
+def _list(connection: Connection, options: argparse.Namespace) -> int:
+    looked_at, found, problems = 0, 0, list[str]()
+
+    def progress(answer: Mapping[str, Any]) -> str:
+        return f"{number(looked_at + answer['looked_at'])} members looked at"
+
+    arguments = {"board": options.board, "hidden": options.hidden or None}
+    for answer in connection.maintenance.answers("members", arguments, progress=progress):
+        looked_at += answer["looked_at"]
+        found += len(answer["members"])
+        problems += answer["problems"]
+        if options.json:
+            print(as_json(answer), flush=True)
+        for one in () if options.json else answer["members"]:
+            print(shown(one["member"]) + (" (hidden)" if one["hidden"] and not options.hidden else ""), flush=True)
+    for problem in problems:
+        say(f"standings: {problem}")
+    if not (found or problems or options.json):
+        say(f"{options.board}: {'no member is hidden' if options.hidden else 'no members'}")
+    return DIFFERS if problems else OK
 
 
 def _pages(connection: Connection, **given: str | None) -> Iterator[dict[str, Any]]:

@@ -82,7 +82,8 @@ one. A row that counted without it stays known, and --correct --history counts i
 
 --correct goes by the ids of rows: a new id counts, a row that has changed replaces what its id counted, a
 row that is known stays, and what is gone from the file stays counted (`standings retract ID`). It asks the
-API. How to correct what, and what that moves: docs/how-to/correct-a-score.md.
+API. A row whose id counted on another board is refused: with --anyway it leaves that board for its own.
+How to correct what, and what that moves: docs/how-to/correct-a-score.md.
 
 A row that is not an event is printed (FILE:LINE: reason) and skipped; the exit status then is 1. So is it
 if the API says that the writer would refuse a row, which is printed and sent; --dry-run asks it about the
@@ -141,7 +142,9 @@ def add(commands: Commands) -> None:
         "--state", type=values.file, metavar="FILE", help="where to record what is posted (FILE.posted)"
     )
     parser.add_argument("--again", action="store_true", help="post all rows again: what was removed counts again")
-    parser.add_argument("--anyway", action="store_true", help="continue although receipts may be gone, or rows refused")
+    parser.add_argument(
+        "--anyway", action="store_true", help="go on where receipts may be gone, or rows are refused or change boards"
+    )
     parser.add_argument(
         "--boards", type=values.file, metavar="FILE", help="check every event by the rules of this boards.toml"
     )

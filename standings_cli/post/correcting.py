@@ -13,16 +13,16 @@ from standings.domain.events import OTHER_COUNTS, WITHOUT_HISTORY, other_content
 from standings_cli.post.known import MOST, Known, Result
 from standings_cli.stack.errors import InputError
 
-CORRECTED: Final[Result] = {"status": "new", "detail": None}
 _FIRST_AT: Final = re.compile(r'\{"at":"[^"]*",')
 
 
 def corrected(
-    known: Known, messages: Iterable[tuple[OutgoingMessage, Any]], run: int
+    known: Known, messages: Iterable[tuple[OutgoingMessage, Any]], run: int, *, moves: bool = False
 ) -> Iterator[tuple[tuple[OutgoingMessage, Any], Result]]:
     """Yield messages, each with what would become of it; for a changed row the correction of its event.
 
-    So it is for a row that counted without history, if `known` asks for that.
+    So it is for a row that counted without history, if `known` asks for that. A row whose id has counted on another
+    board stays refused, unless it `moves` from there.
 
     `run` is when the run began: another one may correct an event to what it was before. Raises InputError if the API
     does not say which rows have changed.
@@ -35,15 +35,21 @@ def corrected(
             raise InputError(f"--correct has to ask the API which rows have changed: {reason}")
         for (message, row), result in zip(part, results, strict=True):
             event_id = orjson.loads(message.body)["id"]
-            if is_corrected(event_id, result):
-                yield (correction_of(message, event_id, run), row), CORRECTED
+            if is_corrected(event_id, result, moves=moves):
+                yield (correction_of(message, event_id, run), row), {**result, "status": "new"}
             else:
                 yield (message, row), result
 
 
-def is_corrected(event_id: str, result: Result) -> bool:
+def is_corrected(event_id: str, result: Result, *, moves: bool = False) -> bool:
     """Whether `post --correct` sends a correction for a row of which the API says this."""
-    return result["detail"] in (other_content(event_id), OTHER_COUNTS, WITHOUT_HISTORY)
+    is_same = result["detail"] in (other_content(event_id), OTHER_COUNTS, WITHOUT_HISTORY)
+    return is_same or (moves and is_elsewhere(event_id, result))
+
+
+def is_elsewhere(event_id: str, result: Result) -> bool:
+    """Whether the id of a row has counted on another board."""
+    return str(result["detail"]).startswith(f"{other_content(event_id)}, on ")
 
 
 def correction_of(message: OutgoingMessage, event_id: str, run: int) -> OutgoingMessage:

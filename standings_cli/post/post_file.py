@@ -6,6 +6,7 @@ Amounts stay text, as the file has them: no amount is ever read as a float.
 import csv
 import json
 import time
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
@@ -37,16 +38,18 @@ from standings.ingest import posted
 from standings_cli.files import STDIN, HalfLineError, Lines, Mark, Record, Source
 from standings_cli.post.cells import USUAL, Notation
 from standings_cli.post.columns import FIELDS, ONLY, Column, Columns
-from standings_cli.post.correcting import corrected, is_corrected
+from standings_cli.post.correcting import corrected, is_corrected, is_elsewhere
 from standings_cli.post.known import AHEAD, MOST, UNASKED, Known, Result
+from standings_cli.post.late_rows import MOST as LOOKED_AT
 from standings_cli.post.late_rows import LateRows, definitions
 from standings_cli.post.mistakes import Mistakes
 from standings_cli.post.outbox import NotTakenError, Outbox, Outgoing
 from standings_cli.post.rounding import Rounding
 from standings_cli.post.times import Times
+from standings_cli.post.total_line import TotalLine
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import InputError
-from standings_cli.terminal import DIFFERS, INTERRUPTED, OK, UNREACHABLE, Meter, say, shown
+from standings_cli.terminal import DIFFERS, INTERRUPTED, OK, UNREACHABLE, Meter, Working, say, shown
 
 
 class EventText(NamedTuple):
@@ -443,6 +446,11 @@ _WITHOUT_HISTORY: Final = (
     "counted without --history, and not in all periods: --correct --history counts what is missing (rows without ids: "
     "docs/how-to/bring-your-history.md)"
 )
+_ELSEWHERE: Final = (
+    "rows whose ids counted on another board, and stay there: {:,}. An id is one event of the whole stack: give other "
+    "activity other ids; --anyway moves what counted there"
+)
+_MOVES: Final = "rows whose ids counted on another board, and move from there: {:,}"
 _NOTHING_SENT: Final = (
     "nothing was sent: {0} of the first {0} rows would be refused. Mend them, or deploy a boards.toml that takes them; "
     "--anyway sends them all the same"
@@ -476,6 +484,7 @@ class FilePosting:
     _known: int = 0
     _refused: int = 0  # The API says that the writer would refuse them
     _without_history: int = 0
+    _elsewhere: int = 0  # Their ids have counted on another board
     _not_taken: int = 0  # Rows that the queue itself has refused, in addition to those that are not events
     _asks: bool = False  # The API says which rows are known
     _is_half: bool = False  # The last line may still be written
@@ -490,7 +499,7 @@ class FilePosting:
 
         The ids of totals and the times are those of a run that begins now.
         """
-        self._warn_of_late(connection)
+        self._look_ahead(connection)
         mistakes = Mistakes(self.name, say)
         known = self._asking(connection, is_asked=connection.knows_api and self.reader.boards is None)
         rows = self._valid(self._rows(), mistakes)
@@ -498,8 +507,9 @@ class FilePosting:
         for (message, row), result in chain(asked, ((each, UNASKED) for each in rows)):
             print(message.body)
             self._posted += 1
-            if not (self.reader.corrects and is_corrected(orjson.loads(message.body)["id"], result)):
-                self._count(row, result, mistakes)
+            if self.reader.corrects and is_corrected(orjson.loads(message.body)["id"], result, moves=self.anyway):
+                result = {**result, "status": "new"}  # noqa: PLW2901 - what would become of its correction
+            self._count(row, result, mistakes)
         mistakes.close()
         if known.problem:
             say(f"the rows were not checked by the rules of their boards: {known.problem}")
@@ -519,7 +529,7 @@ class FilePosting:
         """
         if self._source.is_repeatable:
             next(self._rows(), None)  # A file or header that is wrong is told before a stack is asked
-            self._warn_of_late(connection)
+            self._look_ahead(connection)
         state = None if self.name == STDIN else Path(self.state or f"{self.name}.posted")
         record = Record(state, "posted rows", connection.queue_url)
         with record.locked():
@@ -533,7 +543,7 @@ class FilePosting:
             known = self._asking(connection, is_asked=connection.knows_api)
             due = self._when_due(self._valid(rows, mistakes))
             messages = (
-                corrected(known, due, checkpoint.run or checkpoint.begun)
+                corrected(known, due, checkpoint.run or checkpoint.begun, moves=self.anyway)
                 if self.reader.corrects
                 else known.marked(due, itemgetter(0), *self._parts)
             )
@@ -620,20 +630,37 @@ class FilePosting:
         elif result["status"] == "refused":
             self._refused += 1
             mistakes.name(row.line, f"it is refused: {result['detail']}")
+        if self.reader.corrects and row.message is not None:
+            self._elsewhere += is_elsewhere(orjson.loads(row.message.body)["id"], result)
 
     def _say_what_lacks(self) -> None:
         if self._without_history:
             rows = f"{self._without_history:,} known row{'' if self._without_history == 1 else 's'}"
             say(f"{rows} {_WITHOUT_HISTORY}")
+        if self._elsewhere:
+            say((_MOVES if self.anyway else _ELSEWHERE).format(self._elsewhere))
 
-    def _warn_of_late(self, connection: Connection) -> None:
-        """Say how many rows would not count in their periods, without `history`, if somebody knows the boards."""
-        if self.reader.history or not self._source.is_repeatable:
+    def _look_ahead(self, connection: Connection) -> None:
+        """Say what the first `LOOKED_AT` rows show, before any is sent.
+
+        Without `history`: how many would not count in their periods, if somebody knows the boards. Of CSV: whether the
+        last row of the file is a total.
+        """
+        is_csv = self.reader.form == "csv"
+        if not self._source.is_repeatable or (self.reader.history and not is_csv):
             return
-        find = definitions(connection, self.reader.boards)
-        messages = (row.message for row in self._rows() if row.message is not None)
-        if (text := LateRows(find, self.now()).warning(messages)) is not None:
-            say(f"{self.name}: {text}")
+        total, rows, late = TotalLine(), self._rows(), None
+        first = (row for row in islice(rows, LOOKED_AT) if row.message is not None)
+        messages = (row.message for row in (total.watched(first) if is_csv else first) if row.message is not None)
+        with Working(f"reading {self.name}"):
+            if not self.reader.history:
+                late = LateRows(definitions(connection, self.reader.boards), self.now()).warning(messages)
+            deque(messages if is_csv else (), 0)
+            last = total.warning() if is_csv and next(rows, None) is None else None
+        if late is not None:
+            say(f"{self.name}: {late}")
+        if last is not None:
+            say(f"{self.name}:{last}")
         self._times.begin(self._times.run)
 
     def _begin(self, record: Record, meter: Meter) -> tuple[Checkpoint, Iterator[Row]]:

@@ -165,6 +165,14 @@ def resources(example: str) -> dict[str, Any]:
     return {name: resource["Properties"] for name, resource in yaml_parse(text)["Resources"].items()}
 
 
+def test_the_webhook_has_the_pattern_of_the_page_for_its_stack() -> None:
+    """`tests/e2e/test_told.py` shows what that lets through."""
+    page = (HOW_TO / "announce-tops.md").read_text(encoding="utf-8")
+    (pattern,) = [json.loads(line) for line in page.splitlines() if line.startswith("{") and "$or" in line]
+    pattern["detail"]["stack"] = [{"Ref": "StandingsStack"}]
+    assert resources("webhook")["Rule"]["EventPattern"] == pattern
+
+
 def test_the_cdn_keeps_what_the_api_allows_and_tells_requests_apart_that_have_other_answers() -> None:
     parts = resources("cdn")
     distribution = parts["Distribution"]["DistributionConfig"]

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import pytest
 from botocore.credentials import Credentials
+from samtranslator.yaml_helper import yaml_parse  # type: ignore[import-untyped]
 
 from demo.embedded.stack import PROJECT, Deployment
 from standings.client.api import Api, Transport, local_address, signature
@@ -37,8 +38,9 @@ def ranked(scores: dict[str, int]) -> list[tuple[int, str, int]]:
 def test_each_change_of_a_moving_top_is_heard_in_order(deployment: Deployment) -> None:
     """`tests/functions/announce` has longer histories, and what may get in the way."""
     tops = HeardEvents(deployment, "tops", "Top Changed")
-    page = (PROJECT / "docs/how-to/announce-tops.md").read_text(encoding="utf-8")
-    (pattern,) = [json.loads(line) for line in page.splitlines() if line.startswith("{") and "$or" in line]
+    example = yaml_parse((PROJECT / "examples/webhook/template.yaml").read_text(encoding="utf-8"))
+    pattern = example["Resources"]["Rule"]["Properties"]["EventPattern"]
+    pattern["detail"]["stack"] = ["standings"]
     leads = HeardEvents(deployment, "leads", "Top Changed", pattern)
     heard: list[dict[str, Any]] = []
     for points, member in enumerate("abcd", 1):

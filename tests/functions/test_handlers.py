@@ -251,6 +251,7 @@ def test_it_says_what_it_runs_on(stack: Stack) -> None:
         ({"rebuild": {}}, "rebuild: board is missing"),
         ({"delete": {"board": None}}, "delete: board is missing"),
         ({"erase": {}}, "erase: member is missing"),
+        ({"members": {"hidden": True}}, "members: board is missing"),
         ({"settle": {}}, "settle: board is missing"),
         ({"settlements": {"list": {}}}, "list: board is missing"),
         ({"rebuild": "b"}, "rebuild: expected an object of arguments, got 'b'"),
@@ -260,7 +261,6 @@ def test_it_says_what_it_runs_on(stack: Stack) -> None:
         ({"dead_letters": {}}, "dead_letters: expected an object with one of list, replay, delete"),
         ({"dead_letters": {"list": {"limit": True}}}, "list: limit: expected a value of type int, got True"),
         ({"dead_letters": {"replay": {"ids": [1]}}}, r"replay: ids: expected a list of texts, got \[1\]"),
-        ({"dead_letters": {"delete": {}}}, "delete: ids is missing"),
         ({"parked": {"delete": {}}}, "parked: expected one of list, replay, got 'delete'"),
     ],
 )

@@ -225,6 +225,7 @@ def maintain(stack: Stack) -> None:
     stack.clock.milliseconds += 3 * DAY
     finish(stack, "settlements", "next")
     finish(stack, "settle", board="b", window="day", again=True, empty=True)
+    finish(stack, "members", board="b", hidden=True)
     finish(stack, "erase", member="m8")
     letters = finish(stack, "dead_letters", "list")["messages"]
     finish(stack, "dead_letters", "delete", ids=[letters[0]["id"]])

@@ -218,12 +218,37 @@ async function setHidden(board, member, hidden) {
     yes: hidden ? "Hide" : "Show",
     async act() {
       await call("PUT", memberOf(board) + idOf(member), {hidden});
-      const ranked = one => (one?.metrics || []).flatMap(metric => metric.windows).some(window => window.rank);
       const followed = await until(() => cardOf(board, member), now => now?.hidden === hidden && (hidden ? !ranked(now) : ranked(now) || !inside.length));
       return (hidden ? `${member} is hidden on ${board}.` : `${member} is shown on ${board}.`) + (followed ? moved(before, await cardOf(board, member)) : "\nThe ranks have not followed yet: reload in a moment.");
     },
   });
 }
+const ranked = found => (found?.metrics || []).flatMap(metric => metric.windows).some(window => window.rank);
+// On each board that it is on now; what fails on one does not stop the others.
+async function setHiddenEverywhere(member, hidden) {
+  const {names, complete} = await boardsOf(member), failures = [];
+  await change({
+    title: `${hidden ? "Hide" : "Show"} ${member} on ${inWords(names.length)}?`,
+    moves: [hidden ? "It leaves every ranking there, and all behind it move up. Its scores stay, and its events still count. A board that it comes to later shows it." : "It comes back into every ranking there with its scores, and all behind it move down.",
+      named(names), complete ? "" : "It is on more boards than this page looks at: standings member hide --all-boards."].filter(Boolean),
+    yes: hidden ? "Hide" : "Show",
+    async act() {
+      const done = (await each(names, async board => {
+        try {
+          if (!await orNone(get(memberOf(board), {id: member}))) return failures.push(`${board}: it is no longer there`) && "";
+          await call("PUT", memberOf(board) + idOf(member), {hidden});
+          return board;
+        } catch (error) {
+          if (error.status === 401) throw error;
+          return failures.push(`${board}: ${error.message}`) && "";
+        }
+      })).filter(Boolean);
+      const followed = !hidden || await until(() => each(done.slice(0, STATUSES), board => cardOf(board, member)), found => !found.some(ranked));
+      return [`${member} is ${hidden ? "hidden" : "shown"} on ${inWords(done.length)}.`, failures.length ? `It failed on ${inWords(failures.length)}:` : "", ...failures, followed ? "" : "The ranks have not followed yet: reload in a moment."].filter(Boolean).join("\n");
+    },
+  });
+}
+const inWords = count => `${number(count)} ${count === 1 ? "board" : "boards"}`;
 async function remove(board, member) {
   const before = await cardOf(board, member);
   await change({
@@ -360,6 +385,7 @@ const VIEWS = {
     const cards = await each(names.slice(0, most), board => cardOf(board, id));
     return [
       card(profile?.name || id, make("p", {}, `Id: ${id}. ${profile?.country ? `Country: ${profile.country}. ` : ""}On ${names.length}${complete ? "" : " or more"} ${names.length === 1 ? "board" : "boards"}.`),
+        names.length ? make("div", {class: "group"}, button("Hide everywhere", () => setHiddenEverywhere(id, true).catch(failed)), button("Show everywhere", () => setHiddenEverywhere(id, false).catch(failed))) : "",
         folded("Name", form("Name it", {name: {text: "Name", value: profile?.name || "", maxlength: 64}}, ({name}) => rename(id, name.trim()).catch(failed))),
         folded("Register on a board", form("Register", {board: {text: "Board", required: true}}, ({board}) => register(board.trim(), id).catch(failed)))),
       ...cards.filter(Boolean).map(found => onBoard(found, id)),

@@ -43,13 +43,12 @@ function unused(others) {
 }
 // A period, or a rank, that cannot be read. The other windows and periods stay within reach.
 function unreadable(error) {
-  const {kind, message} = error, ofPeriod = message.startsWith("period:"), links = [];
-  if (view.period) links.push(link("The current period", {period: "", rank: 1}));
+  const {kind, message} = error, ofPeriod = message.startsWith("period:"), now = defined()?.period, links = [];
+  const isNow = !view.period || view.period === now?.name;
+  if (!isNow) links.push(link("The current period", {period: "", rank: 1}));
   else if (view.rank > 1) links.push(link("From the first rank", {rank: 1}));
-  if (board?.seasons && view.window === "season") {
-    const names = board.seasons.map(one => one.name), begun = names.slice(0, names.indexOf(defined()?.period.name) + 1);
-    for (const name of begun.toReversed()) if (name !== view.period) links.push(link(name, {period: name, rank: 1}));
-  }
+  // The API names the season before the current one if it can be read.
+  if (view.window === "season" && now?.previous && now.previous !== view.period) links.push(link(now.previous, {period: now.previous, rank: 1}));
   const said = {"not-built": "This ranking is not built yet.", "period-gone": "This period is no longer kept.", "no-season-yet": "No season has begun yet."}[kind];
   $("periods").hidden = view.window === "all";
   $("when").textContent = view.period;

@@ -118,8 +118,9 @@ class Posting:
         """Check a body's events as `post` does, and queue none: `{"id": "0197f2c4", "status": "new", "detail": None}`.
 
         The status is `new`, `refused`, or `known`: the event has counted, and would not count again if posted now. If
-        other content counts in its place, `detail` says so. Of a new event that is late it says where it counts. With
-        `history` it says of a known event whether it counted without history, and so in too few periods.
+        other content counts in its place, `detail` says so. Of a new event that is late it says where it counts, and to
+        an administrator on which other boards its id has counted. With `history` it says of a known event whether it
+        counted without history, and so in too few periods.
         """
         results, events = self.checked(body, own, "known", is_admin=is_admin)
         read = [event for _, event in events.values()]
@@ -130,7 +131,8 @@ class Posting:
         for number, (_, event) in events.items():
             receipt = receipts.get(event.id)
             if receipt is not None and event.digest not in (receipt.digest, receipt.current):
-                results[number].update(status="refused", detail=other_content(event.id))
+                elsewhere = _elsewhere(event, receipt) if is_admin else []
+                results[number].update(status="refused", detail=other_content(event.id, elsewhere))
             elif receipt is None and (refusal := _refused_by(ended, event)) is not None:
                 results[number].update(status="refused", detail=str(refusal))
             elif receipt is None or (_counts_again(event, receipt, images, now) and not _refused_by(ended, event)):
@@ -216,6 +218,13 @@ def _refused_by(ended: Mapping[str, int | None], event: Event) -> RefusedEvent |
     """Why an event is refused, if one of its boards has ended."""
     board = next((board for board, _ in event.items if board in ended), None)
     return None if board is None else expired_board(board, ended[board], event.id)
+
+
+def _elsewhere(event: Event, receipt: "Receipt") -> list[str]:
+    """The boards on which the event of a receipt counted; none if this event with its id names one of them."""
+    content = decode_content(receipt.content or "")
+    boards = {board for board, _ in content.counted} if content is not None else set[str]()
+    return sorted(boards) if boards.isdisjoint(board for board, _ in event.items) else []
 
 
 def _counts_again(event: Event, receipt: "Receipt", images: Mapping["MemberKey", "Image"], now: int) -> bool:

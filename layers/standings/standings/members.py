@@ -1,11 +1,14 @@
-"""Changes that people make to members: their profiles, and whether a board lists, hides, removes or merges them."""
+"""Changes that people make to members: their profiles, and whether a board lists, hides, removes or merges them.
 
-from collections.abc import Callable
+Also the list of a board's members, hidden ones among them.
+"""
+
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from standings.aws.dynamodb.profiles import Profiles
-from standings.aws.dynamodb.scores import REMOVED_LIFETIME, Rewrite, Scores
+from standings.aws.dynamodb.scores import REMOVED_LIFETIME, DamagedItem, Rewrite, Scores
 from standings.catalog import BoardCatalog
 from standings.domain.boards import Family, check_member, family_of, is_total
 from standings.domain.coverage import BoardRecord
@@ -14,7 +17,11 @@ from standings.domain.members import Image, beyond_bounds, merged, new_image, re
 from standings.domain.profiles import changes_of
 from standings.domain.windows import instant
 from standings.runtime.clock import RETRIED_FOR_S, Backoff, Clock
-from standings.stores import StoreUnavailableError
+from standings.stores import SLOTS, StoreUnavailableError
+
+MAX_LOOKED_AT: Final = 10_000  # Items after which a list ends
+MAX_LISTED: Final = 1_000  # Members after which it ends
+PAGE: Final = 500
 
 
 class MemberAdmin:
@@ -106,6 +113,30 @@ class MemberAdmin:
             return {**said, "merged": True, "hidden": after.hidden, "merged_at": tried}
 
         return backoff.retry(attempt)
+
+    def list(
+        self, deadline: float, *, board: str, hidden: bool = False, cursor: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """The members of a board, or its `hidden` ones, in no order: `{"done": False, "cursor": {"slot": 3, …}, …}`.
+
+        `members` are such as `{"member": "u7", "hidden": True}`, `looked_at` counts the items that were read, at most
+        some 10,000 until a deadline in seconds of the monotonic clock. `problems` name items that cannot be read. Pass
+        the `cursor` to go on. Raises NotFoundError, and ValueError if the board has had no event.
+        """
+        family_of(self._catalog.boards, board)
+        self._catalog.known(board)
+        backoff = self._clock.backoff(deadline)
+        slot, after = (cursor or {}).get("slot", 0), (cursor or {}).get("after")
+        looked_at, members, problems = 0, list[dict[str, Any]](), list[str]()
+        while slot < SLOTS and looked_at < MAX_LOOKED_AT and len(members) < MAX_LISTED and not backoff.expired:
+            page = backoff.retry(self._scores.members, board, slot, after, PAGE)
+            looked_at += len(page)
+            problems += (str(one) for one in page if isinstance(one, DamagedItem))
+            there = (one for one in page if isinstance(one, Image) and not one.removed)
+            members += ({"member": one.member, "hidden": one.hidden} for one in there if one.hidden or not hidden)
+            slot, after = (slot + 1, None) if len(page) < PAGE else (slot, page[-1].member)
+        answer = {"done": slot == SLOTS, "cursor": {"slot": slot, "after": after}, "looked_at": looked_at}
+        return {**answer, "members": members, "problems": problems}
 
     def _registered(self, board: str) -> BoardRecord:
         """The record of a board that has a new change. Raises NotFoundError if it is being deleted, or has ended."""

@@ -60,6 +60,7 @@ def test_a_person_sees_that_a_command_works_from_two_seconds_on(run: Run, monkey
         "audit": "audit: ",
         "rebuild b": "rebuild b: announced, waiting 180 s, ",
         "dlq list": "list dead letters: ",
+        "member list b": "members b: ",
         "member erase m1 --yes": "erase: ",
         "top b --limit 3": "top b: 0 members, ",
         "post b m2 points=5 --wait": "waiting: the event is not counted yet: ",
@@ -95,6 +96,18 @@ def test_a_drop_that_did_not_look_at_every_message_says_so(run: Run, monkeypatch
     ran = run("dlq drop x --yes")
     assert (ran.status, ran.out) == (DIFFERS, "0 deleted\n")
     assert ran.err == "not every message was looked at: run the same command again later\n"
+
+
+def test_a_drop_by_reason_or_board_asks_with_how_many_these_are(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number, metric in enumerate(("steps=1", "steps=2", "runs=1")):
+        assert run(f"post b ada {metric} --id {number}").status == OK
+    listed = "2 × metrics: board 'b' has no metric 'steps'; there are: points\n"
+    for typed, status, said in (("no\n", DIFFERS, "nothing was deleted\n"), ("drop\n", OK, "")):
+        monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+        ran = run("dlq drop --reason steps --board b")
+        assert (ran.status, ran.err) == (status, listed + said)
+        assert ran.out.startswith("Delete 2 refused messages for good? Type drop: ")
+    assert run("dlq list").out.startswith("1 × metrics: board 'b' has no metric 'runs'")
 
 
 @pytest.mark.usefixtures("members")

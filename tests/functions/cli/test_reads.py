@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from standings_cli.commands import boards
 from standings_cli.terminal import OK, period
 from tests.support.aws.stack import apply
 from tests.support.builders.querying import deployed
@@ -125,3 +126,20 @@ def test_names_are_escaped_for_a_terminal_alone(run: Run, monkeypatch: pytest.Mo
     assert sorted(member for _, member, _ in rows[1:]) == sorted((*HOSTILE, *ODD))
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     assert "\x1b" not in run("top odd:1 --limit 50 --csv").out
+
+
+def test_a_person_sees_what_the_first_boards_rank_and_a_pipe_names_alone(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = "b\nleague\nodd:1\n"
+    assert run("boards list").out == names
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setattr(boards, "_DESCRIBED", 2)
+    _, *shown = run("boards list").out.splitlines()
+    assert [" ".join(line.split()) for line in shown] == [
+        "b points: day, all, last-24-hours; best: all",
+        "league points: season · ends 2027-02-19 10:15:00 UTC",
+        "odd:1",
+    ]
+    assert run("boards list --csv").out == f"board\n{names}"
+    assert run("boards list --prefix none").out == ""

@@ -86,6 +86,7 @@ def test_it_says_how_boards_are(stack: Stack) -> None:
         ({"erase": {"member": "u7"}}, 400, "got 'erase'"),
         ({"merge": {"board": 5}}, 400, "merge: board: expected a value of type str, got 5"),
         ({"boards": {"show": {}}}, 400, "show: boards is missing"),
+        ({"dead_letters": {"delete": {"ids": []}}}, 400, "ids: are missing: give ids, or a reason, board or member"),
         ({"merge": {"all_boards": True}}, 400, "merge: expected arguments board, old, new, got 'all_boards'"),
         ({"merge": {"board": "b", "old": "x", "new": "y"}}, 404, "board 'b' has no member 'x'"),
         ({"merge": {"board": "c", "old": "x", "new": "y"}}, 404, "no family in boards.toml matches 'c'"),

@@ -132,6 +132,31 @@ def test_hide_and_show_say_what_moves_and_show_that_it_has(admin: Open, stack: S
     assert lists(stack) == {"ada": 30, "bo": 20, "cy": 10}
 
 
+def test_hide_and_show_everywhere_say_on_how_many_boards_and_what_failed(admin: Open, stack: Stack) -> None:
+    send(stack, "e4", "ada", {"km": 7}, board="run-2")
+    count(stack)
+    tab = admin("view=member&id=ada")
+    press(tab, "Hide everywhere")
+    said = confirm(tab, stack, "Hide ada on 2 boards?", "all behind it move up", "run-1, run-2")
+    assert said == "ada is hidden on 2 boards."
+    assert (lists(stack), stack.entries("/boards/run-2/km/all")) == ({"bo": 20, "cy": 10}, [])
+    expect(tab.page.locator("[data-board] .badge")).to_have_text(["hidden", "hidden"])
+
+    def failing(route: Route) -> Mapping[str, Any]:
+        return (
+            {"status": 404, "body": '{"detail": "it is being deleted"}'}
+            if route.request.method == "PUT"
+            else tab.answer(route)
+        )
+
+    tab.instead["/boards/run-2/member"] = failing
+    press(tab, "Show everywhere")
+    said = confirm(tab, stack, "Show ada on 2 boards?")
+    assert said == "ada is shown on 1 board.\nIt failed on 1 board:\nrun-2: it is being deleted"
+    assert (len(lists(stack)), stack.entries("/boards/run-2/km/all")) == (3, [])
+    expect(tab.page.locator("[data-board] .badge")).to_have_text(["hidden"])
+
+
 def test_nothing_is_changed_by_cancel_or_escape(admin: Open, stack: Stack) -> None:
     tab = admin("view=member&id=ada")
     for key in ("Escape", "Enter"):  # the question begins at Cancel

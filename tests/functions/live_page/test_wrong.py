@@ -1,11 +1,14 @@
 """Addresses that name what is not there: the page says what is wrong, and links to what there is."""
 
+from collections.abc import Callable
+
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.support.aws.stack import Stack
 from tests.support.browser.live_page import PHONE, Opener
 from tests.support.builders.querying import post_amounts
+from tests.support.builders.seasons import FOUR, at
 
 pytestmark = pytest.mark.thorough
 
@@ -117,3 +120,20 @@ def test_a_period_that_is_gone_leads_to_others(open_page: Opener, query: str, sa
         page.get_by_role("button", name="all time", exact=True).click()
     expect(page.locator("#rows tr[data-rank]").first).to_be_visible()
     expect(page.locator("#wrong")).to_be_hidden()
+
+
+@pytest.mark.parametrize("stack", [FOUR], indirect=True)
+def test_a_season_that_cannot_be_read_is_not_offered(
+    open_bare: Opener, stack: Stack, score: Callable[..., None]
+) -> None:
+    for moment, member in (("2026-05-05T10:00", "a"), ("2026-10-20T10:00", "b")):
+        at(stack, moment)
+        score({member: 5})
+    problem = {"type": "urn:standings:not-built", "detail": "board 'b' does not have all scores for this period"}
+    instead = {r"season\?(?!.*spring)": {"status": 404, "json": problem}}
+    for address in ("", "&period=autumn"):
+        tab = open_bare(f"board=b&window=season{address}", missing="404", instead=instead)
+        expect(tab.page.locator("#wrong-said")).to_have_text("This ranking is not built yet.")
+        assert links(tab.page) == ["spring"]
+    tab.page.get_by_role("link", name="spring").click()
+    expect(tab.page.locator("#rows td.who button")).to_have_text(["a"])

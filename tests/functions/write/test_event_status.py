@@ -39,13 +39,17 @@ CLIENT: Final = Requests
 STRANGER: Final = "member: 'm' is not registered on board 'club'"
 
 
-def ask(stack: Stack, event_id: str, scope: str | None = None, method: str = "GET") -> tuple[int, Any]:
-    """What a caller hears of an event: one with a token of this scope, or one whom IAM knows."""
+def ask(
+    stack: Stack, event_id: str, scope: str | None = None, method: str = "GET", *, tried: Any = None
+) -> tuple[int, Any]:
+    """What a caller hears of an event, also of one that is `tried`: with a token of this scope, or as IAM knows it."""
     request = http_event("/events", f"id={event_id}", method)
+    if tried is not None:
+        request = http_event("/events", "dry_run=true", "POST", [tried])
     who = {"iam": {"userArn": "arn"}} if scope is None else {"jwt": {"claims": {"scope": scope}, "scopes": None}}
     request["requestContext"]["authorizer"] = who
     answer = stack.command(request, None)
-    assert answer["headers"]["Cache-Control"] == "no-cache"
+    assert tried is not None or answer["headers"]["Cache-Control"] == "no-cache"
     content = orjson.loads(answer["body"]) if answer["body"] else None
     if answer["statusCode"] == 200 and method == "GET":
         responses = OPERATIONS["getEvent"].definition["responses"]
@@ -90,6 +94,10 @@ def test_a_dry_run_says_which_events_have_counted_and_queues_none(stack: Stack, 
         ("new", None),
         ("refused", "at: expected text, got 7"),
     ]
+    assert results(event("good", board="c"), event("shared", board="c")) == [
+        ("refused", f"{used}, on 'b'"),
+        ("refused", "id: 'shared' was used before, for an event with other content"),
+    ]
     assert stack.delete("/boards/b/member", id="m")[0] == 204
     assert results(event("good")) == [("known", None)]
     clock.milliseconds += 60_002
@@ -108,7 +116,10 @@ def test_a_dry_run_says_which_events_have_counted_and_queues_none(stack: Stack, 
 
 
 def test_only_administrators_see_the_reason_which_may_name_a_member(stack: Stack, clock: ManualClock) -> None:
-    deliver(stack, [event("x", board="club")])
+    deliver(stack, [event("x", board="club"), event("y")])
+    for scope, board in (("standings/write", ""), ("standings/write standings/admin", ", on 'b'")):
+        answer = ask(stack, "y", scope, tried=event("y", board="c"))[1]
+        assert answer["results"][0]["detail"].partition("other content")[2] == board
 
     without = {"id": "x", "status": "refused", "at": instant(clock())}
     assert ask(stack, "x", "standings/write") == ask(stack, "x", "[standings/read standings/write]") == (200, without)

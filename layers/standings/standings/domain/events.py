@@ -493,9 +493,13 @@ def _shortest(units: int, precision: int) -> tuple[int, int]:
     return units, precision
 
 
-def other_content(event_id: str) -> str:
-    """Why an event is refused whose id another one has: `id: 'e1' was used before, for an event with other content`."""
-    return f"id: {event_id!r} was used before, for an event with other content"
+def other_content(event_id: str, boards: Iterable[str] = ()) -> str:
+    """Why an event is refused whose id another one has: `id: 'e1' was used before, for an event with other content`.
+
+    It names the boards on which that one counted, if the event names none of them: `…, on 'berlin-2026'`.
+    """
+    where = ", ".join(map(repr, boards))
+    return f"id: {event_id!r} was used before, for an event with other content{', on ' if where else ''}{where}"
 
 
 OTHER_COUNTS: Final = "other content counts in its place since a correction"

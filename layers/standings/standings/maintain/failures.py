@@ -17,6 +17,7 @@ from standings.aws.s3 import FailureBucket, StoredObject
 from standings.aws.sqs import DeadLetter, DeadLetterQueue
 from standings.catalog import BoardCatalog
 from standings.domain.coverage import MAX_ATTEMPT_S
+from standings.domain.errors import bad_argument
 from standings.domain.members import Image, calendar_rankings
 from standings.domain.windows import DAY, MINUTE, instant
 from standings.project.projector import announced
@@ -300,26 +301,30 @@ class DeadLetterTasks:
 
         return {**self._for_each_message(send, deadline), "cursor": began, **tally, "problems": problems[:MAX_SHOWN]}
 
-    def delete(self, deadline: float, *, ids: Collection[str]) -> dict[str, Any]:
-        """Delete messages for good, by their ids or those of their events.
+    def delete(self, deadline: float, *, chosen: Selection, cursor: int | None = None) -> dict[str, Any]:
+        """Delete messages for good. Raises InvalidArgumentError if nothing says which.
 
-        Returns `{…, "deleted": 2, "missing": ["e9"], "problems": []}`. `missing` are the ids that name no message.
+        Returns `{…, "deleted": 2, "missing": ["e9"], "problems": []}`. `missing` are the names that no chosen message
+        has. The `cursor` is that of `replay`.
         """
-        chosen = frozenset(ids)
+        if not any(chosen):
+            raise bad_argument("ids", "are missing: give ids, or a reason, board or member")
+        began = self.clock.now() if cursor is None else cursor
+        names = frozenset(chosen.names or ())
         deleted: list[str] = []
         named: set[str] = set()
         problems: list[dict[str, str]] = []
 
         def delete(letters: Sequence[DeadLetter]) -> Collection[str]:
-            part = [letter for letter in letters if chosen & _names(letter)]
+            part = [letter for letter in letters if _accepts(chosen, letter) and letter.sent <= began]
             named.update(*map(_names, part))
             gone = _succeeded(part, self.queue.delete(part), problems)
             deleted.extend(gone)
             return gone
 
-        answer = self._for_each_message(delete, deadline, lambda: chosen <= set(deleted))
-        missing = sorted(chosen - named)
-        return {**answer, "deleted": len(deleted), "missing": missing, "problems": problems[:MAX_SHOWN]}
+        answer = self._for_each_message(delete, deadline, lambda: bool(names) and names <= set(deleted))
+        missing, problems = sorted(names - named), problems[:MAX_SHOWN]
+        return {**answer, "cursor": began, "deleted": len(deleted), "missing": missing, "problems": problems}
 
     def _for_each_message(
         self,
