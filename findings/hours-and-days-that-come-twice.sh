@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Date libraries that keep two equal hours apart make two days of one with two midnights, and the others merge the hours.
+# Date libraries make one hour of two that look equal, or two days of one with two midnights; one of eight does neither.
 #
 # Matters to: whoever groups scores by hour or day of a time zone, or compares such sums of two tools. Clocks that go back
 # show one hour twice. Its start must keep the offset of the event; where midnight comes twice, the start of the day must
