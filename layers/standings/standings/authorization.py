@@ -12,10 +12,7 @@ from standings.domain.errors import NotYourMemberError
 
 
 def own_member(event: Mapping[str, Any], claim: str) -> str | None:
-    """The only member that a caller may write for; None if it may write for all.
-
-    `claim` is the claim that names the member, such as `sub` ("" for none). NotYourMemberError if the token lacks it.
-    """
+    """The member that a token may write for alone, by a claim ("" for none), or None. NotYourMemberError without it."""
     if not claim:
         return None
     claims = _claims(event) or {}

@@ -53,10 +53,7 @@ class Argument(NamedTuple):
     missing: str = ""
 
     def check(self, name: str, text: str) -> None:
-        """Raise InvalidArgumentError if a text is no value of the argument `name`.
-
-        The code that reads a `text` checks its content.
-        """
+        """Raise InvalidArgumentError if a text is no value of `name`. What a `text` says, its reader checks."""
         if (size := size_of(name, text)) > MAX_TEXT_BYTES:
             raise bad_argument(name, f"expected at most {MAX_TEXT_BYTES} bytes of UTF-8, got {size}")
         got = repr(text[:MAX_SHOWN_LENGTH])

@@ -57,10 +57,7 @@ class Api:
     function_url: str | None = None
 
     def read(self, *path: str, **arguments: str | int | None) -> dict[str, Any]:
-        """Return the answer at a path: `read("boards", limit=2)` gives `{"boards": [{"board": "berlin-2026"}, …], …}`.
-
-        Arguments that are None are left out. Raises ApiError and NoAnswerError.
-        """
+        """Return the answer at a path, as in `read("boards", limit=2)`. Raises ApiError and NoAnswerError."""
         return self.answer("GET", path, arguments)
 
     def put(self, *path: str, body: Mapping[str, Any] | None = None, **arguments: str) -> dict[str, Any]:
@@ -164,10 +161,7 @@ class Transport:
     def send(
         self, method: str, url: str, headers: Mapping[str, str] | None = None, data: bytes = b""
     ) -> urllib3.BaseHTTPResponse:
-        """Send a request once, and return its whole answer. Redirects are not followed.
-
-        Raises NoAnswerError, and StackError if the environment's proxy cannot be used.
-        """
+        """Send a request once, without redirects, and return its answer. Raises NoAnswerError, StackError."""
         parts = urlsplit(url)
         proxy = None if proxy_bypass(parts.netloc) else self._proxies.get(parts.scheme)
         try:
@@ -242,10 +236,7 @@ def is_function_url(url: str) -> bool:
 
 
 def local_address(endpoint: str, api_id: str) -> str:
-    """The address of an API of a local AWS: `http://localhost:4566/_aws/execute-api/abc123`.
-
-    A local AWS serves all APIs at its own address, since few clients resolve the host names of APIs.
-    """
+    """The address of an API of a local AWS, at its own host: `http://localhost:4566/_aws/execute-api/abc123`."""
     return f"{endpoint}/_aws/execute-api/{api_id}"
 
 

@@ -60,10 +60,7 @@ class Queue:
         self.clock = clock
 
     def prepare(self, given: Event, now: int, *, rounds: bool = False, history: bool = False) -> Ready:
-        """Make an event ready to be sent: with an id, and with `now` as its time if it has none. Raises BadArgument.
-
-        With `rounds`, numbers are rounded to the decimals of their metrics. With `history` it counts in closed periods.
-        """
+        """Make an event ready to be sent, with an id and a time, by default `now` (ms). Raises BadArgument."""
         from standings.aws.sqs import MAX_BODY_BYTES, message_of  # noqa: PLC0415 - AWS's packages take long
 
         try:
@@ -82,10 +79,7 @@ class Queue:
         return Ready(event, message_of(*ready._replace(history=history)))
 
     def send(self, messages: Sequence["OutgoingMessage"]) -> "Taken":
-        """Send up to ten messages, and again for five seconds what the queue does not take yet.
-
-        Returns what it will never take, and what it has not taken. All others are on the queue.
-        """
+        """Send up to ten messages, for five seconds. Returns what the queue never takes, and has not taken."""
         from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - as above
 
         from standings.aws.sqs import Taken, send_until_taken  # noqa: PLC0415 - as above
@@ -103,10 +97,7 @@ def json_of(event: Event) -> bytes:
 
 
 def members_of(event: Event) -> frozenset[str]:
-    """The members that an event changes, such as `{"u123", "clan#7"}`. It must have passed `check_event`.
-
-    One that takes back another event names none.
-    """
+    """The members that a checked event changes: `{"u123", "clan#7"}`; none if it takes back another one."""
     return frozenset(part["member"] for part in event.get("updates", (event,)) if "member" in part)
 
 
@@ -180,10 +171,8 @@ class Poster(ABC):
         Raises BadArgument if a field is wrong or the definitions do not allow it, and PostError if the queue did not
         take it. A batch sends meanwhile, and what is left at its end.
         """
-        sets = None if set is False else set
-        numbers = _together(metrics, amounts)
-        given = {"id": id, "at": at, "board": board, "member": member, "metrics": numbers, "note": note, "set": sets}
-        event = {k: v for k, v in {**given, "updates": updates}.items() if v is not None}
+        numbers, sets = _together(metrics, amounts), None if set is False else set
+        event = _given(id=id, at=at, board=board, member=member, metrics=numbers, note=note, set=sets, updates=updates)
         if wait is None:
             return self.post_event(event, round=round, history=history)
         return self._post_and_wait(event, wait, rounds=round, history=history)
@@ -206,21 +195,12 @@ class Poster(ABC):
         Without `at` it stays at the time of the event. A correction sent twice with one id counts once. Raises as
         `post` does. Whether it counted, `event` says of its id: docs/how-to/correct-a-score.md.
         """
-        numbers = _together(metrics, amounts)
-        given = {
-            "id": id,
-            "correct": values.event_id("event_id", event_id),
-            "at": at,
-            "board": board,
-            "member": member,
-            "metrics": numbers,
-        }
-        return self.post_event({k: v for k, v in {**given, "updates": updates}.items() if v is not None})
+        given = {"at": at, "board": board, "member": member, "metrics": _together(metrics, amounts), "updates": updates}
+        return self.post_event(_given(id=id, correct=values.event_id("event_id", event_id), **given))
 
     def retract(self, event_id: str, *, id: str | None = None) -> str:  # noqa: A002 - the field's name
         """Take back what an event counted, and return the retraction's id. Raises as `post` does."""
-        retraction = {"retract": values.event_id("event_id", event_id)}
-        return self.post_event(retraction if id is None else {"id": id, **retraction})
+        return self.post_event(_given(id=id, retract=values.event_id("event_id", event_id)))
 
     @abstractmethod
     def post_event(self, event: Event, *, round: bool = False, history: bool = False) -> str:  # noqa: A002 - as above
@@ -325,6 +305,10 @@ class Batch(Poster):
                 return
             self._unsent, self._told, self._silent = [], 0, None
         raise PostError(unsent, told)
+
+
+def _given(**fields: Any) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _together(metrics: Any, named: Mapping[str, Number]) -> Any:

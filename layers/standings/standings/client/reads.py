@@ -89,10 +89,7 @@ _BY_DEFINITION: Final = frozenset({"no-such-board", "no-such-metric", "no-such-w
 
 
 def arguments_of(name: str, given: Mapping[str, Any]) -> Arguments:
-    """The arguments of a call as the API takes them: `true`, `0.5`, `2026-11-21`.
-
-    None and False are as if they were left out. Raises BadArgument, which names the wrong one.
-    """
+    """The arguments of a call as the API takes them, `0.5`, `true`, without None and False. Raises BadArgument."""
     known = CALLS[name].arguments
     texts = {each: _text_of(each, value, known) for each, value in given.items() if value is not None}
     try:

@@ -69,10 +69,7 @@ class Stack:
         return self.boards() if self.has_boards else None
 
     def boards(self) -> Boards:
-        """The definitions of boards, read once.
-
-        Raises BadArgument if no file was named and this is no function with its layer, or if the file is wrong.
-        """
+        """The definitions of boards, read once. Raises BadArgument if no file was named, or it is wrong."""
         if not self.has_boards:
             expected = "boards: expected the path of the stack's boards.toml, since this is no function with its layer"
             raise BadArgument(400, "bad-argument", f'{expected}; or read with reads="api"')
@@ -103,10 +100,7 @@ class Stack:
         )
 
     def queue_url(self) -> str:
-        """The URL of the queue of events, such as `https://sqs.eu-central-1.amazonaws.com/123456789012/activity`.
-
-        Raises BadArgument if neither it nor a stack was given, StackError if the stack has no such output.
-        """
+        """The URL of the queue of events, given or the stack's. Raises BadArgument and StackError."""
         return self._queue_url or self._output("ActivityQueueUrl", "queue_url")
 
     def sqs(self) -> "SQSClient":

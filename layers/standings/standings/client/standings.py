@@ -163,9 +163,8 @@ class Standings(Poster):
         `progress` nothing.
         """
         count = None if total is None else values.whole("total", total)
-        return Batch(
-            self._queue, Progress(self._queue.clock.monotonic, count) if values.flag("progress", progress) else None
-        )
+        is_shown = values.flag("progress", progress)
+        return Batch(self._queue, Progress(self._queue.clock.monotonic, count) if is_shown else None)
 
     def event(self, event_id: str) -> "answer_types.EventStatus | None":
         """What became of an event: `{"id": "0197f2c4", "status": "counted", "at": "2026-11-21T10:15:01.000Z"}`.

@@ -14,14 +14,7 @@ from hashlib import blake2b
 from typing import Final, Literal, NamedTuple, cast
 
 from standings.domain.errors import NotFoundError, bad_argument
-from standings.domain.windows import (
-    DAY,
-    MAX_ROLLING_BUCKETS,
-    Timetable,
-    Unit,
-    Window,
-    is_past_reading,
-)
+from standings.domain.windows import DAY, MAX_ROLLING_BUCKETS, Timetable, Unit, Window, is_past_reading
 
 AggregateFunction = Literal["sum", "max", "min", "last"]
 Order = Literal["descending", "ascending"]
@@ -153,10 +146,7 @@ class Metric:
 
     @cached_property
     def companions_code(self) -> str:
-        """What the texts of companions begin with, such as `b7x`. It is another one if a tie-break means another thing.
-
-        So a best never has companions that were chosen among equal bests by other tie-breaks.
-        """
+        """What the texts of companions begin with, such as `b7x`: another one if a tie-break means another thing."""
         return self._code_of("with", None, *self._tie_break_texts)
 
     @property
@@ -282,10 +272,7 @@ class Metric:
         return late_name(self.bucket(unit, bucket)) + (f"f{first}" if is_read else "")
 
     def expires(self, unit: Unit, index: int) -> int:
-        """The instant (ms) from which no period that contains a bucket is computed any more.
-
-        A period is computed as long as it is kept, and one of a rolling window as long as any of its slab can be read.
-        """
+        """The instant (ms) from which no period that contains a bucket is kept, nor any of its slab can be read."""
         windows = [window for window in self.kept_windows if window.unit == unit]
         last = {window: window.periods(index)[-1] for window in windows}
         return max(
@@ -350,10 +337,7 @@ _MORE: Final = "."
 
 
 def window_code(code: str) -> tuple[str, int]:
-    """The code of the window in the code that its rankings begin with, and how many components their places have.
-
-    `("7d", 1)` in `i4q7d`, `("a", 2)` in `G0P.a`, and `("s19000000", 1)` in that of a season.
-    """
+    """The window in a code that rankings begin with, and the components of their places: `("a", 2)` in `G0P.a`."""
     window = code[CODE_LENGTH:].lstrip(_MORE)
     return window, len(code) - CODE_LENGTH - len(window) + 1
 

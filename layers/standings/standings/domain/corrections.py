@@ -77,10 +77,7 @@ def corrected(
 
 
 def _held(family: Family, image: Image, name: str) -> str | None:
-    """The accumulator that has what an event added to one of this name; None if it has gone.
-
-    Late buckets are merged once no closed period needs them apart.
-    """
+    """The accumulator that now has what was added to one: itself, or the late bucket it was merged into; or None."""
     if name in image.values:
         return name
     accumulator = family.accumulator(name)
@@ -99,10 +96,7 @@ def check_definition(family: Family, correction: Event, counted: Iterable[str]) 
 
 
 def counts_more(family: Family, counted: Iterable[str], part: EventPart, now: int) -> bool:
-    """Whether an event of history counts at `now` (ms) in more places than those in which it counted.
-
-    Not if it cannot be corrected, since a number was redefined or a period is settled.
-    """
+    """Whether an event of history counts at `now` (ms) in more places than it did, and can be corrected."""
     names = {*counted}
     for name in names:
         if family.accumulator(name) is None or is_settled(family, name, part.history, now):
@@ -117,10 +111,7 @@ def counts_more(family: Family, counted: Iterable[str], part: EventPart, now: in
 
 
 def closed_period(family: Family, counted: Iterable[str], now: int) -> str | None:
-    """A period in which an event counted and that has closed at `now` (ms): `points in day 2026-11-20`; None for none.
-
-    A rolling period that can no longer be read is left out.
-    """
+    """A readable period in which an event counted and that has closed by `now` (ms): `points in day 2026-11-20`."""
     for name in counted:
         accumulator = family.accumulator(name)
         if accumulator is None or accumulator.unit is None:

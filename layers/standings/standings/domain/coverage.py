@@ -210,10 +210,7 @@ def _expires(timetable: Timetable, codes: frozenset[str], bucket: int) -> int:
 
 
 def written_codes(family: Family) -> frozenset[str]:
-    """The codes of all that is ranked on a board: `frozenset({"G0Pa", "q8Qd", "i4q7d"})`.
-
-    Each window has one; `season` has one for each season.
-    """
+    """The codes of all that is ranked on a board, of `season` one for each season: `frozenset({"G0Pa", "i4q7d"})`."""
     windows = {metric.ranking_code(window): window for metric in family.metrics.values() for window in metric.windows}
     seasons = {code for code, window in windows.items() if window.unit == "s"}
     return frozenset(windows.keys() - seasons) | {

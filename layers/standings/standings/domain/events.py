@@ -14,20 +14,10 @@ from typing import Any, Final, Literal, NamedTuple, NoReturn, TypeGuard
 
 import orjson
 
+from standings.domain import scoring
 from standings.domain.boards import BOARD_NAME_RULE, MAX_MEMBER_BYTES, Boards, Family, Metric, family_of, is_board_name
 from standings.domain.boards_toml import MAX_DECIMALS, MAX_METRICS, METRIC_NAME, METRIC_RULE
-from standings.domain.scoring import (
-    NO_COMPANIONS,
-    NO_NOTE,
-    Aggregate,
-    UnitsError,
-    check_units,
-    companions_of,
-    decimal_text,
-    merge,
-    units_of,
-    units_of_companions,
-)
+from standings.domain.scoring import Aggregate, UnitsError, decimal_text, units_of
 from standings.domain.windows import EPOCH, MINUTE, SECOND, instant
 
 _OfAField = Literal["id", "at", "board", "member", "metrics", "amount", "note", "set", "updates", "correct", "retract"]
@@ -60,10 +50,7 @@ def parse_event(body: str, boards: Boards, now: int, *, at_filled_in: bool | str
 
 
 def check_event(body: str, now: int) -> None:
-    """Check the rules that hold whatever `boards.toml` says. Raises RefusedEvent if the event in a body breaks one.
-
-    `now` is in milliseconds.
-    """
+    """Raise RefusedEvent if an event breaks a rule that holds whatever `boards.toml` says. `now` is in milliseconds."""
     document = _document(body)
     _head(document, now)
     for share in _shares(document) if "retract" not in document else ():
@@ -72,7 +59,7 @@ def check_event(body: str, now: int) -> None:
                 raise RefusedEvent("metrics", f"{share.prefix}metrics: expected {METRIC_RULE}, got {shown(name)}")
             field = f"{share.prefix}metrics.{name}"
             try:
-                check_units(_decimal(field, number), MAX_DECIMALS, MAX_DIGITS)
+                scoring.check_units(_decimal(field, number), MAX_DECIMALS, MAX_DIGITS)
             except UnitsError as error:
                 refuse("amount", field, str(error), number)
 
@@ -123,10 +110,7 @@ class Update:
 
 
 class RefusedEvent(ValueError):
-    """An event that can never be applied. `rule` is for metrics; the message is for people.
-
-    `event_id` is the event's id; None if the body has none that can be read.
-    """
+    """An event that can never be applied: a `rule` for metrics, a message for people, the event's id if it has one."""
 
     def __init__(self, rule: Rule, message: str, event_id: str | None = None) -> None:
         super().__init__(message)
@@ -164,12 +148,11 @@ def _updates(document: dict[str, Any], boards: Boards) -> tuple[Update, ...]:
             for metric, units in amounts:
                 is_kept = is_kept or metric.notes
                 if metric.kept_with is None:
-                    note = share.note if metric.notes else NO_NOTE
-                    companions = companions_of(metric, by_name) if metric.has_companions else NO_COMPANIONS
-                    added = Aggregate(units, note=note, companions=companions)
+                    companions = scoring.companions_of(metric, by_name)
+                    added = Aggregate(units, note=share.note if metric.notes else "", companions=companions)
                     before = given.get(metric.name)
                     # Amounts of a member that an event names twice count like those of two events, the second one last.
-                    given[metric.name] = added if before is None else merge(metric, added, before)
+                    given[metric.name] = added if before is None else scoring.merge(metric, added, before)
         if share.note and not is_kept:
             expected = "a metric that keeps notes (notes = true in boards.toml)"
             refuse("note", f"{share.prefix}note", expected, orjson.loads(share.note))
@@ -357,9 +340,9 @@ def _board_names(prefix: str, update: dict[str, Any]) -> list[str]:
 
 
 def _note(field: str, update: dict[str, Any]) -> str:
-    """The note of an update as JSON; NO_NOTE if it has none."""
+    """The note of an update as JSON; "" if it has none."""
     if "note" not in update:
-        return NO_NOTE
+        return ""
     if isinstance(update["note"], str):
         raise RefusedEvent("note", f"{field}: expected an object, got text")  # which may be personal
     if not isinstance(update["note"], dict):
@@ -428,7 +411,7 @@ def _with_companions(boards: Boards, board: str, given: Mapping[str, Aggregate])
     for name, one in given.items():
         if one.companions:
             metric = family_of(boards, board).metrics[name]
-            units = units_of_companions(metric, one) or ()
+            units = scoring.units_of_companions(metric, one) or ()
             amounts |= dict(zip((each.name for each in metric.tie_breaks), units, strict=True))
     return amounts
 

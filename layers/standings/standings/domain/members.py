@@ -12,30 +12,10 @@ from typing import Final, NamedTuple
 
 import orjson
 
+from standings.domain import scoring
 from standings.domain.boards import MAX_UNITS, Boards, Family, Metric, Ranking, attribute_name, late_name
-from standings.domain.scoring import (
-    NO_COMPANIONS,
-    NO_NOTE,
-    NO_TIE_KEY,
-    Aggregate,
-    Place,
-    aggregate_of_event,
-    companions_of,
-    encode_sortable,
-    merge,
-    place_of,
-)
-from standings.domain.windows import (
-    DAY,
-    HOUR,
-    MAX_READ,
-    MINUTE,
-    NAMES,
-    NO_SEASON,
-    Unit,
-    Window,
-    final_at,
-)
+from standings.domain.scoring import Aggregate, Place, merge, place_of, sort_value
+from standings.domain.windows import DAY, HOUR, MAX_READ, MINUTE, NAMES, NO_SEASON, Unit, Window, final_at
 
 
 def moves(
@@ -122,10 +102,7 @@ SKIP_MARGIN: Final = HOUR
 
 
 def readable_rankings(family: Family, image: "Image", now: int) -> Iterator[Ranking]:
-    """The rankings in whose scores an image's accumulators count, and that are kept at `now` (ms) or later.
-
-    Those of rolling windows are not among them.
-    """
+    """The calendar rankings that an image has scores in and that are kept at `now` (ms) or later."""
     return affected_rankings(family, None, replace(image, written_at_ms=now))
 
 
@@ -156,30 +133,20 @@ def calendar_rankings(family: Family, board: str, now: int) -> Iterator[Ranking]
 
 
 def place(image: "Image | None", ranking: Ranking) -> Place | None:
-    """A member's place in a ranking; None if it has none.
-
-    So it is if the member is hidden or gone, has no event in the period, or a score that is not ranked.
-    """
+    """A member's place in a ranking; None if it is hidden or gone, has no event in the period, or is not ranked."""
     if image is None or image.hidden:
         return None
-    aggregate = aggregate_in_period(image, ranking.metric, ranking.window, ranking.period)
-    if aggregate is None or not ranking.metric.ranks(aggregate.value):
-        return None
-    return _place_of(image, ranking, aggregate)
+    there, metric = place_if_ranked(image, ranking), ranking.metric
+    is_ranked = there is not None and metric.ranks(sort_value(there.values[0], descending=metric.descending))
+    return there if is_ranked else None
 
 
 def place_if_ranked(image: "Image", ranking: Ranking) -> Place | None:
     """The place that a member would have if it were neither hidden nor had a score that is not ranked."""
-    aggregate = aggregate_in_period(image, ranking.metric, ranking.window, ranking.period)
-    return None if aggregate is None else _place_of(image, ranking, aggregate)
-
-
-def _place_of(image: "Image", ranking: Ranking, aggregate: Aggregate) -> Place:
     metric, window, period = ranking.metric, ranking.window, ranking.period
-    if not metric.tie_breaks:
-        return place_of(metric, aggregate)
-    others = (aggregate_in_period(image, each, window, period) for each in metric.separate_tie_breaks)
-    return place_of(metric, aggregate, others)
+    aggregate = aggregate_in_period(image, metric, window, period)
+    others = [aggregate_in_period(image, each, window, period) for each in metric.separate_tie_breaks]
+    return None if aggregate is None else place_of(metric, aggregate, others)
 
 
 def aggregate_in_period(image: "Image", metric: Metric, window: Window, period: int) -> Aggregate | None:
@@ -273,8 +240,8 @@ class Image:
         value = self.values.get(name)
         if value is None:
             return None
-        tie_key, note = self.tie_keys.get(name, NO_TIE_KEY), self.notes.get(name, NO_NOTE)
-        return Aggregate(value, tie_key, note, self.companions.get(name, NO_COMPANIONS))
+        texts = (kept.get(name, "") for kept in (self.tie_keys, self.notes, self.companions))
+        return Aggregate(value, *texts)
 
     def with_cells(self, cells: Mapping[str, Aggregate]) -> "Image":
         """The image with these aggregates in its accumulators."""
@@ -403,11 +370,8 @@ class History(NamedTuple):
 
 
 def set_key(part: EventPart) -> str:
-    """The key of a number that an event sets: its `at` as sortable text, then its id, as in `VP6xaXHVrun-0197f2c4`.
-
-    Of several numbers, the one with the greatest key stays.
-    """
-    return encode_sortable(part.at) + part.event_id
+    """The key of a number that an event sets, `VP6xaXHVrun-0197f2c4`: its `at`, then its id. The greatest one stays."""
+    return scoring.encode_sortable(part.at) + part.event_id
 
 
 def set_bests(family: Family, image: Image, event: EventPart, now: int) -> tuple[Image, list[str], bool]:
@@ -422,8 +386,7 @@ def set_bests(family: Family, image: Image, event: EventPart, now: int) -> tuple
         if key < image.set_keys.get(name, ""):
             is_superseded = is_superseded or name == metric.total()
             continue
-        note, companions = event.notes.get(metric.name, NO_NOTE), companions_of(metric, event.amounts)
-        best = aggregate_of_event(metric, bests[metric.name], event.at, event.event_id, note, companions)
+        best = _aggregate_in(event, metric)
         names = [name, *(each for each in image.values if _is_late_for(name, each))]
         image = replace(image.with_cells(dict.fromkeys(names, best)), set_keys={**image.set_keys, name: key})
         changed += names
@@ -440,15 +403,18 @@ def apply_event(family: Family, image: Image, event: EventPart, now: int) -> tup
     """Count one event at `now` (ms): the new image, and the accumulators that changed: `["h9e", "b1bd20778"]`."""
     changed = []
     for metric, name in _accumulators(family, event, now):
-        note = event.notes.get(metric.name, NO_NOTE)
-        companions = companions_of(metric, event.amounts)
-        added = aggregate_of_event(metric, event.amounts[metric.name], event.at, event.event_id, note, companions)
         before = image.cell(name)
-        after = added if before is None else merge(metric, before, added)
+        after = merge(metric, before, _aggregate_in(event, metric))
         if after != before:
             changed.append(name)
             image = image.with_cells({name: after})
     return image, changed
+
+
+def _aggregate_in(event: EventPart, metric: Metric) -> Aggregate:
+    """The aggregate that one event is, of a metric that it names."""
+    note, companions = event.notes.get(metric.name, ""), scoring.companions_of(metric, event.amounts)
+    return scoring.aggregate_of_event(metric, event.amounts[metric.name], event.at, event.event_id, note, companions)
 
 
 def additions(counted: Iterable[Mapping[str, int]]) -> dict[str, int]:
@@ -619,8 +585,7 @@ def late_merged(family: Family, image: Image, now: int, most: int | None = None)
         metric, unit = accumulator.metric, accumulator.unit
         if now >= metric.timetable.rolling_until(unit, accumulator.first - 1) + SKIP_MARGIN:
             whole = late_name(metric.bucket(unit, accumulator.bucket))
-            before = image.cell(whole)
-            image = image.with_cells({whole: cell if before is None else merge(metric, before, cell)})
+            image = image.with_cells({whole: merge(metric, image.cell(whole), cell)})
             gone.append(name)
     return image, gone
 

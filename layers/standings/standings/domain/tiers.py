@@ -196,10 +196,7 @@ def position_at(numerator: int, denominator: int, total: int) -> int:
 
 
 def select(position: int, fetch: Callable[[Path], Counters], components: int) -> "Selected | None":
-    """The sort values at a position (from 0) of the list; None beyond its end.
-
-    `fetch` reads one node. It is called from the root down, once for each digit.
-    """
+    """The sort values at a position (from 0); None beyond the end. `fetch` reads a node, once for each digit."""
     passed = 0
     node = ROOT
     while not is_whole(node, components):

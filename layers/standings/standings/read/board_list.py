@@ -20,7 +20,7 @@ def boards(session: ReadSession, *, prefix: str, limit: int, cursor: str | None)
     if prefix and not BOARD_NAME.fullmatch(prefix):
         raise bad_argument("prefix", f"no name of a board begins with {prefix[:80]!r}")
     after = None if cursor is None else read_name(cursor, prefix)
-    names = session.backoff().retry(session.tables.records.names, after, limit + 1, prefix, leaving=False)
+    names = session.retry(session.tables.records.names, after, limit + 1, prefix, leaving=False)
     following = encode_name(names[limit - 1], prefix) if len(names) > limit else None
     return {"boards": [{"board": name} for name in names[:limit]], "next": following}
 

@@ -35,7 +35,7 @@ def boards_of(
             raise bad_argument("window", str(error)) from error
     after = None if cursor is None else read_name(cursor, _list_of(member))
     try:
-        named = session.backoff().retry(session.tables.scores.boards_of, member, after, limit + 1)
+        named = session.retry(session.tables.scores.boards_of, member, after, limit + 1)
     except IndexNotBuiltError as error:
         detail = "the index of members' boards is being built, which may take hours after an upgrade: try again later"
         raise NotFoundError("not-built", "Index not built yet", detail) from error
@@ -60,7 +60,7 @@ def _on_page(
     With a window it ends before there are more than `MAX_RANKINGS`, but not before the first board that has some.
     """
     keys = [(board, member) for board in boards]
-    found = session.backoff().retry(session.tables.scores.images, keys, consistent=True)
+    found = session.retry(session.tables.scores.images, keys, consistent=True)
     records = session.records([board for board, member in keys if (board, member) in found])
     images: list[Image] = []
     rankings = 0

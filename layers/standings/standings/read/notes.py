@@ -20,7 +20,7 @@ def show_notes(session: ReadSession, ranking: Ranking, answer: dict[str, Any]) -
     shown = list(naming(answer, "member", "score"))
     members = dict.fromkeys(one["member"] for one in shown if one["score"] is not None)
     keys = [(ranking.board, member) for member in members]
-    images = session.backoff().retry(session.tables.scores.images, keys) if keys else {}
+    images = session.retry(session.tables.scores.images, keys) if keys else {}
     for one in shown:
         image = images.get((ranking.board, one["member"]))
         found = None if image is None else aggregate_in_period(image, ranking.metric, ranking.window, ranking.period)
@@ -32,10 +32,7 @@ def show_notes(session: ReadSession, ranking: Ranking, answer: dict[str, Any]) -
 
 
 def ranking_with_notes(reader: RankingReader, cursor: str | None) -> Ranking:
-    """The ranking whose scores are shown, of the cursor's period if there is one.
-
-    InvalidArgumentError if its metric keeps no notes, or for a cursor that does not fit.
-    """
+    """The ranking whose scores are shown, of the cursor's period if there is one. May raise InvalidArgumentError."""
     ranking = reader.ranking
     if not ranking.metric.notes:
         raise bad_argument(

@@ -17,7 +17,7 @@ _NONE: Final = Profile()  # Stands for a member without a profile: the cache hol
 def profile(session: ReadSession, member: str) -> dict[str, Any]:
     """A member's profile as it is now, such as `{"name": "Ada", …}`. NotFoundError if there is none."""
     check_member("id", member)
-    found = session.backoff().retry(session.tables.profiles.profile, member)
+    found = session.retry(session.tables.profiles.profile, member)
     if found is None:
         raise NotFoundError("no-such-member", "No such member", f"{member!r} has no profile")
     return found.fields()
@@ -32,7 +32,7 @@ def show_profiles(session: ReadSession, answer: dict[str, Any]) -> dict[str, Any
     unknown = [member for member in members if member not in known]
     if unknown:
         read_at = cache.instant()
-        read = session.backoff().retry(session.tables.profiles.profiles, unknown)
+        read = session.retry(session.tables.profiles.profiles, unknown)
         for member in unknown:
             known[member] = read.get(member, _NONE)
             cache.put(member, known[member], read_at)
@@ -76,7 +76,7 @@ def search(
     after: Match | None = None
     is_last = False
     for _ in range(0, MAX_LOOKED_AT, step):
-        matches = session.backoff().retry(read, beginning, after, step)
+        matches = session.retry(read, beginning, after, step)
         # The index holds the first characters of a long name.
         named = [one for one in matches if search_form(one.profile.name or "").startswith(beginning)]
         found += named if board is None else _on_board(session, board, named)
@@ -84,7 +84,7 @@ def search(
         if is_last or len(found) > limit:
             break
         after = matches[-1]
-    complete = len(found) <= limit and (is_last or not session.backoff().retry(read, beginning, after, 1))
+    complete = len(found) <= limit and (is_last or not session.retry(read, beginning, after, 1))
     return {
         "members": [{"member": one.member, "profile": one.profile.fields()} for one in found[:limit]],
         "complete": complete,
@@ -93,7 +93,7 @@ def search(
 
 def _on_board(session: ReadSession, board: str, matches: list[Match]) -> list[Match]:
     """Those matches that are members of the board and not hidden there."""
-    images = session.backoff().retry(session.tables.scores.images, [(board, one.member) for one in matches])
+    images = session.retry(session.tables.scores.images, [(board, one.member) for one in matches])
     session.check_open(board, images.values())
     shown = {member for (_, member), image in images.items() if not (image.removed or image.hidden)}
     return [one for one in matches if one.member in shown]

@@ -49,10 +49,7 @@ def score_rank(reader: RankingReader, *, score: str, tie_breaks: str | None = No
 
 
 def percentile(reader: RankingReader, *, p: str) -> dict[str, Any]:
-    """The score at a percentile: the last in the list whose percentile is at least `p`. At 0 it is the last of all.
-
-    InvalidArgumentError if `p` is no percentile.
-    """
+    """The last score of the list whose percentile is at least `p`; at 0 of all. InvalidArgumentError if it is none."""
     share = Fraction(_parse_number("p", p))
     if not 0 <= share <= 100 or (share * 10**MAX_DECIMALS).denominator != 1:  # noqa: PLR2004 - percent
         detail = f"expected a number from 0 to 100, with at most {MAX_DECIMALS} decimals"

@@ -4,8 +4,8 @@
 request's deadline, and may raise StoreUnavailableError.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, ParamSpec, TypeVar, cast
 
 import orjson
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:  # Functions that only show values as answers do (`score_at`, 
 
 Method = Literal["competition", "ordinal", "dense"]
 METHODS: Final = ("competition", "ordinal", "dense")
+P = ParamSpec("P")
+T = TypeVar("T")
 BEYOND: Final = 12
 """Entries that are read of a partition beyond its share. Of ten shards, few have more of a hundred entries."""
 _UNREAD: Final[Any] = object()
@@ -83,15 +85,15 @@ class ReadSession:
         reader.names_period, reader.names_method = period is not None, method is not None
         return reader
 
-    def backoff(self) -> Backoff:
-        """What retries one read: `session.backoff().retry(session.rankings.entries, [(ranking, "u7")])`.
+    def retry(self, read: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """One read: `session.retry(session.rankings.entries, [(ranking, "u7")])`.
 
-        Raises StoreUnavailableError if the request has taken too long to begin another read.
+        Raises StoreUnavailableError also if the request has taken too long to begin another one.
         """
         clock = self.tables.clock
         if clock.monotonic() >= self._begun + LAST_READ_S:
             raise StoreUnavailableError(f"the request took longer than {LAST_READ_S:.0f} seconds: try again later")
-        return Backoff(clock, self._begun + RETRIED_FOR_S)
+        return Backoff(clock, self._begun + RETRIED_FOR_S).retry(read, *args, **kwargs)
 
     def record(self, board: str) -> BoardRecord | None:
         """A board's record, up to a minute old; None for a board without events.
@@ -103,7 +105,7 @@ class ReadSession:
         read_at, record = known.instant(), known.get(board, _UNREAD)
         is_in_doubt = family_of(self.boards, board).expires is not None if record is None else False
         if record is _UNREAD or is_in_doubt or (record is not None and record.has_ended(self.now)):
-            record = self.backoff().retry(self.tables.records.records, [board]).get(board)
+            record = self.retry(self.tables.records.records, [board]).get(board)
             known.put(board, record, read_at)
         if record is None or record.is_gone(self.now):
             return None
@@ -112,10 +114,7 @@ class ReadSession:
         return record
 
     def check_open(self, board: str, images: Iterable[Image | None] = ()) -> None:
-        """NotFoundError if a board has ended. Its record is read only where its family, or one of its items, expires.
-
-        Whoever reads no ranking of the board calls it.
-        """
+        """NotFoundError if a board has ended. It reads its record only where its family or an item expires."""
         if family_of(self.boards, board).expires is not None or any(one and one.expiry is not None for one in images):
             self.record(board)
 
@@ -124,18 +123,15 @@ class ReadSession:
         known = self.tables.known_records
         records = {board: known.get(board) for board in boards}
         missing, read_at = [board for board, record in records.items() if record is None], known.instant()
-        found = self.backoff().retry(self.tables.records.records, missing) if missing else {}
+        found = self.retry(self.tables.records.records, missing) if missing else {}
         for board in missing:
             records[board] = found.get(board)
             known.put(board, records[board], read_at)
         return records
 
     def image(self, board: str, member: str) -> Image:
-        """A member's item, strongly consistently.
-
-        NotFoundError if the board has ended, or has no such member, or no longer.
-        """
-        image = self.backoff().retry(self.tables.scores.image, (board, member))
+        """A member's item, strongly consistently. NotFoundError if the board has ended, or has no such member."""
+        image = self.retry(self.tables.scores.image, (board, member))
         self.check_open(board, [image])
         if image is None or image.removed:
             raise no_such_member(board, member)
@@ -236,13 +232,13 @@ class RankingReader:
     def entries(self, members: Iterable[str]) -> dict[str, Entry]:
         """The entries of members; a member that is not ranked is left out."""
         wanted = [(self.ranking, member) for member in dict.fromkeys(members)]
-        found = self.session.backoff().retry(self.session.rankings.entries, wanted)
+        found = self.session.retry(self.session.rankings.entries, wanted)
         return {member: entry for (_, member), entry in found.items()}
 
     def nodes(self, paths: Iterable[Path]) -> dict[Path, Node]:
         """Nodes of the tier tree. Empty nodes are left out."""
         wanted = [(self.ranking, path) for path in paths]
-        found = self.session.backoff().retry(self.session.rankings.nodes, wanted)
+        found = self.session.retry(self.session.rankings.nodes, wanted)
         nodes = {path: node for (_, path), node in found.items()}
         self.learn_shards(nodes)
         return nodes
@@ -250,7 +246,7 @@ class RankingReader:
     def spans(self, spans: Sequence[Span], paths: Sequence[Path]) -> tuple[list[list[Entry]], dict[Path, Node]]:
         """Spans of the list and nodes of the tier tree, read in parallel. TooFarError beyond the limit of queries."""
         self._count_queries(len(spans))
-        entries, nodes = self.session.backoff().retry(self.session.rankings.spans, self.ranking, spans, paths)
+        entries, nodes = self.session.retry(self.session.rankings.spans, self.ranking, spans, paths)
         self.learn_shards(nodes)
         return entries, nodes
 
@@ -265,7 +261,7 @@ class RankingReader:
         while left:
             share = -(-(most + 1 - sum(found)) // len(left))
             self._count_queries(len(left), most)
-            counted = self.session.backoff().retry(self.session.rankings.counts, [part for _, part in left], share)
+            counted = self.session.retry(self.session.rankings.counts, [part for _, part in left], share)
             rest: list[tuple[int, Part]] = []
             for (number, part), (count, beyond) in zip(left, counted, strict=True):
                 found[number] += count
@@ -282,10 +278,7 @@ class RankingReader:
         return self.session.rankings.partitions(self.ranking, self._shards)
 
     def learn_shards(self, nodes: Mapping[Path, Node]) -> None:
-        """Take the number of shards from the root, if it is among the nodes.
-
-        It is the largest number that the ranking ever had, so it may be larger than that of `boards.toml`.
-        """
+        """Take the number of shards from the root, if it is there: the most that the ranking ever had."""
         if ROOT in nodes and nodes[ROOT].shards > self._shards:
             self._shards = nodes[ROOT].shards
             self.session.tables.known_shards.put(self.ranking.key, self._shards)
@@ -340,10 +333,7 @@ def scored(values: SortValues | None, metric: Metric) -> dict[str, Any]:
 
 
 def score_at(number: int | None, metric: Metric) -> Any:
-    """The score that has this sort value, as a JSON number: -1250 is `12.5` where the highest leads, precision 2.
-
-    None for None, and for `MISSING`.
-    """
+    """The score with this sort value as JSON: -1250 is `12.5` where the highest leads, precision 2. None: MISSING."""
     if number is None or number == MISSING:
         return None
     return decimal_of(-number if metric.descending else number, metric.precision)
