@@ -52,10 +52,7 @@ def check_profile(event: Mapping[str, Any], claim: str, member: str) -> None:
 
 
 def check_posts(values: Sequence[Any], own: str) -> None:
-    """Raise NotYourMemberError if an event, or one of its updates, names another member than `own`.
-
-    `values` are the parsed events of a body; None stands for one that no parser can hold, and which may name anyone.
-    """
+    """Raise NotYourMemberError if an event (None: unreadable), or an update of it, names another member than `own`."""
     for number, value in enumerate(values):
         updates = value.get("updates") if isinstance(value, dict) else None
         shares = [value, *(updates if isinstance(updates, list) else ())]

@@ -8,15 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final, Literal, NamedTuple
 
 from standings.domain.boards import size_of
-from standings.domain.errors import (
-    InvalidArgumentError,
-    InvalidBodyError,
-    NotFoundError,
-    NotYourMemberError,
-    RequestError,
-    TooFarError,
-    bad_argument,
-)
+from standings.domain.errors import NotFoundError, NotYourMemberError, RequestError, bad_argument
 from standings.domain.events import MAX_SHOWN_LENGTH
 
 READ: Final = "standings/read"
@@ -164,16 +156,8 @@ class Problem(NamedTuple):
 
 def problem_of(error: RequestError) -> Problem:
     """The problem of a request that its sender can correct: 400, 403 or 404. Nothing else knows an error's status."""
-    if isinstance(error, NotYourMemberError):
-        return Problem(403, "not-your-member", "Not your member", str(error))
-    if isinstance(error, NotFoundError):
-        return Problem(404, error.kind, error.title, str(error))
-    kind, title = {
-        InvalidArgumentError: ("bad-argument", "Bad argument"),
-        InvalidBodyError: ("bad-body", "Bad body"),
-        TooFarError: ("too-far", "Too far to count"),
-    }[type(error)]
-    return Problem(400, kind, title, str(error))
+    status = 403 if isinstance(error, NotYourMemberError) else 404 if isinstance(error, NotFoundError) else 400
+    return Problem(status, error.kind, error.title, str(error))
 
 
 RETRY_AFTER_S: Final = 5

@@ -227,8 +227,7 @@ MOST_AHEAD_MS: Final = 60_000
 class Batch(Poster):
     """Events that are sent ten with each request, several requests at a time, the last ones when the `with` ends.
 
-    Threads may share it. Of two events without a time, the later call has the later time. Events of one member are sent
-    in the order in which they were posted.
+    Threads may share it. Of two events without a time, the later call has the later time. A member's stay in order.
     """
 
     def __init__(self, queue: Queue, progress: Progress | None) -> None:

@@ -117,8 +117,7 @@ def _text_of(name: str, value: Any, known: Mapping[str, Argument]) -> str | None
 def checked(path: Mapping[str, str]) -> Mapping[str, str]:
     """The names in a path, such as `{"board": "berlin-2026"}`, as they are.
 
-    Raises NotFound for a name that no board, metric or window can have. Some of these do not fit into an address, so
-    the check comes before the request.
+    Raises NotFound for what no board, metric or window can be called. Some of these do not fit into an address.
     """
     for kind, name in path.items():
         if kind == "board" and not is_board_name(name):
@@ -131,8 +130,7 @@ def checked(path: Mapping[str, str]) -> Mapping[str, str]:
 def ranked(definition: Mapping[str, Any], metric: str | None, window: str | None) -> tuple[str, str]:
     """The metric and the window that are read: by default the board's first metric, and the metric's first window.
 
-    For example `("points", "day")`. `definition` is the answer to `getBoard`. Raises NotFound for a board without a
-    ranked metric.
+    For example `("points", "day")`, of the answer to `getBoard`. Raises NotFound for a board without a ranked metric.
     """
     windows = {one["metric"]: one["windows"] for one in definition["metrics"] if one["windows"]}
     if metric is None and not windows:

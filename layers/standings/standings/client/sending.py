@@ -10,10 +10,8 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from standings.aws.sqs import MAX_BYTES, MAX_ENTRIES, OutgoingMessage, size
 
-SENDERS: Final = 8
-"""Requests that are under way at a time."""
-MOST_HELD: Final = 320
-"""Things that wait, are under way, or are done before an earlier one. Whoever puts more waits."""
+SENDERS: Final = 8  # Requests that are under way at a time
+MOST_HELD: Final = 320  # Things that wait, are under way, or are done before an earlier one. Whoever puts more waits
 _LOOK_S: Final = 0.5  # On some systems a wait without an end cannot be interrupted
 T = TypeVar("T")
 

@@ -136,7 +136,7 @@ class Standings(Poster):
         ready = self._queue.prepare(event, self._queue.clock.now(), rounds=values.flag("round", rounds))
         given = {"wait": values.whole("wait", wait), "history": values.flag("history", history)}
         try:
-            answer = self._change("postEvents", {}, given, orjson.Fragment(json_of(ready.event)))
+            answer = self._change("postEvents", {}, orjson.Fragment(json_of(ready.event)), **given)
         except Unavailable as error:
             # The event may be on the queue all the same. Who posts it again needs its id.
             raise PostError([Unsent(ready.event, str(error))], 1) from error
@@ -172,18 +172,15 @@ class Standings(Poster):
         None if nothing is known of it: it is on its way, or was counted more than 30 days ago.
         """
         try:
-            return self._answer("getEvent", {}, {"id": values.event_id("event_id", event_id)})
+            return self._answer("getEvent", {}, id=values.event_id("event_id", event_id))
         except NotFound as error:
             if error.kind != "no-such-event":
                 raise
             return None
 
     def about(self) -> "answer_types.About":
-        """The version of the time zones by which days begin: `{"time_zones": "2026f"}`.
-
-        Over the API it is the stack's version, else this program's own, by which it finds periods.
-        """
-        return self._answer("getAbout", {}, {})
+        """The version of the time zones by which days begin, the stack's or its own: `{"time_zones": "2026f"}`."""
+        return self._answer("getAbout", {})
 
     def board(self, name: str) -> "Board":
         """A board, whose rankings can be read. This sends no request."""
@@ -191,8 +188,7 @@ class Standings(Poster):
 
     def boards(self, prefix: str = "", limit: int = 100, cursor: str | None = None) -> "answer_types.BoardList":
         """The boards that had an event, by name: `{"boards": [{"board": "berlin-2026"}], "next": None}`."""
-        given: dict[str, Any] = {"prefix": prefix, "limit": limit, "cursor": cursor}
-        return self._answer("listBoards", {}, given)
+        return self._answer("listBoards", {}, prefix=prefix, limit=limit, cursor=cursor)
 
     def member_boards(
         self,
@@ -210,36 +206,34 @@ class Standings(Poster):
         index of a stack that was upgraded from 0.3 is being built.
         """
         found = values.member("member", member)
-        given: dict[str, Any] = {"id": found, "ranks": ranks, "window": window, "limit": limit, "cursor": cursor}
-        return self._answer("listMemberBoards", {}, given)
+        return self._answer("listMemberBoards", {}, id=found, ranks=ranks, window=window, limit=limit, cursor=cursor)
 
     def profile(self, member: str) -> "answer_types.Profile":
         """A member's profile: `{"name": "Ádám", "picture": None, "country": "HU", "data": None}`. Raises NotFound."""
-        return self._answer("getProfile", {}, {"id": values.member("member", member)})
+        return self._answer("getProfile", {}, id=values.member("member", member))
 
     def put_profile(self, member: str, **fields: Unpack[ProfileFields]) -> "answer_types.Profile":
         """Set fields of a member's profile, and return it: `put_profile("u7", name="Ada", picture=None)`.
 
         None removes a field; those that are left out stay. It goes to the API, as `Board.register` does.
         """
-        arguments = {"id": values.member("member", member)}
-        return self._change("putProfile", {}, arguments, _profile_of(fields))
+        found = values.member("member", member)
+        return self._change("putProfile", {}, _profile_of(fields), id=found)
 
     def search(self, name: str, board: str | None = None, limit: int = 20) -> "answer_types.FoundMembers":
         """Members whose names begin like `name`, of a board or of all."""
-        given: dict[str, Any] = {"name": values.text("name", name), "board": board, "limit": limit}
-        return self._answer("getProfile", {}, given)
+        return self._answer("getProfile", {}, name=values.text("name", name), board=board, limit=limit)
 
-    def _answer(self, name: str, path: Mapping[str, str], arguments: Mapping[str, Any], body: Any = None) -> Any:
-        return self._reads.answer(name, checked(path), arguments_of(name, arguments), body)
+    def _answer(self, call: str, path: Mapping[str, str], body: Any = None, /, **arguments: Any) -> Any:
+        return self._reads.answer(call, checked(path), arguments_of(call, arguments), body)
 
-    def _change(self, name: str, path: Mapping[str, str], arguments: Mapping[str, Any], body: Any = None) -> Any:
-        return self._api.answer(name, checked(path), arguments_of(name, arguments), body)
+    def _change(self, call: str, path: Mapping[str, str], body: Any = None, /, **arguments: Any) -> Any:
+        return self._api.answer(call, checked(path), arguments_of(call, arguments), body)
 
     def _ranked(self, board: str, metric: str | None, window: str | None) -> Mapping[str, str]:
         """The names of a ranking. Those that are not given are in the board's definition."""
         if metric is None or window is None:
-            definition = self._definitions.get_or_read(board, lambda: self._answer("getBoard", {"board": board}, {}))
+            definition = self._definitions.get_or_read(board, lambda: self._answer("getBoard", {"board": board}))
             metric, window = ranked(definition, metric, window)
         return {"board": board, "metric": metric, "window": window}
 
@@ -268,7 +262,7 @@ class Board:
 
     def definition(self) -> "answer_types.BoardDefinition":
         """What the board counts and ranks, by `boards.toml`."""
-        return self._answer("getBoard", {"board": self.name}, {})
+        return self._answer("getBoard", {"board": self.name})
 
     def member(
         self,
@@ -280,22 +274,15 @@ class Board:
         notes: bool = False,
     ) -> "answer_types.MemberScores":
         """A member's scores in all metrics and windows; with `ranks` also its ranks."""
-        found = values.member("member", member)
-        given: dict[str, Any] = {"id": found, "ranks": ranks, "method": method, "profiles": profiles, "notes": notes}
-        return self._answer("getMember", {"board": self.name}, given)
+        given = {"ranks": ranks, "method": method, "profiles": profiles, "notes": notes}
+        return self._answer("getMember", {"board": self.name}, id=values.member("member", member), **given)
 
     def register(self, member: str) -> "answer_types.MemberState":
-        """Register a member, unless it is there: `{"board": "club", "member": "u7", "hidden": False}`.
-
-        One that is hidden stays hidden.
-        """
+        """Register a member, unless it is there: `{"board": "club", "member": "u7", "hidden": False}`."""
         return self._put(member, {})
 
     def hide(self, member: str) -> "answer_types.MemberState":
-        """Take a member out of every ranking; its scores stay, and its events go on to count.
-
-        One that is not there is registered, hidden.
-        """
+        """Take a member out of every ranking; its scores stay, and events count on. A new one is registered, hidden."""
         return self._put(member, {"hidden": True})
 
     def show(self, member: str) -> "answer_types.MemberState":
@@ -304,7 +291,7 @@ class Board:
 
     def remove(self, member: str) -> None:
         """Remove a member with its scores. Raises NotFound with kind `no-such-member`, and others."""
-        self._change("deleteMember", {"board": self.name}, {"id": values.member("member", member)})
+        self._change("deleteMember", {"board": self.name}, id=values.member("member", member))
 
     def delete(self) -> "answer_types.BoardDeletion":
         """Begin to delete the board, with all members and scores: `{"board": "club", "status": "deleting"}`.
@@ -312,10 +299,10 @@ class Board:
         It takes some eleven minutes, or longer. Until it has ended, events are refused, and reads raise NotFound with
         kind `being-deleted`. Raises NotFound with kind `no-such-board` for a board without events and members.
         """
-        return self._change("deleteBoard", {"board": self.name}, {})
+        return self._change("deleteBoard", {"board": self.name})
 
     def _put(self, member: str, body: Mapping[str, bool]) -> Any:
-        return self._change("putMember", {"board": self.name}, {"id": values.member("member", member)}, body)
+        return self._change("putMember", {"board": self.name}, body, id=values.member("member", member))
 
     def rank(self, member: str, *, previous: bool = False, **ranking: Unpack[Shown]) -> "answer_types.MemberRank":
         """A member's rank: `{…, "rank": 211, "total": 1539, "score": 50, "percentile": 86.35}`.
@@ -406,7 +393,7 @@ class Board:
         shown = {each: value for each, value in ranking.items() if each not in ("metric", "window")}
         metric, window = (_name(each, ranking.get(each)) for each in ("metric", "window"))
         names = self._names(self.name, metric, window)
-        return self._answer(name, names, {**arguments, **shown}, body)
+        return self._answer(name, names, body, **(arguments | shown))
 
 
 def _profile_of(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,8 +22,7 @@ from standings.domain.boards import check_member, size_of
 from standings.domain.errors import RequestError
 from standings.domain.events import MAX_ID_LENGTH, is_event_id
 
-MOST_LISTED: Final = 1_000
-"""Elements that are taken from a list, more than any may have: an iterator may be endless."""
+MOST_LISTED: Final = 1_000  # Elements that are taken from a list, more than any may have: an iterator may be endless
 _MAX_LEVELS: Final = 128  # More than fit into a note
 _MAX_BITS: Final = 1_024  # Of a whole number: more than a float holds
 _MAX_BITS_OF_ORJSON: Final = 63

@@ -187,8 +187,7 @@ class Metric:
     def ranking_codes(self) -> Mapping[str, str]:
         """The codes that rankings begin with, by window: `{"all": "G0Pa", "day": "q8Qd", "last-7-days": "i4q7d"}`.
 
-        A rolling window's code is made in another way, since its rankings are stored differently. The code of a ranking
-        with tie-breaks says how many it has, as in `G0P.a`.
+        A rolling window's code is made differently, as its rankings are stored. `G0P.a` has a `.` for each tie-break.
         """
         kinds = ((window, "blocks" if window.rolling else "ranking") for window in self.windows)
         ties = self._tie_break_texts
@@ -402,8 +401,7 @@ def late_name(bucket: str) -> str:
 
 
 SETTLED_WINDOWS: Final = ("day", "week", "month", "year", "season")
-MAX_ANNOUNCED: Final = 10_000
-"""The most winners of one prize that get an event. Further winners are only in the files."""
+MAX_ANNOUNCED: Final = 10_000  # The most winners of one prize that get an event. Further winners are only in the files
 
 
 class Endings(NamedTuple):

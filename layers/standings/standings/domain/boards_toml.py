@@ -74,10 +74,8 @@ class _Mistake(Exception):
 
 
 def _line_of(text: str, path: _Path) -> int:
-    """The line of the statement that adds the path, or as much of it as the document has.
-
-    tomllib keeps no positions. So parse longer and longer beginnings of the text until one has that much of the path.
-    """
+    """The line of the statement that adds the path, or as much of it as the document has."""
+    # tomllib keeps no positions. So parse longer and longer beginnings, until one has that much of the path.
     lines = text.splitlines()
     depth = _depth(tomllib.loads(text), path)
     line = 1
@@ -260,8 +258,7 @@ def _metrics(path: _Path, tables: Mapping[str, Any], timetable: Timetable, shard
     return {name: metric(name) for name in values}
 
 
-_Values = Mapping[str, Mapping[str, Any]]
-"""The values of each metric, whose tie-breaks are names."""
+_Values = Mapping[str, Mapping[str, Any]]  # The values of each metric, whose tie-breaks are names
 
 
 def _check_tie_breaks(path: _Path, name: str, values: _Values) -> None:
@@ -516,10 +513,8 @@ _PRIZE: Final = {
     "percent": _whole_number(1, 100)._replace(is_optional=True),
     "ranks": _Key('a rank such as "1" or ranks such as "2-3"', _ranks, is_optional=True),
 }
-MAX_ITEM_BYTES: Final = 400_000
-"""DynamoDB takes 400 KiB, 409,600 bytes."""
-MAX_NOTED_BYTES: Final = 100_000
-"""The limit for items with notes: each write costs a unit for each KB of the item."""
+MAX_ITEM_BYTES: Final = 400_000  # DynamoDB takes 400 KiB, 409,600 bytes
+MAX_NOTED_BYTES: Final = 100_000  # The limit for items with notes: each write costs a unit for each KB of the item
 
 
 def _check_size(path: _Path, family: Family) -> None:
@@ -544,8 +539,7 @@ _COMPANION_BYTES: Final = 24
 def most_bytes(family: Family, *, late: bool) -> int:
     """The most bytes of a member's item on a board of the family, if the member is active in every bucket.
 
-    The item has a number, and maybe a note, for each bucket that a period still needs. With `late`, it also has events
-    in every bucket that came when the bucket had closed.
+    It has a number, and maybe a note, for each bucket that a period still needs; with `late`, also late events in each.
     """
     size = _OVERHEAD
     for metric in family.counted_metrics:

@@ -68,8 +68,7 @@ class Coverage:
     def intersect(self, other: "Coverage") -> "Coverage":
         """What stays complete when functions with another coverage are at work: only what is in both.
 
-        A total is complete until a function that does not count it counts an event (`after_event_by`), whichever window
-        ranks it. Records of 0.2 have no totals.
+        A total is complete until a function that does not count it counts an event. Records of 0.2 have no totals.
         """
         rankings, kinds = self.rankings & other.rankings, self.buckets.keys() & other.buckets.keys()
         buckets = {code: self.buckets[code].intersect(other.buckets[code]) for code in kinds}
@@ -148,8 +147,7 @@ class Coverage:
 class BucketCoverage(NamedTuple):
     """The buckets of one kind that are complete: those from `first` on (None: all), and `seasons`.
 
-    `windows` has, for each definition in use, the codes of the windows that made it keep these buckets, such as
-    `{{"d", "7d"}, {"d"}}`.
+    For each definition in use, `windows` has those that made it keep these buckets, by code: `{{"d", "7d"}, {"d"}}`.
     """
 
     windows: frozenset[frozenset[str]]

@@ -91,16 +91,12 @@ class Event:
         return [(update.board, update.member) for update in self.updates]
 
 
-NO_AT: Final = -1
-"""Stands for the `at` of a correction that has none."""
+NO_AT: Final = -1  # Stands for the `at` of a correction that has none
 
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """What an event adds to one member of one board: units by metric, and notes as JSON by metric.
-
-    With `sets`, the units are the member's new totals, and its new bests.
-    """
+    """What an event adds to a member of a board: units, and notes (JSON), by metric. With `sets`: totals or bests."""
 
     board: str
     member: str
@@ -222,9 +218,8 @@ def _corrected_id(document: dict[str, Any]) -> str | None:
     if not is_event_id(event_id):
         refuse(field, field, f"the id of an event, 1 to {MAX_ID_LENGTH} characters (it has {len(event_id)})", event_id)
     if event_id == document.get("id"):
-        raise RefusedEvent(
-            "id", f"id: expected an id of its own in a correction, got that of the event {shown(event_id)}"
-        )
+        expected = "expected an id of its own in a correction"
+        raise RefusedEvent("id", f"id: {expected}, got that of the event {shown(event_id)}")
     return event_id
 
 
@@ -447,9 +442,9 @@ def limits_of(metric: Metric) -> str:
 def content_digest(at: int | None, updates: Iterable[Update], boards: Boards) -> bytes:
     """The digest of an event with this content; `at` is in milliseconds, None if it was filled in."""
     updates = tuple(updates)
-    precisions = {board: family.metrics for board in {one.board for one in updates} if (family := boards.family(board))}
+    metrics = {board: family.metrics for board in {one.board for one in updates} if (family := boards.family(board))}
     amounts = sorted(
-        [update.board, update.member, name, *_shortest(units, precisions[update.board][name].precision)]
+        [update.board, update.member, name, *_shortest(units, metrics[update.board][name].precision)]
         for update in updates
         for name, units in update.amounts.items()
     )
@@ -503,8 +498,9 @@ def _text(table: dict[str, Any], key: Rule, field: str) -> str:
 def _check_fields(table: dict[str, Any], known: frozenset[str] | set[str], prefix: str) -> None:
     for key in table:
         if key not in known:
-            if not prefix:
-                _refuse_envelope(table)
+            for names, got in _ENVELOPES:
+                if not prefix and table.keys() >= names:
+                    raise RefusedEvent("unknown", f"body: expected an event, got {got}")
             fields = ", ".join(sorted(known))
             raise RefusedEvent("unknown", f"{prefix}{shown(key)[1:-1]}: no such field; there are {fields}")
 
@@ -518,14 +514,6 @@ _ENVELOPES: Final = (
     ({"eventSource"}, "a record of a stream or queue around it: give the pipe's target an input template"),
 )
 """What services put around a message, by its fields, and how they leave it out."""
-
-
-def _refuse_envelope(document: dict[str, Any]) -> None:
-    for names, got in _ENVELOPES:
-        if document.keys() >= names:
-            raise RefusedEvent("unknown", f"body: expected an event, got {got}")
-
-
 MAX_SHOWN_LENGTH: Final = 80
 
 

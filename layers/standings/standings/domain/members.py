@@ -23,8 +23,7 @@ def moves(
 ) -> list["Move"]:
     """The moves of one member, from its first image to its last, in each generation. `board_ends` is for `Ranking`.
 
-    A place that changed and changed back is a move too: its row must get the newest version, so that a late record from
-    in between is not applied.
+    A place that changed and changed back is a move too: the newest version in its row stops late records from between.
     """
     ordered = sorted(changes, key=lambda change: change.new.version)
     first, last = ordered[0].old, ordered[-1].new
@@ -69,8 +68,7 @@ class Move:
 def affected_rankings(family: Family, old: "Image | None", new: "Image") -> Iterator[Ranking]:
     """The rankings in which a member's place may differ between two images, but for those of rolling windows.
 
-    A ranking may come twice: once for its score, once for a tie-break. Periods that are no longer kept when `new` is
-    written are skipped.
+    One may come twice, for its score and for a tie-break. Periods not kept when `new` is written are skipped.
     """
     before, tie_keys, companions = (old.values, old.tie_keys, old.companions) if old is not None else ({}, {}, {})
     has_companions = bool(companions or new.companions)
@@ -272,10 +270,7 @@ def registered(family: Family, image: Image) -> Image:
 
 
 def removed(image: Image, now: int) -> Image:
-    """The image of a member that is removed at `now` (ms): the next version, without scores.
-
-    Its stamp is later than any that the item had: so it is after the receipts of all that the item counted.
-    """
+    """The image of a member removed at `now` (ms): the next version, without scores, stamped later than it was."""
     stamp = max(now, image.written_at_ms + 1)
     gone = rewritten(image, stamp, image.values)
     return replace(gone, hidden=False, removed=True, removed_at=stamp, expiry=None)
@@ -284,9 +279,8 @@ def removed(image: Image, now: int) -> Image:
 def merged(family: Family, old: Image, new: Image, now: int) -> tuple[Image, Image, list[str]]:
     """The images of a member that is merged into another one at `now` (ms), and of that one, with what changed in it.
 
-    Numbers are merged by their metric's aggregate, period by period, as if all events had been the other one's. Of a
-    metric that this definition does not know, a number of the other one stays as it is. The stamp of both is later than
-    any that the first one had.
+    Numbers are merged by their metric's aggregate, period by period, as if all events had been the other one's. Of an
+    unknown metric the other one's number stays as it is. The stamp of both is later than any that the first one had.
     """
     stamp = max(now, old.written_at_ms + 1, new.written_at_ms)
     after, cells = registered(family, new), dict[str, Aggregate]()
@@ -571,9 +565,8 @@ def expired(family: Family, image: Image, now: int) -> list[str]:
 def late_merged(family: Family, image: Image, now: int, most: int | None = None) -> tuple[Image, list[str]]:
     """Merge late buckets that no longer need to name their first period: the new image, and the names that are gone.
 
-    That is so an hour after the last earlier period could be read (`now` is in ms). Such a bucket is added to the one
-    without a first period. So an item has at most three late buckets for each bucket. With `most`, only so many are
-    merged.
+    That is so an hour after the last earlier period could be read (`now` is in ms). Each is added to the one without a
+    first period, so an item has at most three late buckets for each bucket. With `most`, only so many are merged.
     """
     gone: list[str] = []
     for name in image.values:

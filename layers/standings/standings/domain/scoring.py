@@ -53,8 +53,7 @@ def merge(metric: Metric, one: Aggregate | None, other: Aggregate) -> Aggregate:
         return other
     if metric.aggregate == "sum":
         # A metric without tie keys adds amounts that have none: an older key would give the sum a wrong instant.
-        tie_key = _tie_key_of_sum(one, other) if metric.has_tie_keys else ""
-        return Aggregate(one.value + other.value, tie_key)
+        return Aggregate(one.value + other.value, _tie_key_of_sum(one, other) if metric.has_tie_keys else "")
     if metric.aggregate == "last":
         return max(one, other, key=lambda aggregate: aggregate.tie_key)
     if one.value == other.value:
@@ -152,8 +151,7 @@ class Place(NamedTuple):
     since: int | None = None
 
 
-MISSING: Final = MAX_UNITS + 1
-"""The sort value of a tie-break of which a member has no number: behind all numbers."""
+MISSING: Final = MAX_UNITS + 1  # The sort value of a tie-break of which a member has no number: behind all numbers
 
 
 def are_possible(values: SortValues, metric: Metric) -> bool:

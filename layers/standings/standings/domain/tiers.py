@@ -156,10 +156,7 @@ def undivided(values: SortValues, nodes: Nodes, components: int) -> dict[Path, i
 
 
 def distinct_ahead(places: Iterable[SortValues], nodes: Nodes, components: int) -> dict[SortValues, int]:
-    """How many distinct places are ahead of each: `{(-300,): 0, (-295,): 1}`. Never more than members are.
-
-    Read nodes until nothing is `undivided` ahead of the last one: a tier that was not read counts as one place.
-    """
+    """How many distinct places are ahead of each, once nothing is `undivided`: `{(-300,): 0, (-295,): 1}`."""
     known: dict[Path, int] = {}
 
     def distinct(tier: Path, count: int) -> int:
@@ -253,10 +250,7 @@ def _first(counters: Counters, room: int, held: Counters) -> dict[int, int]:
 
 
 def deltas(moves: Iterable[tuple[SortValues | None, SortValues | None]]) -> dict[Path, dict[int, int]]:
-    """The net change of every counter when members move from some sort values to others (None: not in the list).
-
-    A move from `(-300,)` to `(-301,)` changes one leaf: `{(62, 125): {83: -1, 82: 1}}`.
-    """
+    """The net changes of counters when members move (None: not in the list): `{(62, 125): {83: -1, 82: 1}}`."""
     net: dict[Path, dict[int, int]] = {}
     for old, new in moves:
         for values, change in ((old, -1), (new, 1)):

@@ -61,8 +61,7 @@ class Window:
         return min(4 if self.size <= _SHORT else MAX_SLAB, self.size)
 
 
-MAX_SLAB: Final = 16
-"""The most periods of a rolling window that are computed together (`Window.slab_of`)."""
+MAX_SLAB: Final = 16  # The most periods of a rolling window that are computed together (`Window.slab_of`)
 _SHORT: Final = 10  # Buckets of a rolling window that has short slabs and blocks
 _UNITS: Final[dict[str, Unit]] = {"hour": "h", "day": "d", "week": "w", "month": "m", "year": "y", "season": "s"}
 NAMES: Final[dict[str, str]] = {"a": "all", **{unit: name for name, unit in _UNITS.items()}}  # By unit: "d" is "day"
@@ -303,8 +302,7 @@ class Timetable:
         return Timetable(self.timezone, self.week_start, late, keep, self.seasons)
 
 
-NO_SEASON: Final = -1
-"""The index of the time before the first season."""
+NO_SEASON: Final = -1  # The index of the time before the first season
 
 
 class Seasons:

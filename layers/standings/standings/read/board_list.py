@@ -49,10 +49,7 @@ def definition(session: ReadSession, board: str) -> dict[str, Any]:
 
 
 def _expires(family: Family, record: BoardRecord | None) -> dict[str, Any]:
-    """How long boards last, and when this one ends: `{"expires": "60 days", "expires_at": "2027-01-20T10:15:00.000Z"}`.
-
-    Nothing where boards do not end. A board that began before `expires` was changed ends as it said then.
-    """
+    """How long boards last, and when this one ends, as it began: `{"expires": "60 days", "expires_at": …}`."""
     ends = None if record is None or record.deleted else record.ends
     if family.expires is None and ends is None:
         return {}

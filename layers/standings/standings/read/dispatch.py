@@ -50,18 +50,14 @@ class Answers:
     ) -> None:
         self.boards = boards
         self.limits = limits
-        self.reads: Final = _READS
-        """Every read, by its name in `CALLS`."""
+        self.reads: Final = _READS  # Every read, by its name in `CALLS`
         self._tables = tables
         self._search_needs_board = search_needs_board
 
     def answer(
         self, name: str, path: Mapping[str, str], arguments: Arguments, document: Callable[[], Any] = dict
     ) -> Answer:
-        """The answer to a read, by its name in `CALLS`. Raises RequestError and StoreUnavailableError.
-
-        `path` has the names in the path, `document()` parses the body.
-        """
+        """The answer to a read in `CALLS`; `document()` parses its body. Raises RequestError, StoreUnavailableError."""
         return _READS[name](_Read(self.session(), path, arguments, document, self._search_needs_board))
 
     def session(self) -> ReadSession:
@@ -80,9 +76,8 @@ class _Read(NamedTuple):
 
     def reader(self) -> RankingReader:
         """The reader of the ranking that the path and the arguments name."""
-        return self.session.reader(
-            **self.path, period=self.arguments.get("period"), method=self.arguments.get("method")
-        )
+        period, method = self.arguments.get("period"), self.arguments.get("method")
+        return self.session.reader(**self.path, period=period, method=method)
 
     def profile(self) -> Answer:
         """A member's profile, or the members whose names begin with a text."""
@@ -92,9 +87,8 @@ class _Read(NamedTuple):
             self._refuse("is only valid with name", "board", "limit")
             return profiles.profile(self.session, member)
         self._refuse("cannot go with name", "id")
-        board, limit = arguments.get("board"), arguments.whole("limit")
-        needs_board = self.search_needs_board
-        return profiles.search(self.session, name=arguments["name"], board=board, limit=limit, needs_board=needs_board)
+        name, board, limit = arguments["name"], arguments.get("board"), arguments.whole("limit")
+        return profiles.search(self.session, name=name, board=board, limit=limit, needs_board=self.search_needs_board)
 
     def boards(self) -> Answer:
         """The list of boards."""

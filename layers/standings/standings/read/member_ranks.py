@@ -34,7 +34,7 @@ def rank(reader: RankingReader, *, member: str, previous: bool = False) -> dict[
     ranks, *earlier = read_ranks(reader.session, _periods(reader, 1 + previous), [member], reader.method)
     if member not in ranks.entries:
         raise not_ranked(reader, member)
-    return {**ranks.head(), **ranks.line(member), **(_previous(earlier, member) if previous else {})}
+    return {**ranks.head(), **ranks.line(member), **_previous(earlier, member, asked=previous)}
 
 
 def group(reader: RankingReader, *, members: Sequence[str], previous: bool = False) -> dict[str, Any]:
@@ -49,17 +49,11 @@ def group(reader: RankingReader, *, members: Sequence[str], previous: bool = Fal
     marks = {member: (entry.place.values, entry.key if by_key else "") for member, entry in ranks.entries.items()}
     ordered = sorted(set(marks.values()) if reader.method == "dense" else marks.values())
     in_group = {member: bisect_left(ordered, mark) + 1 for member, mark in marks.items()}
-    return {
-        **ranks.head(),
-        "entries": [
-            {
-                **ranks.line(member),
-                "group_rank": in_group.get(member),
-                **(_previous(earlier, member) if previous else {}),
-            }
-            for member in members
-        ],
-    }
+    lines = [
+        {**ranks.line(one), "group_rank": in_group.get(one), **_previous(earlier, one, asked=previous)}
+        for one in members
+    ]
+    return {**ranks.head(), "entries": lines}
 
 
 def history(reader: RankingReader, *, member: str, periods: int) -> dict[str, Any]:
@@ -75,18 +69,11 @@ def history(reader: RankingReader, *, member: str, periods: int) -> dict[str, An
     found = read_ranks(reader.session, rankings, [member], reader.method, limits)
     if not any(ranks.entries for ranks in found):
         reader.session.image(reader.ranking.board, member)
-    return {
-        **found[0].head(),
-        "member": member,
-        "periods": [
-            {
-                "period": reader.session.period(ranking),
-                **{name: value for name, value in ranks.line(member).items() if name not in ("member", "percentile")},
-                "total": ranks.total,
-            }
-            for ranking, ranks in zip(rankings, found, strict=True)
-        ],
-    }
+    shown = []
+    for ranking, ranks in zip(rankings, found, strict=True):
+        line = {name: value for name, value in ranks.line(member).items() if name not in ("member", "percentile")}
+        shown.append({"period": reader.session.period(ranking), **line, "total": ranks.total})
+    return {**found[0].head(), "member": member, "periods": shown}
 
 
 def card(
@@ -156,25 +143,23 @@ def _card(
     *,
     notes: bool = False,
 ) -> dict[str, Any]:
-    return {
-        "board": image.board,
-        "member": image.member,
-        "hidden": image.hidden,
-        "metrics": [
-            {
-                "metric": metric.name,
-                **_total(image.cell(metric.total()), metric, notes=notes),
-                "windows": [
-                    {
-                        **_window(session, image, ranking, notes=notes),
-                        **(_ranked(ranks.get(ranking), image.member) if ranks is not None else {}),
-                    }
-                    for ranking in some
-                ],
-            }
-            for metric, some in windows
-        ],
-    }
+    def noted(aggregate: Aggregate | None) -> dict[str, Any]:
+        return {"note": note_of(aggregate)} if notes else {}
+
+    def metric_of(metric: Metric, rankings: Iterable[Ranking]) -> dict[str, Any]:
+        total = image.cell(metric.total())
+        score = None if total is None else decimal_of(total.value, metric.precision)
+        return {"metric": metric.name, "score": score, **noted(total), "windows": [*map(window_of, rankings)]}
+
+    def window_of(ranking: Ranking) -> dict[str, Any]:
+        aggregate = aggregate_in_period(image, ranking.metric, ranking.window, ranking.period)
+        there = place_if_ranked(image, ranking)
+        shown = scored(there.values if there is not None else None, ranking.metric) | noted(aggregate)
+        shown |= {} if ranks is None else _ranked(ranks.get(ranking), image.member)
+        return {"window": ranking.window.name, "period": session.period(ranking), **shown}
+
+    metrics = [metric_of(*each) for each in windows]
+    return {"board": image.board, "member": image.member, "hidden": image.hidden, "metrics": metrics}
 
 
 def not_ranked(reader: RankingReader, member: str) -> NotFoundError:
@@ -270,25 +255,9 @@ def _periods(reader: RankingReader, most: int) -> list[Ranking]:
     return rankings
 
 
-def _previous(earlier: Sequence[Ranks], member: str) -> dict[str, int | None]:
-    """The rank of a member in the period before; None if it was not ranked, or nothing can be read of that period."""
-    return {"previous_rank": earlier[0].line(member)["rank"] if earlier else None}
-
-
-def _window(session: ReadSession, image: Image, ranking: Ranking, *, notes: bool) -> dict[str, Any]:
-    aggregate = aggregate_in_period(image, ranking.metric, ranking.window, ranking.period)
-    there = place_if_ranked(image, ranking)
-    shown = scored(there.values if there is not None else None, ranking.metric) | _noted(aggregate, notes=notes)
-    return {"window": ranking.window.name, "period": session.period(ranking), **shown}
-
-
-def _total(aggregate: Aggregate | None, metric: Metric, *, notes: bool) -> dict[str, Any]:
-    score = None if aggregate is None else decimal_of(aggregate.value, metric.precision)
-    return {"score": score, **_noted(aggregate, notes=notes)}
-
-
-def _noted(aggregate: Aggregate | None, *, notes: bool) -> dict[str, Any]:
-    return {"note": note_of(aggregate)} if notes else {}
+def _previous(earlier: Sequence[Ranks], member: str, *, asked: bool) -> dict[str, int | None]:
+    """The rank of a member in the period before, if it is asked for; None if it had none or that cannot be read."""
+    return {"previous_rank": earlier[0].line(member)["rank"] if earlier else None} if asked else {}
 
 
 def _ranked(ranks: Ranks | None, member: str) -> dict[str, Any]:
@@ -308,15 +277,13 @@ def _numbers(found: Sequence[tuple[RankingReader, Sequence[Entry], tiers.Nodes]]
     """The same in several rankings, by one method: what dense ranks read of the tiers, they read together."""
     if found and found[0][0].method == "dense":
         wanted = [(reader, {entry.place.values for entry in entries}, counters) for reader, entries, counters in found]
-        return [
-            {entry.member: distinct[entry.place.values] + 1 for entry in entries}
-            for distinct, (_, entries, _) in zip(_distinct_ahead(wanted), found, strict=True)
-        ]
+        ahead = zip(_distinct_ahead(wanted), (entries for _, entries, _ in found), strict=True)
+        return [{each.member: distinct[each.place.values] + 1 for each in entries} for distinct, entries in ahead]
     numbers = []
     for reader, entries, counters in found:
         equals = equals_ahead(reader, entries, counters) if reader.method == "ordinal" else {}
-        ahead = [tiers.ahead(entry.place.values, counters) + equals.get(entry.key, 0) for entry in entries]
-        numbers.append({entry.member: count + 1 for entry, count in zip(entries, ahead, strict=True)})
+        ranks = {one.member: tiers.ahead(one.place.values, counters) + equals.get(one.key, 0) + 1 for one in entries}
+        numbers.append(ranks)
     return numbers
 
 
@@ -326,10 +293,7 @@ def counters_of(nodes: Mapping[Path, Node], members: Iterable[SortValues] = ()) 
 
 
 def equals_ahead(reader: RankingReader, entries: Sequence[Entry], counters: tiers.Nodes) -> dict[str, int]:
-    """How many members of equal score are ahead of each entry, by key: `{"MvIu123": 2}`.
-
-    Counts them in the sorted index. Raises TooFarError if there are more than `Limits.equals` in all.
-    """
+    """How many equals are ahead of each entry, by key: `{"MvIu123": 2}`. TooFarError beyond `Limits.equals` in all."""
     ahead = {entry.key: 0 for entry in entries}
     tied = [entry for entry in entries if tiers.equals(entry.place.values, counters) > 1]
     if not tied:

@@ -35,7 +35,6 @@ def ranking_with_notes(reader: RankingReader, cursor: str | None) -> Ranking:
     """The ranking whose scores are shown, of the cursor's period if there is one. May raise InvalidArgumentError."""
     ranking = reader.ranking
     if not ranking.metric.notes:
-        raise bad_argument(
-            "notes", f"metric {ranking.metric.name!r} keeps none: boards.toml has no notes = true for it"
-        )
+        detail = f"metric {ranking.metric.name!r} keeps none: boards.toml has no notes = true for it"
+        raise bad_argument("notes", detail)
     return ranking if cursor is None else ranking._replace(period=read_cursor(reader, cursor).period)

@@ -148,8 +148,7 @@ class _Page:
     def __init__(self, reader: RankingReader, me: str | None, around: str | None = None) -> None:
         self.reader = reader
         self.me = me
-        self.nodes: dict[Path, Node] = {}
-        """All nodes that were read."""
+        self.nodes: dict[Path, Node] = {}  # All nodes that were read
         names = [name for name in (me, around) if name is not None]
         entries = reader.entries(names) if names else {}
         self.middle = None if around is None else entries.get(around)

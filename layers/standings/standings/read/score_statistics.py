@@ -3,6 +3,7 @@
 import re
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import Any, Final
 
 from standings.domain import tiers
@@ -33,15 +34,13 @@ def score_rank(reader: RankingReader, *, score: str, tie_breaks: str | None = No
     counters = counters_of({path: nodes.get(path, Node({}, None)) for path in paths})
     ahead, equals = tiers.ahead(values, counters), tiers.equals(values, counters)
     total = sum(counters[ROOT].values())
-    rank = ahead + 1
-    if reader.method == "ordinal":
-        rank += equals
-    elif reader.method == "dense":
-        rank = distinct_ahead(reader, [values], counters)[values] + 1
+    before = ahead + equals if reader.method == "ordinal" else ahead
+    if reader.method == "dense":
+        before = distinct_ahead(reader, [values], counters)[values]
     return {
         **reader.head(total, nodes),
         **(scored(values, metric) if tie_breaks is not None else {"score": score_at(values[0], metric)}),
-        "rank": rank,
+        "rank": before + 1,
         "above": ahead,
         "at": equals,
         "below": total - ahead - equals,
@@ -76,16 +75,10 @@ def distribution(reader: RankingReader, *, buckets: int) -> dict[str, Any]:
         nodes.update(reader.nodes(unread))
         counters.update((path, nodes[path].counters if path in nodes else {}) for path in unread)
     histogram = tiers.histogram(buckets, counters, descending=metric.descending)
+    shown = partial(decimal_of, precision=metric.precision)
     return {
         **reader.head(sum(bucket.members for bucket in histogram), nodes),
-        "buckets": [
-            {
-                "from": decimal_of(bucket.low, metric.precision),
-                "to": decimal_of(bucket.high, metric.precision),
-                "members": bucket.members,
-            }
-            for bucket in histogram
-        ],
+        "buckets": [{"from": shown(low), "to": shown(high), "members": members} for low, high, members in histogram],
     }
 
 
@@ -108,9 +101,8 @@ def _parse_tie_break(text: str, metric: Metric) -> int:
     if text != "null":
         return _parse_units("tie_breaks", text, metric)
     if metric.aggregate == "sum":
-        raise bad_argument(
-            "tie_breaks", f"expected a number of {metric.name}, got null: a member without one counts as 0"
-        )
+        detail = f"expected a number of {metric.name}, got null: a member without one counts as 0"
+        raise bad_argument("tie_breaks", detail)
     return MISSING
 
 

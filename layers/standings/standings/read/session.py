@@ -46,8 +46,7 @@ class ReadSession:
         self.tables = tables
         self.limits = limits
         self.rankings = tables.rankings.for_request()
-        self.queries = 0
-        """Queries of the sorted index that the request has sent."""
+        self.queries = 0  # Queries of the sorted index that the request has sent
         self.boards = boards
         self._begun = tables.clock.monotonic()
         self.now = tables.clock.now()
@@ -62,13 +61,11 @@ class ReadSession:
         """
         numbering = method_of(method)
         family = family_of(self.boards, board)
-        ranked = family.metrics.get(metric)
-        if ranked is None:
+        if (ranked := family.metrics.get(metric)) is None:
             names = ", ".join(sorted(family.metrics))
             detail = f"board {board!r} has no metric {metric!r}; there are: {names}"
             raise NotFoundError("no-such-metric", "No such metric", detail)
-        within = next((one for one in ranked.windows if one.name == window), None)
-        if within is None:
+        if (within := ranked.window(window)) is None:
             names = ", ".join(one.name for one in ranked.windows) or "none"
             detail = f"metric {metric!r} of board {board!r} is not ranked in {window!r}; windows: {names}"
             raise NotFoundError("no-such-window", "No such window", detail)
@@ -101,12 +98,10 @@ class ReadSession:
         Raises NotFoundError if the board has ended. Then its record is read each time, and so it is where boards end
         and this one has none: one that begins under the name has a new generation.
         """
-        known = self.tables.known_records
-        read_at, record = known.instant(), known.get(board, _UNREAD)
+        record = self.tables.known_records.get(board, _UNREAD)
         is_in_doubt = family_of(self.boards, board).expires is not None if record is None else False
         if record is _UNREAD or is_in_doubt or (record is not None and record.has_ended(self.now)):
-            record = self.retry(self.tables.records.records, [board]).get(board)
-            known.put(board, record, read_at)
+            record = self._read_records([board])[board]
         if record is None or record.is_gone(self.now):
             return None
         if record.has_ended(self.now):
@@ -120,14 +115,16 @@ class ReadSession:
 
     def records(self, boards: Iterable[str]) -> dict[str, BoardRecord | None]:
         """The records of several boards, by name, as `record` has them. Those that are not cached are read together."""
-        known = self.tables.known_records
-        records = {board: known.get(board) for board in boards}
-        missing, read_at = [board for board, record in records.items() if record is None], known.instant()
-        found = self.retry(self.tables.records.records, missing) if missing else {}
-        for board in missing:
-            records[board] = found.get(board)
-            known.put(board, records[board], read_at)
-        return records
+        records = {board: self.tables.known_records.get(board) for board in boards}
+        missing = [board for board, record in records.items() if record is None]
+        return records | self._read_records(missing) if missing else records
+
+    def _read_records(self, boards: list[str]) -> dict[str, BoardRecord | None]:
+        known, read_at = self.tables.known_records, self.tables.known_records.instant()
+        found = self.retry(self.tables.records.records, boards)
+        for board in boards:
+            known.put(board, found.get(board), read_at)
+        return {board: found.get(board) for board in boards}
 
     def image(self, board: str, member: str) -> Image:
         """A member's item, strongly consistently. NotFoundError if the board has ended, or has no such member."""
@@ -174,11 +171,10 @@ class ReadSession:
             raise NotFoundError("no-season-yet", "No season has begun", detail)
         # Use one record throughout: the next may name another generation.
         record = self.record(board)
+        until = ranking.readable_until
         if record is not None and record.is_being_deleted:
             raise being_deleted(board)
-        if record is None:
-            until = ranking.readable_until
-        else:
+        if record is not None:
             ranking = ranking._replace(generation=record.generation)
             until = record.coverage.readable_until(ranking)
         if until is not None and self.now >= until:
@@ -286,8 +282,7 @@ class RankingReader:
     def head(self, total: int, nodes: Mapping[Path, Node], entries: Iterable[Entry] = ()) -> dict[str, Any]:
         """The head of every answer: the ranking, the method, its `total` of members, and `as_of`.
 
-        `as_of` is when the latest of what was read was written. `state` and `final_at` say whether events can still
-        change its scores.
+        `as_of` is when the latest of what was read was written, `final_at` from when on no event changes its scores.
         """
         ranking, timetable = self.ranking, self.ranking.metric.timetable
         stamps = [node.written_at_ms for node in nodes.values() if node.written_at_ms is not None]
@@ -352,8 +347,7 @@ def note_of(aggregate: Aggregate | None) -> Any:
 def period_of(ranking: Ranking) -> dict[str, str | None]:
     """A ranking's period: its name in `?period=`, when it starts and ends; None for `all` and before all seasons.
 
-    `{"name": "2026-11-21", "starts": "2026-11-21T00:00:00Z", …}`. `start` and `end` are the same instants. Programs
-    that were written against 0.3 read them.
+    `{"name": "2026-11-21", "starts": "2026-11-21T00:00:00Z", …}`; `start` and `end` are the same, as 0.3 named them.
     """
     name, starts, ends = ranking.metric.timetable.span(ranking.window, ranking.period)
     return {"name": name, "starts": starts, "ends": ends, "start": starts, "end": ends}

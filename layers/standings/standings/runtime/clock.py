@@ -110,8 +110,7 @@ class Backoff:
 def backoff(attempt: int, first: float, longest: float, chance: Callable[[], float]) -> float:
     """The seconds to wait after a failed attempt, by number and not until a deadline; attempts count from 1.
 
-    The wait doubles from `first` up to `longest` seconds. Half of it is random (`chance`), so that many clients do not
-    retry at once.
+    The wait doubles from `first` up to `longest` seconds. Half of it is random (`chance`), so that clients spread.
     """
     return min(first * 2.0 ** min(attempt - 1, 30), longest) * (0.5 + chance() / 2)
 
