@@ -130,7 +130,6 @@ class Api:
             raise InvalidBodyError(f"expected JSON, got {error}") from error
 
     def _answered(self, path: str, method: str) -> "Response":
-        """The answer of the function that answers a call, or the problem that it met."""
         wanted = "GET" if method == "HEAD" else method
         try:
             for name, function in self._routes.items():

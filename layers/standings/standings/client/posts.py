@@ -3,6 +3,7 @@
 import atexit
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from threading import RLock
@@ -36,6 +37,7 @@ class Ready(NamedTuple):
     message: "OutgoingMessage"
 
 
+@dataclass(frozen=True)
 class Queue:
     """The queue of a stack. Threads may share it. `sqs`, `url` and `boards` are called when a first call needs them.
 
@@ -43,21 +45,12 @@ class Queue:
     not allow.
     """
 
-    def __init__(
-        self,
-        sqs: Callable[[], "SQSClient"],
-        url: Callable[[], str],
-        boards: Callable[[], Boards | None],
-        clock: Clock,
-        new_id: Callable[[], str],
-        decimals: Decimals | None = None,
-    ) -> None:
-        self._sqs = sqs
-        self._url = url
-        self._boards = boards
-        self._new_id = new_id
-        self._decimals = decimals or Decimals(boards, lambda _: {}, clock)
-        self.clock = clock
+    sqs: Callable[[], "SQSClient"]
+    url: Callable[[], str]
+    boards: Callable[[], Boards | None]
+    clock: Clock
+    new_id: Callable[[], str]
+    decimals: Decimals
 
     def prepare(self, given: Event, now: int, *, rounds: bool = False, history: bool = False) -> Ready:
         """Make an event ready to be sent, with an id and a time, by default `now` (ms). Raises BadArgument."""
@@ -65,10 +58,10 @@ class Queue:
 
         try:
             event = _event_of(given)
-            event = self._decimals.rounded(event) if rounds else event
-            event = event if "id" in event else {"id": values.text("id", self._new_id()), **event}
+            event = self.decimals.rounded(event) if rounds else event
+            event = event if "id" in event else {"id": values.text("id", self.new_id()), **event}
             ready = posted(json_of(event).decode(), event, now, MAX_BODY_BYTES)
-            boards = self._boards()
+            boards = self.boards()
             if boards is None:
                 check_event(ready.body, now)
             else:
@@ -86,7 +79,7 @@ class Queue:
 
         backoff = self.clock.backoff_for(RETRIED_FOR_S)
         try:
-            return send_until_taken(self._sqs(), self._url(), messages, lambda _: backoff.wait())
+            return send_until_taken(self.sqs(), self.url(), messages, lambda _: backoff.wait())
         except (BotoCoreError, ClientError) as error:
             return Taken({}, dict.fromkeys(range(len(messages)), str(error)))
 

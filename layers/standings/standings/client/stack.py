@@ -115,9 +115,10 @@ class Stack:
         from standings.client import api  # noqa: PLC0415 - with the first read
 
         def make() -> "Api":
-            local = os.environ.get("AWS_ENDPOINT_URL")
-            url = self._api_url
-            function_url = self._function_url() if self._by_url and url is None else None
+            url, function_url, local = self._api_url, None, os.environ.get("AWS_ENDPOINT_URL")
+            if url is None and self._by_url:
+                function_url = self._output("FunctionUrlEndpoint", "api_url")
+                function_url = api.local_function_url(local, function_url) if local else function_url
             if url is None and local:
                 url = api.local_address(local, self._output("ApiId", "api_url"))
             url = url or self._output("ApiUrl", "api_url")
@@ -130,12 +131,6 @@ class Stack:
             )
 
         return self._once("api", make)
-
-    def _function_url(self) -> str:
-        from standings.client.api import local_function_url  # noqa: PLC0415 - with the first read
-
-        url, local = self._output("FunctionUrlEndpoint", "api_url"), os.environ.get("AWS_ENDPOINT_URL")
-        return local_function_url(local, url) if local else url
 
     def client(self, service: str) -> Any:
         """A client of an AWS service. Raises BadArgument if nothing names the region."""

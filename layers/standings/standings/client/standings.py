@@ -1,6 +1,7 @@
 """The client of a stack, and of its boards: every call."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import date, tzinfo
 from functools import partial
 from pathlib import Path
@@ -238,6 +239,7 @@ class Standings(Poster):
         return {"board": board, "metric": metric, "window": window}
 
 
+@dataclass(eq=False, repr=False)
 class Board:
     """The reads of one board, and changes of its members; `Standings.board` makes one.
 
@@ -248,17 +250,10 @@ class Board:
     `standings/admin`.
     """
 
-    def __init__(
-        self,
-        name: str,
-        answer: Callable[..., Any],
-        names: Callable[[str, str | None, str | None], Mapping[str, str]],
-        change: Callable[..., Any],
-    ) -> None:
-        self.name = name
-        self._answer = answer
-        self._names = names
-        self._change = change
+    name: str
+    _answer: Callable[..., Any]
+    _names: Callable[[str, str | None, str | None], Mapping[str, str]]
+    _change: Callable[..., Any]
 
     def definition(self) -> "answer_types.BoardDefinition":
         """What the board counts and ranks, by `boards.toml`."""

@@ -446,7 +446,6 @@ MAX_PRIZES: Final = 20  # Prizes of one window
 
 
 def _endings(path: _Path, values: Mapping[str, Any], metrics: Mapping[str, Metric]) -> Endings:
-    """The windows that a family settles, and their prizes."""
     settle: tuple[str, ...] = values["settle"]
     ranked = {name: [metric.name for metric in metrics.values() if metric.window(name)] for name in settle}
     for name in settle:

@@ -10,26 +10,17 @@ from typing import Final
 
 import orjson
 
-from standings.domain.boards import Accumulator, Family, Metric, late_name
+from standings.domain import members
+from standings.domain.boards import Accumulator, Family, late_name
 from standings.domain.events import NO_AT, SET_INSTEAD, Event, RefusedEvent
-from standings.domain.members import (
-    HAS_BESTS,
-    SETS_TOTALS,
-    TOO_LARGE,
-    Content,
-    EventPart,
-    Image,
-    apply_event,
-    counted_in,
-    is_settled,
-)
+from standings.domain.members import Content, EventPart, Image
 from standings.domain.windows import Window
 
 WHY_NOT: Final = {
-    TOO_LARGE: "it counted in more places than its receipt has room for: post what is missing, or the difference as a "
-    "negative amount, with a new id",
-    SETS_TOTALS: "it set a total or a best: set the right one with a new id and a later `at`",
-    HAS_BESTS: f"it names a metric with another aggregate than sum: {SET_INSTEAD}",
+    members.TOO_LARGE: "it counted in more places than its receipt has room for: post what is missing, or the "
+    "difference as a negative amount, with a new id",
+    members.SETS_TOTALS: "it set a total or a best: set the right one with a new id and a later `at`",
+    members.HAS_BESTS: f"it names a metric with another aggregate than sum: {SET_INSTEAD}",
     "": "it counted before version 0.4, whose receipts say where an event counted: post the difference with a new id",
 }
 """Why an event cannot be corrected, and what to do instead, by what its receipt holds in place of the content."""
@@ -42,8 +33,8 @@ def decode_content(text: str) -> Content | None:
     at, boards, *digest_at = orjson.loads(text)
     counted = {
         (board, member): {name: units for names, units in added.items() for name in names.split(",")}
-        for board, members in boards.items()
-        for member, added in members.items()
+        for board, changed in boards.items()
+        for member, added in changed.items()
     }
     return Content(at, digest_at[0] if digest_at else at, counted)
 
@@ -71,7 +62,7 @@ def corrected(
             image = image.with_cells({held: cell._replace(value=cell.value - units)})
             names.add(held)
     if instead is not None:
-        image, changed = apply_event(family, image, instead, now)
+        image, changed = members.apply_event(family, image, instead, now)
         names.update(changed)
     return image, names
 
@@ -99,9 +90,9 @@ def counts_more(family: Family, counted: Iterable[str], part: EventPart, now: in
     """Whether an event of history counts at `now` (ms) in more places than it did, and can be corrected."""
     names = {*counted}
     for name in names:
-        if family.accumulator(name) is None or is_settled(family, name, part.history, now):
+        if family.accumulator(name) is None or members.is_settled(family, name, part.history, now):
             return False
-    for name in counted_in(family, part, now):
+    for name in members.counted_in(family, part, now):
         if (accumulator := family.accumulator(name)) is not None and accumulator.unit is not None:
             # Rolling periods read a bucket, and what came late for it.
             names_of_it = {name, accumulator.metric.bucket(accumulator.unit, accumulator.bucket)}
@@ -118,7 +109,7 @@ def closed_period(family: Family, counted: Iterable[str], now: int) -> str | Non
             continue
         for window in accumulator.metric.kept_windows:
             if window.unit == accumulator.unit and (period := _closed_in(accumulator, window, now)) is not None:
-                metric: Metric = accumulator.metric
+                metric = accumulator.metric
                 return f"{metric.name} in {window.name} {metric.timetable.span(window, period).name}"
     return None
 

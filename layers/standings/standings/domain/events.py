@@ -133,7 +133,6 @@ def _event(document: dict[str, Any], boards: Boards, now: int, *, at_filled_in: 
 
 
 def _updates(document: dict[str, Any], boards: Boards) -> tuple[Update, ...]:
-    """What an event's document adds to each pair of board and member."""
     pairs: dict[tuple[str, str], dict[str, Aggregate]] = {}
     set_pairs: set[tuple[str, str]] = set()
     for share in _shares(document):
@@ -355,7 +354,6 @@ def _note(field: str, update: dict[str, Any]) -> str:
 
 
 def _amounts(share: _Share, boards: Boards) -> Iterator[tuple[str, list[tuple[Metric, int]]]]:
-    """Each board of an update, with the units of each metric."""
     for board in share.boards:
         amounts: list[tuple[Metric, int]] = []
         family = boards.family(board)
@@ -401,7 +399,6 @@ def _check_companions(share: _Share, family: Family, amounts: list[tuple[Metric,
 
 
 def _with_companions(boards: Boards, board: str, given: Mapping[str, Aggregate]) -> dict[str, int]:
-    """The units of each metric, and of the companions of each best."""
     amounts = {name: one.value for name, one in given.items()}
     for name, one in given.items():
         if one.companions:

@@ -406,7 +406,6 @@ def apply_event(family: Family, image: Image, event: EventPart, now: int) -> tup
 
 
 def _aggregate_in(event: EventPart, metric: Metric) -> Aggregate:
-    """The aggregate that one event is, of a metric that it names."""
     note, companions = event.notes.get(metric.name, ""), scoring.companions_of(metric, event.amounts)
     return scoring.aggregate_of_event(metric, event.amounts[metric.name], event.at, event.event_id, note, companions)
 

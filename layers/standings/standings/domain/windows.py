@@ -296,7 +296,6 @@ class Timetable:
         return self.end("s", period) + SEASON_KEPT if window.unit == "s" else self.readable_until(window, period)
 
     def _limited(self, late: int, keep: int) -> "Timetable":
-        """The same calendar with another `late` and `keep`."""
         if (late, keep) == (self.late, self.keep):
             return self
         return Timetable(self.timezone, self.week_start, late, keep, self.seasons)

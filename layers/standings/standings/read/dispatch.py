@@ -30,7 +30,8 @@ from standings.domain.coverage import BOARD_TTL_S, BoardRecord
 from standings.domain.errors import InvalidBodyError, bad_argument
 from standings.domain.profiles import Profile
 from standings.rankings.reading import RankingReads
-from standings.read import board_list, member_boards, member_ranks, notes, pages, profiles, score_statistics
+from standings.read import board_list, member_ranks, pages, profiles, score_statistics
+from standings.read.cursors import read_cursor
 from standings.read.session import PRIVATE_LIMITS, Limits, RankingReader, ReadSession, method_of
 from standings.runtime.clock import RANKING_TTL_S, Clock, TtlCache
 
@@ -75,12 +76,10 @@ class _Read(NamedTuple):
     search_needs_board: bool
 
     def reader(self) -> RankingReader:
-        """The reader of the ranking that the path and the arguments name."""
         period, method = self.arguments.get("period"), self.arguments.get("method")
         return self.session.reader(**self.path, period=period, method=method)
 
     def profile(self) -> Answer:
-        """A member's profile, or the members whose names begin with a text."""
         arguments = self.arguments
         if "name" not in arguments:
             member = arguments.required("id", "say whose profile, or give the beginning of a name")
@@ -91,21 +90,18 @@ class _Read(NamedTuple):
         return profiles.search(self.session, name=name, board=board, limit=limit, needs_board=self.search_needs_board)
 
     def boards(self) -> Answer:
-        """The list of boards."""
         prefix, cursor = self.arguments.get("prefix", ""), self.arguments.get("cursor")
         return board_list.boards(self.session, prefix=prefix, limit=self.arguments.whole("limit"), cursor=cursor)
 
     def boards_of(self) -> Answer:
-        """The boards that a member is in, with its ranks in a window if the client wants them."""
         ranks, arguments = self.arguments.flag("ranks"), self.arguments
         if not ranks:
             self._refuse("is only valid with ranks=true", "window")
         window = arguments.get("window", "all") if ranks else None
         limit, cursor = arguments.whole("limit"), arguments.get("cursor")
-        return member_boards.boards_of(self.session, member=arguments["id"], limit=limit, cursor=cursor, window=window)
+        return board_list.boards_of(self.session, member=arguments["id"], limit=limit, cursor=cursor, window=window)
 
     def member(self) -> Answer:
-        """A member's scores in every metric and window of a board."""
         ranks = self.arguments.flag("ranks")
         if not ranks:
             self._refuse("is only valid with ranks=true", "method")
@@ -142,7 +138,6 @@ class _Read(NamedTuple):
         return self._shown(page, noted)
 
     def rank(self) -> Answer:
-        """A member's rank, or the rank that a score would have."""
         reader, arguments = self.reader(), self.arguments
         if "score" in arguments:
             self._refuse("cannot go with score", "member", "previous", "profiles", "notes")
@@ -154,7 +149,6 @@ class _Read(NamedTuple):
         return self._shown(member_ranks.rank(reader, member=member, previous=arguments.flag("previous")), noted)
 
     def group(self) -> Answer:
-        """The ranks of a group of members."""
         reader = self.reader()
         noted = self._noted(reader)
         members = _members(self.document())
@@ -167,20 +161,23 @@ class _Read(NamedTuple):
                 raise bad_argument(name, detail)
 
     def _noted(self, reader: RankingReader) -> Ranking | None:
-        """The ranking whose notes the caller requested; None if it requested none."""
+        """The ranking whose notes the caller requested, of the cursor's period if there is one; None if none."""
+        ranking, cursor = reader.ranking, self.arguments.get("cursor")
         if not self.arguments.flag("notes"):
             return None
-        return notes.ranking_with_notes(reader, self.arguments.get("cursor"))
+        if not ranking.metric.notes:
+            detail = f"metric {ranking.metric.name!r} keeps none: boards.toml has no notes = true for it"
+            raise bad_argument("notes", detail)
+        return ranking if cursor is None else ranking._replace(period=read_cursor(reader, cursor).period)
 
     def _shown(self, answer: Answer, noted: Ranking | None = None) -> Answer:
         """The answer, with the note of each score and the profile of each member if the caller wants them."""
         if noted is not None:
-            answer = notes.show_notes(self.session, noted, answer)
+            answer = profiles.show_notes(self.session, noted, answer)
         return profiles.show_profiles(self.session, answer) if self.arguments.flag("profiles") else answer
 
 
 def _members(document: Any) -> list[str]:
-    """The members that a body names."""
     if not isinstance(document, dict) or set(document) != {"members"}:
         raise InvalidBodyError('expected an object such as {"members": ["u1", "u2"]}')
     members = document["members"]

@@ -156,7 +156,6 @@ class _Page:
         self.before_me = [] if self.mine is None else [Stretch(self.mine.key, 1, forward=False)]
 
     def stretch(self, beyond: str | None, limit: int, paths: Sequence[Path], *, forward: bool) -> list[Entry]:
-        """Read one stretch, and nodes."""
         stretch = Stretch(beyond, limit, forward=forward)
         self.read([stretch], paths)
         return stretch.entries
@@ -391,7 +390,6 @@ def _bounded(rank: int, entry: Entry, known: _Known, numbers: Sequence[int], met
 
 
 def _apart(one: Entry, other: Entry, method: Method) -> bool:
-    """Whether two entries have different ranks."""
     return method == "ordinal" or one.place.values != other.place.values
 
 

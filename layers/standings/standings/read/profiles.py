@@ -1,13 +1,16 @@
-"""Profiles: one by itself, those of the members in another answer, and the search for members by name."""
+"""Profiles: one by itself, the search by name, and those of the members in another answer, as well as their notes."""
 
 from collections.abc import Iterator
 from typing import Any, Final
 
+import orjson
+
 from standings.aws.dynamodb.profiles import Match
-from standings.domain.boards import check_member, family_of
+from standings.domain.boards import Ranking, check_member, family_of
 from standings.domain.errors import NotFoundError, bad_argument
+from standings.domain.members import aggregate_in_period, place_if_ranked
 from standings.domain.profiles import MAX_LOOKED_AT, MIN_SEARCH_LENGTH, Profile, search_form
-from standings.read.session import ReadSession
+from standings.read.session import ReadSession, note_of, scored
 
 STEP: Final = 50
 """Profiles that a search on a board reads at a time. Mostly the first fifty hold enough members of the board."""
@@ -39,6 +42,25 @@ def show_profiles(session: ReadSession, answer: dict[str, Any]) -> dict[str, Any
     for one in shown:
         found = known[one["member"]]
         one["profile"] = None if found is _NONE else found.fields()
+    return answer
+
+
+def show_notes(session: ReadSession, ranking: Ranking, answer: dict[str, Any]) -> dict[str, Any]:
+    """The answer, in which each object with a `member` and a `score` also has its `note`, or None.
+
+    Items are read eventually consistently. A note that belongs to another score than the one shown is left out.
+    """
+    shown = list(naming(answer, "member", "score"))
+    members = dict.fromkeys(one["member"] for one in shown if one["score"] is not None)
+    keys = [(ranking.board, member) for member in members]
+    images = session.retry(session.tables.scores.images, keys) if keys else {}
+    for one in shown:
+        image = images.get((ranking.board, one["member"]))
+        found = None if image is None else aggregate_in_period(image, ranking.metric, ranking.window, ranking.period)
+        there = None if image is None else place_if_ranked(image, ranking)
+        numbers = scored(None if there is None else there.values, ranking.metric)
+        is_same = orjson.dumps(numbers) == orjson.dumps({name: one[name] for name in numbers})
+        one["note"] = note_of(found) if is_same else None
     return answer
 
 

@@ -75,10 +75,7 @@ def client_of(session: Any, service: str) -> Any:
 
 
 def _wait_no_longer(response: Any, **_: Any) -> None:
-    """Take from an answer how long the service would like the SDK to wait: up to 5 s more than it would by itself.
-
-    Our own retries know the function's deadline, and they wait (docs/decisions/0027-a-call-has-a-longest-time.md).
-    """
+    """Leave out how long a service asks the SDK to wait, up to 5 s more: our own retries know the deadline (0027)."""
     if response is not None:
         response[0].headers.pop(_RETRY_AFTER, None)
 
