@@ -67,6 +67,7 @@ _TEXT: Final = Argument()
 _FLAG: Final = Argument("flag")
 _LIMIT: Final = Argument("whole", 1, 1_000, 100)
 _POSITION: Final = Argument("whole", 1 - 10**_MAX_DIGITS, 10**_MAX_DIGITS - 1)
+_POSTED: Final = {"dry_run": _FLAG, "history": _FLAG, "wait": Argument("whole", 1, 10)}
 _ID: Final = {"id": Argument(missing="say which member")}
 _BOARDS_OF: Final = {"limit": Argument("whole", 1, 100, 100), "cursor": _TEXT, "ranks": _FLAG, "window": _TEXT}
 _PERIOD: Final = {"period": _TEXT, "method": _TEXT}
@@ -80,9 +81,7 @@ _PERCENTILE: Final = {"p": Argument(missing="say which percentile, such as 90")}
 _BUCKETS: Final = {"buckets": Argument("whole", 1, 1_000, 50)}
 
 CALLS: Final[Mapping[str, Call]] = {
-    "postEvents": Call(
-        "POST", "/events", WRITE, {"dry_run": _FLAG, "history": _FLAG, "wait": Argument("whole", 1, 10)}
-    ),
+    "postEvents": Call("POST", "/events", WRITE, _POSTED),
     "getEvent": Call("GET", "/events", WRITE, {"id": Argument(missing="say which event")}),
     "getProfile": Call("GET", _PROFILE, READ, _FOUND),
     "putProfile": Call("PUT", _PROFILE, ADMIN, _ID),

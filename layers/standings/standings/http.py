@@ -32,8 +32,7 @@ class Api:
     """
 
     arguments: calls.Arguments
-    event: dict[str, Any]
-    """The request that is being answered, in API Gateway's payload format 2.0: `{"rawPath": "/boards", …}`."""
+    event: dict[str, Any]  # The request that is being answered, in payload format 2.0: `{"rawPath": "/boards", …}`
 
     def __init__(self, rankings_max_age: int = 0) -> None:
         self._rankings_max_age = rankings_max_age
@@ -170,8 +169,7 @@ class Response:
     headers: dict[str, str] = field(default_factory=dict)
 
 
-_NAME: Final = re.compile(r"[-._~()'!*:@,;=+&$%<> \[\]{}|^\w]+")
-"""What a name in a path may have. Gateways pass some of these decoded."""
+_NAME: Final = re.compile(r"[-._~()'!*:@,;=+&$%<> \[\]{}|^\w]+")  # In a path; gateways pass some of these decoded
 
 
 def _names(call: str, path: str) -> dict[str, str] | None:
@@ -240,8 +238,7 @@ def _no_such_call(path: str, method: str, answered: Collection[str]) -> Response
     return _problem(calls.Problem(405, "method-not-allowed", "Method not allowed", detail), {"Allow": names})
 
 
-_FUNCTION_URL: Final = ".lambda-url."
-"""What the host of each function URL has in it, such as `a1b2c3.lambda-url.eu-central-1.on.aws`."""
+_FUNCTION_URL: Final = ".lambda-url."  # In the host of each: `a1b2c3.lambda-url.eu-central-1.on.aws`
 
 _FIELDS: Final = {
     "rawPath": str,

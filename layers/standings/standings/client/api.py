@@ -41,10 +41,8 @@ _MAX_KEPT: Final = 32  # connections to an address
 class Api:
     """The API at an address. Requests carry the `token` (JWT) if there is one, else the `signature` if there is one.
 
-    Reads go to `function_url` if there is one, with the signature: a function URL takes no tokens.
-
-    A request without an answer, or with a temporary error, is sent again after a growing random wait, up to `attempts`
-    times in all.
+    Reads go to `function_url` if there is one, signed: it takes no tokens. A request without an answer, or with a
+    temporary error, is sent again after a growing random wait, up to `attempts` times in all.
     """
 
     url: str
@@ -125,8 +123,6 @@ _FOR_A_FUNCTION_URL: Final = (
     "an AWS IAM signature (--profile) of a caller who may lambda:InvokeFunctionUrl and lambda:InvokeFunction, as the "
     "policy FunctionUrlPolicyArn of the stack says; a function URL takes no token"
 )
-
-
 _NOT_ACCEPTED: Final = (
     "the token that was given was not accepted: it may have expired, be of another issuer or audience, or lack the "
     "scope of this call"

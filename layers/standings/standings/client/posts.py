@@ -152,17 +152,14 @@ class Poster(ABC):
     ) -> "str | Followed":
         """Post one event, and return its id, such as `"5f0c…"`: `post("berlin-2026", "u123", points=3)`.
 
-        docs/reference/events.md has the fields; `metrics` is for a metric that is called like one of them, or `round`,
-        `history` or `wait`.
+        docs/reference/events.md has the fields; `metrics` is for a metric that is called like one of these arguments.
         An event without `id` gets a new one, and without `at` the current time. Posted twice with one id, it counts
         once. `round=True` rounds numbers to the decimals that their metric keeps: 0.1 + 0.2 counts 0.3. With
-        `history=True` it also counts in periods that have closed: docs/how-to/bring-your-history.md.
+        `history=True` it also counts in periods that have closed: docs/how-to/bring-your-history.md. With `wait`,
+        seconds from 1 to 10, a client posts to the API, and returns a `Followed` once the event counts and every rank
+        of its members follows. A batch cannot wait: it sends meanwhile, and what is left at its end.
 
-        With `wait`, seconds from 1 to 10, a client posts to the API, and returns a `Followed` once the event counts and
-        every rank of its members follows. A batch cannot wait.
-
-        Raises BadArgument if a field is wrong or the definitions do not allow it, and PostError if the queue did not
-        take it. A batch sends meanwhile, and what is left at its end.
+        Raises BadArgument if a field is wrong or not as the definitions allow, PostError if the queue did not take it.
         """
         numbers, sets = _together(metrics, amounts), None if set is False else set
         event = _given(id=id, at=at, board=board, member=member, metrics=numbers, note=note, set=sets, updates=updates)

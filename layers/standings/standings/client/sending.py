@@ -20,10 +20,8 @@ class Sending(Generic[T]):
     """Sends the messages of things, up to ten with each request, on threads of its own. Threads may share it.
 
     Each request takes messages whose members are in no other request that is under way. So the messages of one member
-    are sent in the order in which they are put, however many requests there are at a time.
-
-    `send` sends one request, and returns the reasons for what the queue did not take, by position. An error of `send`
-    stops all: the things of its request wait again, and `results` raises it.
+    are sent in the order in which they are put. `send` sends one request, and returns the reasons for what the queue
+    did not take, by position. Its error stops all: the things of its request wait again, and `results` raises it.
     """
 
     def __init__(self, send: Callable[[Sequence[OutgoingMessage]], Mapping[int, str]]) -> None:

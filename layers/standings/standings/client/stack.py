@@ -108,10 +108,7 @@ class Stack:
         return cast("SQSClient", self.client("sqs"))
 
     def api(self) -> "Api":
-        """The API, whose reads go to the function URL if they shall.
-
-        Requests carry the token, or are signed if there are credentials; those to a function URL carry no token.
-        """
+        """The API. Requests carry the token or are signed, if need be to the function URL, which takes no token."""
         from standings.client import api  # noqa: PLC0415 - with the first read
 
         def make() -> "Api":

@@ -94,13 +94,15 @@ def connect(
         raise values.refused("reads", "tables, api or url", reads)
     if not callable(new_id):
         raise values.refused("new_id", "a function that makes a new id", new_id)
-    clock = _clock(clock)
-    found = Stack(stack, queue_url, tables, boards, api_url, token, session, clock, by_url=reads == "url")
+    given: Any = real_clock() if clock is None else clock
+    if not isinstance(given, Clock):
+        raise values.refused("clock", "a Clock", given)
+    found = Stack(stack, queue_url, tables, boards, api_url, token, session, given, by_url=reads == "url")
     api = ApiReads(found.api)
     reads_tables = reads == "tables" or (reads is None and found.has_boards)
-    source: Reads = TableReads(found.answers, found.scores, clock) if reads_tables else api
-    decimals = Decimals(found.boards_if_any, partial(_definition, source), clock)
-    return Standings(source, Queue(found.sqs, found.queue_url, found.boards_if_any, clock, new_id, decimals), api)
+    source: Reads = TableReads(found.answers, found.scores, given) if reads_tables else api
+    decimals = Decimals(found.boards_if_any, partial(_definition, source), given)
+    return Standings(source, Queue(found.sqs, found.queue_url, found.boards_if_any, given, new_id, decimals), api)
 
 
 def _definition(source: Reads, board: str) -> Mapping[str, Any]:
@@ -108,20 +110,11 @@ def _definition(source: Reads, board: str) -> Mapping[str, Any]:
 
 
 def time_zone(name: str) -> tzinfo:
-    """The time zone with an IANA name, such as `Europe/Berlin`, by the rules by which the stack's days begin.
-
-    The rules come from the package tzdata, not from the machine's zone files. Raises BadArgument for an unknown name.
-    """
+    """The time zone `Europe/Berlin`, for example, by the rules of the stack's days. Raises BadArgument if unknown."""
     try:
         return zones.time_zone(values.text("name", name))
     except ValueError as error:
         raise BadArgument(400, "bad-argument", f"name: {error}") from error
-
-
-def _clock(given: Any) -> Clock:
-    if given is not None and not isinstance(given, Clock):
-        raise values.refused("clock", "a Clock", given)
-    return real_clock() if given is None else given
 
 
 class Standings(Poster):
@@ -157,11 +150,9 @@ class Standings(Poster):
     def batch(self, total: int | None = None, *, progress: bool = True) -> Batch:
         """Post many events: `with standings.batch() as batch: batch.post("berlin-2026", "u7", points=1)`.
 
-        They are sent ten with each request, several requests at a time. At the end of `with`, all are on the queue. If
-        not, PostError names those that are not.
-
-        A person at a terminal sees after two seconds how many are sent, and a bar if the `total` is given; without
-        `progress` nothing.
+        They are sent ten with each request, several requests at a time. At the end of `with`, all are on the queue, or
+        PostError names those that are not. A person at a terminal sees after two seconds how many are sent, and a bar
+        if the `total` is given; without `progress` nothing.
         """
         count = None if total is None else values.whole("total", total)
         is_shown = values.flag("progress", progress)
@@ -244,10 +235,8 @@ class Board:
     """The reads of one board, and changes of its members; `Standings.board` makes one.
 
     Raises NotFound where there is no such board, metric, window, member or period, or it cannot be read any more;
-    BadArgument; Unavailable; and NotAllowed.
-
-    Changes go to the API, also where reads go to the tables: they need a signature, or a token with the scope
-    `standings/admin`.
+    BadArgument; Unavailable; and NotAllowed. Changes go to the API, also where reads go to the tables: they need a
+    signature, or a token with the scope `standings/admin`.
     """
 
     name: str

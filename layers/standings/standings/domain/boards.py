@@ -21,8 +21,7 @@ Order = Literal["descending", "ascending"]
 Ties = Literal["member", "first"]
 Members = Literal["open", "registered"]
 PrizeMethod = Literal["competition", "ordinal"]
-MAX_UNITS: Final = 2**53 - 1
-"""The largest absolute score, in units of the metric's precision. JSON and Redis can hold it exactly."""
+MAX_UNITS: Final = 2**53 - 1  # The largest absolute score, in the metric's units: JSON and Redis hold it exactly
 
 
 class Boards:
@@ -272,16 +271,12 @@ class Metric:
 
     def expires(self, unit: Unit, index: int) -> int:
         """The instant (ms) from which no period that contains a bucket is kept, nor any of its slab can be read."""
-        windows = [window for window in self.kept_windows if window.unit == unit]
-        last = {window: window.periods(index)[-1] for window in windows}
-        return max(
-            self.timetable.kept_until(window, window.slab_of(period)[-1] if window.rolling else period) or 0
-            for window, period in last.items()
-        )
+        last = {window: window.periods(index)[-1] for window in self.kept_windows if window.unit == unit}
+        kept = ((window, window.slab_of(period)[-1] if window.rolling else period) for window, period in last.items())
+        return max(self.timetable.kept_until(window, period) or 0 for window, period in kept)
 
 
-_COLUMNS: Final = frozenset({"rank", "member", "score", "period", "total", "of"})
-"""Those that lists have beside the tie-breaks."""
+_COLUMNS: Final = frozenset({"rank", "member", "score", "period", "total", "of"})  # Those beside the tie-breaks
 
 
 def column_of(tie_break: str) -> str:

@@ -40,8 +40,7 @@ from typing import Final, NamedTuple
 from standings.domain.boards import Family, Metric, Ranking
 from standings.domain.windows import DAY, MINUTE, SECOND, Timetable, Unit, first_index, window_of
 
-AHEAD: Final = 10 * MINUTE
-"""Events may count in a bucket this long before it begins: `at` may be ahead, and clocks may be wrong."""
+AHEAD: Final = 10 * MINUTE  # Events may count in a bucket so long before it begins: `at` and clocks may be ahead
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +83,7 @@ class Coverage:
         return replace(self, totals=totals, lost=self.lost | (set(self.totals.values()) - counted))
 
     def after_rebuild(self, family: Family, since: int) -> "Coverage":
-        """What is complete after a rebuild, if this family's definition was the only one since an instant (ms).
-
-        The rebuild cuts it to what other definitions left of its own coverage meanwhile.
-        """
+        """What is complete after a rebuild, if this family's definition was alone since an instant (ms)."""
         fresh = coverage_of(family, since)
         buckets = {
             # If no function counted an event for a season, a rebuild cannot restore it.
@@ -235,15 +231,14 @@ removed member is kept."""
 class BoardRecord:
     """What is stored about a board. A process caches records: whoever changes one waits `PROPAGATION_WAIT`.
 
-    `version` grows by one with every write. `begun` is when the board began, in milliseconds. `codes` has the codes of
-    all rankings that any definition has written, such as `q8Qd`. Readers use `generation`, which has `coverage`;
-    projectors write all in `written`. `latest` is the newest generation, created at `renewed` (milliseconds). `stale`
-    ones await removal. A `deleted` board is not listed. `settled` has the codes of rankings that are settled, or being
-    settled: history counts in none of them. None: nobody has looked yet for what version 0.3 settled of the board.
-    So it is too of a board that began when its family settled nothing.
+    `version` grows by one with every write. `codes` has the codes of all rankings that any definition has written, such
+    as `q8Qd`. Readers use `generation`, which has `coverage`; projectors write all in `written`. `latest` is the newest
+    generation, created at `renewed`. `stale` ones await removal. A `deleted` board is not listed. `settled` has the
+    codes of rankings that are settled, or being settled: history counts in none of them. None: nobody has looked for
+    what version 0.3 settled of the board, or its family settled nothing when it began.
 
-    The board ends at the instant `ends` (milliseconds; None: never), which is fixed when it begins: from then on it
-    takes no events, and nothing of it is read. `RECORD_KEPT` later its name is free.
+    The board began at `begun`, and ends at `ends` (None: never), which is fixed then (instants are in milliseconds):
+    it takes no more events, and nothing of it is read. `RECORD_KEPT` later its name is free.
     """
 
     board: str

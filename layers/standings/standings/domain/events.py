@@ -69,12 +69,9 @@ class Event:
     """One event. All of its updates count, or none. `at` is in milliseconds since 1970.
 
     `digest` depends neither on the order of fields nor on the notation of amounts, nor on an `at` that was filled in.
-    `digest_at` is the `at` in it; None if that was filled in.
-
-    A *correction* has the id of another event in `corrects`: its updates replace what that event counted. If it has no
-    updates, it takes back what the event counted. Without an `at` of its own it keeps the event's: both are NO_AT.
-
-    An event of `history` also counts in periods that have closed. The message says that, not the event.
+    `digest_at` is the `at` in it; None if that was filled in. A *correction* has the id of another event in `corrects`:
+    its updates replace what that event counted; without updates, it takes that back. Without an `at` of its own it
+    keeps the event's: both are NO_AT. One of `history`, as its message says, also counts in periods that have closed.
     """
 
     id: str

@@ -4,6 +4,7 @@ An item holds *accumulators*: the total of each metric, and buckets. A member's 
 buckets there (or their max, min or last).
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
@@ -412,10 +413,9 @@ def _aggregate_in(event: EventPart, metric: Metric) -> Aggregate:
 
 def additions(counted: Iterable[Mapping[str, int]]) -> dict[str, int]:
     """What events add to an item's attributes together, of what each adds (`counted_in`): `{"h9e": 300}`."""
-    adds: dict[str, int] = {}
+    adds: Counter[str] = Counter()
     for each in counted:
-        for name, units in each.items():
-            adds[name] = adds.get(name, 0) + units
+        adds.update(each)
     return adds
 
 
@@ -424,8 +424,7 @@ def counted_in(family: Family, event: EventPart, now: int) -> dict[str, int]:
     return {name: event.amounts[metric.name] for metric, name in _accumulators(family, event, now)}
 
 
-MAX_RECEIPT_BYTES: Final = 1_024
-"""The most bytes of a receipt: it costs one write unit, and so does a receipt without content."""
+MAX_RECEIPT_BYTES: Final = 1_024  # The most bytes of a receipt: it costs one write unit, as one without content does
 _OTHERS: Final = 100  # Bytes of a receipt's other attributes, at most, without the ids
 TOO_LARGE: Final = "large"
 SETS_TOTALS: Final = "sets"
@@ -435,10 +434,7 @@ Counted = Mapping[tuple[str, str], Mapping[str, int]]
 
 
 class Content(NamedTuple):
-    """What an event counted: its `at` (ms), the `at` in its digest (None: none), and the amounts by accumulator.
-
-    An event that was taken back counted nothing.
-    """
+    """What an event counted: its `at` (ms), that in its digest or None, amounts by accumulator; none if taken back."""
 
     at: int
     digest_at: int | None
@@ -552,8 +548,7 @@ def is_kept(family: Family, code: str, now: int) -> bool:
     return True
 
 
-REMOVAL_MARGIN: Final = DAY
-"""An accumulator is removed this long after its last period could be read: longer than any clock is wrong."""
+REMOVAL_MARGIN: Final = DAY  # From when a period cannot be read to its removal: longer than any clock is wrong
 
 
 def expired(family: Family, image: Image, now: int) -> list[str]:

@@ -28,8 +28,7 @@ Path = tuple[int, ...]
 the sign and the number of digits that follow."""
 Counters = Mapping[int, int]
 Nodes = Mapping[Path, Counters]
-FANOUT: Final = 128
-"""Children of a node of the tier tree, and so scores of a leaf. A node stays near 1 KB, which is one write unit."""
+FANOUT: Final = 128  # Children of a node, and so scores of a leaf. A node stays near 1 KB, which is one write unit
 _MIDDLE: Final = FANOUT // 2
 ROOT: Final[Path] = ()
 
@@ -266,10 +265,9 @@ def deltas(moves: Iterable[tuple[SortValues | None, SortValues | None]]) -> dict
 
 def summed(lanes: Iterable[Counters]) -> dict[int, int]:
     """The counters of a node, added up over its lanes: `{83: 1}` of `[{83: 2}, {83: -1}]`."""
-    total: dict[int, int] = {}
+    total: Counter[int] = Counter()
     for counters in lanes:
-        for digit, count in counters.items():
-            total[digit] = total.get(digit, 0) + count
+        total.update(counters)
     return total
 
 

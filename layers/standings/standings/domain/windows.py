@@ -55,8 +55,7 @@ class Window:
     def longest_block(self) -> int:
         """The length of the longest block of periods that has a list of its own (`rankings.rolling.steps`).
 
-        Longer blocks make events cheaper, and pages merge more lists: 5 where the longest block has 4 periods, 9 where
-        it has 16.
+        Longer ones make events cheaper, and pages merge more lists: 5 where it has 4 periods, 9 where it has 16.
         """
         return min(4 if self.size <= _SHORT else MAX_SLAB, self.size)
 

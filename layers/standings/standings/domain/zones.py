@@ -57,8 +57,7 @@ def _package() -> ModuleType:
 
 
 _TZDATA: Final = _package()
-VERSION: Final[str] = _TZDATA.IANA_VERSION
-"""The version of the IANA database whose rules all zones follow, such as `2026f`."""
+VERSION: Final[str] = _TZDATA.IANA_VERSION  # Of the IANA database whose rules all zones follow, such as `2026f`
 
 
 class _Zone(ZoneInfo):

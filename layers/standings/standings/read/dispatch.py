@@ -13,7 +13,7 @@ not cached, where a log is folded meanwhile, or for `notes` and `profiles`. Thes
                         entry_ranks: members ahead + 1
           <-----------  {"rank": 211, "score": 50, ...}
 
-`ReadSession.backoff` retries each. Rolling windows are read by `rankings/rolling/reading.py`. A page of a list
+`ReadSession.retry` sends each. Rolling windows are read by `rankings/rolling/reading.py`. A page of a list
 (`pages.py`) reads its entries and its nodes side by side, in one round trip, or two if one partition has more than its
 share. `me` and `around` take one more before it: for the entry of the member.
 """

@@ -12,8 +12,7 @@ from standings.domain.members import aggregate_in_period, place_if_ranked
 from standings.domain.profiles import MAX_LOOKED_AT, MIN_SEARCH_LENGTH, Profile, search_form
 from standings.read.session import ReadSession, note_of, scored
 
-STEP: Final = 50
-"""Profiles that a search on a board reads at a time. Mostly the first fifty hold enough members of the board."""
+STEP: Final = 50  # Profiles that a search on a board reads at a time: mostly these hold enough members of the board
 _NONE: Final = Profile()  # Stands for a member without a profile: the cache holds no None
 
 

@@ -64,10 +64,7 @@ def percentile(reader: RankingReader, *, p: str) -> dict[str, Any]:
 
 
 def distribution(reader: RankingReader, *, buckets: int) -> dict[str, Any]:
-    """The number of members in each of at most `buckets` ranges of scores of equal width.
-
-    Its `buckets` are `[{"from": 0, "to": 9, "members": 31}, {"from": 10, "to": 19, "members": 9}]`.
-    """
+    """The members in each of at most `buckets` equal ranges of scores: `[{"from": 0, "to": 9, "members": 31}, …]`."""
     metric = reader.ranking.metric
     nodes: dict[Path, Node] = {}
     counters: dict[Path, tiers.Counters] = {}

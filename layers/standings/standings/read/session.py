@@ -28,11 +28,9 @@ Method = Literal["competition", "ordinal", "dense"]
 METHODS: Final = ("competition", "ordinal", "dense")
 P = ParamSpec("P")
 T = TypeVar("T")
-BEYOND: Final = 12
-"""Entries that are read of a partition beyond its share. Of ten shards, few have more of a hundred entries."""
+BEYOND: Final = 12  # Entries read of a partition beyond its share: few of ten shards have more of a hundred entries
 _UNREAD: Final[Any] = object()
-LAST_READ_S: Final = 12.0
-"""Seconds after which a request starts no more reads. The last read must end before the function times out."""
+LAST_READ_S: Final = 12.0  # Seconds after which no read starts: the last one must end before the function times out
 
 
 class ReadSession:
@@ -154,10 +152,7 @@ class ReadSession:
         return self.readable(ranking._replace(period=period))
 
     def period(self, ranking: Ranking) -> dict[str, str | None]:
-        """A ranking's period, with the names of those before and after it that a client can read now.
-
-        It is `{"name": "2026-11-21", "starts": …, "ends": …, "previous": "2026-11-20", "next": None}`.
-        """
+        """A ranking's period, with the readable ones beside it: `{"name": "2026-11-21", …, "next": None}`."""
         before, after = (self.beside(ranking, step) for step in (-1, 1))
         named = {"previous": before, "next": after}
         return period_of(ranking) | {side: one and period_of(one)["name"] for side, one in named.items()}
