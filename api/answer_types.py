@@ -42,7 +42,15 @@ def text_of_types() -> str:
         for _, schema, _ in OPERATIONS[name].also.values():
             _use(schema_of(schema), used)
     fields = {name: dict(_fields(schema)) for name, schema in used.items()}
-    return _HEAD + "\n\n".join(_record(name, schema, fields) for name, schema in used.items())
+    return _HEAD + "\n\n".join(_record(name, used[name], fields) for name in _bases_first(fields))
+
+
+def _bases_first(fields_of: Mapping[str, Mapping[str, str]]) -> dict[str, None]:
+    """The names of records, each after its bases."""
+    ordered: dict[str, None] = {}
+    for name in fields_of:
+        ordered |= dict.fromkeys([*(base for base in _bases(name, fields_of)[0] if base in fields_of), name])
+    return ordered
 
 
 def _use(schema: Schema, used: dict[str, Schema]) -> None:
@@ -73,14 +81,14 @@ def _record(name: str, schema: Schema, fields_of: Mapping[str, Mapping[str, str]
 
 
 def _bases(name: str, fields_of: Mapping[str, Mapping[str, str]]) -> tuple[list[str], set[str]]:
-    """The earlier records whose fields this one has too, the largest first, and all fields that come with them.
+    """The records whose fields this one has too, the largest first, and all fields that come with them.
 
     A record of fewer fields than `_LEAST` says too little to be a base.
     """
     bases, inherited = list[str](), set[str]()
     mine = fields_of[name].items()
-    earlier = [other for other in [*fields_of][: [*fields_of].index(name)] if len(fields_of[other]) >= _LEAST]
-    for other in sorted(earlier, key=lambda each: -len(fields_of[each])):
+    others = [other for other in fields_of if len(fields_of[other]) >= _LEAST]
+    for other in sorted(others, key=lambda each: -len(fields_of[each])):
         if fields_of[other].items() < mine and inherited.isdisjoint(fields_of[other]):
             bases.append(other)
             inherited |= fields_of[other].keys()

@@ -10,8 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-NAMED = "RUNTIME_PYTHON"
-"""The variable that names the interpreter, where none is found or another is wanted."""
+NAMED = "RUNTIME_PYTHON"  # The variable that names the interpreter, where none is found or another is wanted
 ON_LAMBDA = "/opt/python"
 _PATIENCE_S = 10
 _DOWNLOAD_S = 180

@@ -189,9 +189,8 @@ def _names(call: str, path: str) -> dict[str, str] | None:
 def _path(event: Mapping[str, Any]) -> str:
     """The path of a request, without the stage that API Gateway puts before it: `/boards/berlin`.
 
-    It is also without the path that a domain maps to the API, such as `/ranks`, or a CDN to the function URL. AWS says
-    that payload format 2.0 leaves it out; where it is there, nothing in the request names it. So it is what stands
-    before the path of a call.
+    It is also without the path that a domain maps to the API, such as `/ranks`, or a CDN to the function URL. Nothing
+    in the request names that: it is what stands before the path of a call.
     """
     path: str = event["rawPath"]
     stage, domain = event["requestContext"]["stage"], event["requestContext"].get("domainName") or _OF_API_GATEWAY
@@ -199,8 +198,7 @@ def _path(event: Mapping[str, Any]) -> str:
     return path if _OF_API_GATEWAY in domain else _below_a_mapping(path)
 
 
-_OF_API_GATEWAY: Final = ".execute-api."
-"""What the host of each API has in it that has no domain of its own: `a1b2c3.execute-api.eu-west-1.amazonaws.com`."""
+_OF_API_GATEWAY: Final = ".execute-api."  # In the host of each API that has no domain of its own
 ADMIN_PAGE: Final = "/admin"
 _PATHS: Final = (*(call.path for call in calls.CALLS.values()), ADMIN_PAGE)
 _FIRST_NAMES: Final = frozenset(path.split("/")[1] for path in _PATHS) - {""}

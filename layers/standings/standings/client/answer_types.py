@@ -76,12 +76,17 @@ class Profile(TypedDict):
     data: dict[str, Any] | None
 
 
-class MemberScores(TypedDict):
-    """A member's scores in all metrics and windows."""
+class MemberState(TypedDict):
+    """A member as it is now."""
 
     board: str
     member: str
     hidden: bool
+
+
+class MemberScores(MemberState):
+    """A member's scores in all metrics and windows."""
+
     metrics: list[MetricScore]
     profile: NotRequired[Profile | None]
 
@@ -224,14 +229,6 @@ class BoardDeletion(TypedDict):
 
     board: str
     status: Literal["deleting"]
-
-
-class MemberState(TypedDict):
-    """A member as it is now."""
-
-    board: str
-    member: str
-    hidden: bool
 
 
 class Entry(TypedDict):

@@ -41,8 +41,7 @@ class Ready(NamedTuple):
 class Queue:
     """The queue of a stack. Threads may share it. `sqs`, `url` and `boards` are called when a first call needs them.
 
-    An event that breaks a rule is refused before it is sent, and where the definitions are known, also one that they do
-    not allow.
+    An event that breaks a rule, or that known definitions do not allow, is refused before it is sent.
     """
 
     sqs: Callable[[], "SQSClient"]
@@ -210,8 +209,7 @@ class Followed(NamedTuple):
     members: "list[answer_types.MemberScores] | None"
 
 
-MOST_AHEAD_MS: Final = 60_000
-"""How far ahead of the clock the time of an event may be that was posted without one: far less than five minutes."""
+MOST_AHEAD_MS: Final = 60_000  # Events that are posted without a time may be so far ahead: far less than five minutes
 
 
 class Batch(Poster):

@@ -54,8 +54,7 @@ class Stack:
         self._tables = _tables(tables)
         named = fspath(boards) if isinstance(boards, PathLike) else boards
         self._boards = None if named is None else Path(values.text("boards", named))
-        self.has_boards = boards is not None or BOARDS_FILE.exists()
-        """Whether there are definitions: those that were given, or those of the stack's layer."""
+        self.has_boards = boards is not None or BOARDS_FILE.exists()  # Those that are given, or those of its layer
         self._api_url = _address(_given("api_url", api_url))
         self._token = _token(token)
         self._by_url = by_url
@@ -194,8 +193,7 @@ def _given(field: str, value: Any) -> str | None:
 
 def _tables(given: Any) -> Mapping[str, str]:
     tables = {} if given is None else dict(values.mapping("tables", given))
-    unknown = sorted(tables.keys() - {*_TABLES})
-    if unknown:
+    if unknown := sorted(tables.keys() - {*_TABLES}):
         raise BadArgument(400, "bad-argument", f"tables: expected {', '.join(_TABLES)}, got {', '.join(unknown)}")
     return {name: values.text(f"tables[{name!r}]", table) for name, table in tables.items()}
 

@@ -82,13 +82,11 @@ def connect(
       "receipts": …}`; or `api_url` to read over the API or at the function URL, whichever address it is. What changes
       members, such as `register`, goes to the API in any case.
     - `boards`: the path of the stack's `boards.toml`. A function with the stack's layer has it already.
-    - `reads`: `tables`, the default where there are definitions; `api`; or `url`, the stack's function URL. Requests to
-      the API carry the `token` if there is one, else they are signed with the session's credentials, as all requests to
-      a function URL are.
+    - `reads`: `tables`, the default where there are definitions; `api`; or `url`, the function URL. Requests to the API
+      carry the `token` if there is one. Others, and all to a function URL, are signed with the session's credentials.
     - `session`: of botocore or of boto3, by default a new one, with the environment's credentials and region.
 
-    Threads may share a client. It caches what the query function caches, and as long: a board's record for a minute.
-    Raises BadArgument for another value of `reads` or `new_id`.
+    Threads may share a client. It caches what the query function does. BadArgument for a wrong `reads` or `new_id`.
     """
     if reads is not None and values.text("reads", reads) not in ("tables", "api", "url"):
         raise values.refused("reads", "tables, api or url", reads)
@@ -329,8 +327,7 @@ class Board:
     ) -> "answer_types.Page":
         """A page of the list: from a position (-1 is the last: the page ends there), a score, or a page's cursor.
 
-        With `score` also `tie_breaks`: in the order of the definition, such as `[312]`. `me` adds the rank of that
-        member, and who is just ahead of it.
+        With `score` also `tie_breaks`, in the definition's order: `[312]`. `me` adds the rank of that member.
         """
         start = {"rank": rank, "score": score, "tie_breaks": _numbers(tie_breaks), "cursor": cursor}
         return self._read("listRanking", ranking, **start, limit=limit, me=me)

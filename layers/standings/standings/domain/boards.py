@@ -43,8 +43,7 @@ class Family:
     """All boards whose names match one pattern, such as `berlin-*`.
 
     `endings` says what happens to its periods when they are final, `announce` how long the top is in each window whose
-    top is announced. A board ends `expires` milliseconds after it began; None: never. ValueError if two metrics have
-    the same code.
+    top is announced. A board ends `expires` milliseconds after it began; None: never. ValueError for two equal codes.
     """
 
     pattern: str

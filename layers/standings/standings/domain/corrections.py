@@ -56,9 +56,7 @@ def corrected(
     """
     names: set[str] = set()
     for name, units in counted.items():
-        held = _held(family, image, name)
-        cell = None if held is None else image.cell(held)
-        if held is not None and cell is not None:
+        if (held := _held(family, image, name)) is not None and (cell := image.cell(held)) is not None:
             image = image.with_cells({held: cell._replace(value=cell.value - units)})
             names.add(held)
     if instead is not None:

@@ -53,8 +53,7 @@ class Coverage:
     - `totals`: the codes of the totals that have all events, by the code of the ranking `all` that is made of each, or
       by their own if there is none: `{"i4qa": "h9e"}`. That of a tie-break also stands by the rankings that it breaks
       ties of, as in `{"k3p.a": "h9e", "k3p.a+p0c": "p0c"}`.
-    - `lost`: the codes of totals that some definition stopped counting while the board was in use. A rebuild cannot
-      restore them.
+    - `lost`: the codes of totals that some definition in use stopped counting. A rebuild cannot restore them.
     """
 
     rankings: frozenset[str]

@@ -140,7 +140,7 @@ def _updates(document: dict[str, Any], boards: Boards) -> tuple[Update, ...]:
             for metric, units in amounts:
                 is_kept = is_kept or metric.notes
                 if metric.kept_with is None:
-                    companions = scoring.companions_of(metric, by_name)
+                    companions = scoring.companions_of(metric, by_name) if metric.has_companions else ""
                     added = Aggregate(units, note=share.note if metric.notes else "", companions=companions)
                     before = given.get(metric.name)
                     # Amounts of a member that an event names twice count like those of two events, the second one last.

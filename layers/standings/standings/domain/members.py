@@ -218,10 +218,7 @@ class Image:
 
     @property
     def is_left_over(self) -> bool:
-        """Whether the item is what DynamoDB has not deleted yet of a board that has ended: it counts as none.
-
-        What is stored has more than the image, so nothing may be added to it. It is written over as a whole.
-        """
+        """Whether DynamoDB has yet to delete it with its ended board: it counts as none, and is overwritten whole."""
         return self.removed and self.removed_at is None
 
     @property
@@ -287,10 +284,8 @@ def merged(family: Family, old: Image, new: Image, now: int) -> tuple[Image, Ima
     after, cells = registered(family, new), dict[str, Aggregate]()
     for name in old.values:
         accumulator, cell, there = family.accumulator(name), old.cell(name), after.cell(name)
-        if cell is not None and there is None:
-            cells[name] = cell
-        elif cell is not None and there is not None and accumulator is not None:
-            cells[name] = merge(accumulator.metric, there, cell)
+        if cell is not None and (there is None or accumulator is not None):
+            cells[name] = cell if accumulator is None else merge(accumulator.metric, there, cell)
     whole, gone = late_merged(family, after.with_cells(cells), stamp)
     whole = rewritten(whole, stamp, [*gone, *expired(family, whole, stamp)])
     changed = [name for name, value in whole.values.items() if value != new.values.get(name)]

@@ -311,8 +311,7 @@ def unread(most: int, nodes: Nodes, *, descending: bool) -> list[Path]:
     """The nodes to read next for `histogram`, the root first; none when it has all that it needs.
 
     The width of bins depends on the lowest and the highest score alone. So first come the paths to these two, as deep
-    as needed, then the nodes between them. There are at most 10 rounds and `most` ÷ 2 + 20 nodes, for any scores.
-    `most` is at least 1.
+    as needed, then the nodes between them. There are at most 10 rounds and `most` (at least 1) ÷ 2 + 20 nodes.
     """
     root = nodes.get(ROOT)
     if root is None:

@@ -19,8 +19,7 @@ MAX_RANKINGS: Final = 100  # Rankings after which a page with ranks ends: each i
 def boards(session: ReadSession, *, prefix: str, limit: int, cursor: str | None) -> dict[str, Any]:
     """The boards whose names begin with a prefix, by name: `{"boards": [{"board": "berlin-2026"}, …], "next": None}`.
 
-    `next` is the cursor of the next page. Raises InvalidArgumentError for a prefix that no name has, and for a cursor
-    that does not fit.
+    `next` is the next page's cursor. InvalidArgumentError for a prefix that no name has, or a cursor of another list.
     """
     if prefix and not BOARD_NAME.fullmatch(prefix):
         raise bad_argument("prefix", f"no name of a board begins with {prefix[:80]!r}")

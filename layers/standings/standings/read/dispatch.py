@@ -209,22 +209,17 @@ _READS: Final[Mapping[str, Callable[[_Read], Answer]]] = {
 
 
 PROFILE_TTL_S: Final = 55
-"""Seconds for which a process caches a profile. With the delay of an eventually consistent read, a change shows
-everywhere within a minute."""
+"""Seconds for which a process caches a profile: with the delay of eventual consistency a change shows in a minute."""
 
 
 class Tables:
-    """The tables of a stack, by their names. Requests, also in several threads, share them and the caches.
-
-    `Tables(client, clock, rankings="standings-RankingsTable-1A2B", scores=…, profiles=…)`
-    """
+    """The tables of a stack by name, with caches that requests share: `Tables(client, clock, scores="S1A2", …)`."""
 
     def __init__(self, client: Any, clock: Clock, *, rankings: str, scores: str, profiles: str) -> None:
         self.clock = clock
         self.rankings = RankingReads(client, rankings, clock)
         self.records = BoardRecords(client, scores, clock)
-        # It only reads members: no receipts table is needed.
-        self.scores = Scores(client, scores, "", clock)
+        self.scores = Scores(client, scores, "", clock)  # It only reads members: no receipts table is needed
         self.profiles = Profiles(client, profiles, clock)
         self.known_records: TtlCache[str, BoardRecord | None] = TtlCache(clock, BOARD_TTL_S)
         self.known_shards: TtlCache[str, int] = TtlCache(clock, RANKING_TTL_S)

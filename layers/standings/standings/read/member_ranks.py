@@ -59,9 +59,8 @@ def group(reader: RankingReader, *, members: Sequence[str], previous: bool = Fal
 def history(reader: RankingReader, *, member: str, periods: int) -> dict[str, Any]:
     """The member's rank and score in up to `periods` periods, newest first; None where it was not ranked.
 
-    Its `periods` are `[{"period": {"name": "2026-11-21", …}, "rank": 3, "score": 50, "total": 40}]`. The newest is the
-    reader's own period; `all` has one. Raises NotFoundError if the board has no such member, InvalidArgumentError for a
-    text that is no member, TooFarError.
+    Its `periods` are `[{"period": {"name": "2026-11-21", …}, "rank": 3, "score": 50, "total": 40}]`, from the reader's
+    own back; `all` has one. May raise NotFoundError, InvalidArgumentError and TooFarError.
     """
     check_member("member", member)
     rankings = _periods(reader, periods)
@@ -81,8 +80,7 @@ def card(
 ) -> dict[str, Any]:
     """A member's total and its score in each window's current period, also if it is hidden; ranks if a method is given.
 
-    With `notes` each score has the note of the event that it came with, or None. Raises NotFoundError if there is no
-    such board or member, InvalidArgumentError for a text that is no member, TooFarError.
+    With `notes` each score has its note, or None. May raise NotFoundError, InvalidArgumentError and TooFarError.
     """
     check_member("id", member)
     windows = _current(session, board)
@@ -295,10 +293,9 @@ def counters_of(nodes: Mapping[Path, Node], members: Iterable[SortValues] = ()) 
 def equals_ahead(reader: RankingReader, entries: Sequence[Entry], counters: tiers.Nodes) -> dict[str, int]:
     """How many equals are ahead of each entry, by key: `{"MvIu123": 2}`. TooFarError beyond `Limits.equals` in all."""
     ahead = {entry.key: 0 for entry in entries}
-    tied = [entry for entry in entries if tiers.equals(entry.place.values, counters) > 1]
+    tied = sorted((each for each in entries if tiers.equals(each.place.values, counters) > 1), key=lambda one: one.key)
     if not tied:
         return ahead
-    tied.sort(key=lambda entry: entry.key)
     # Count from one entry to the next of the same score, so that no entry is read twice.
     last_keys: dict[SortValues, str] = {}
     ranges: list[tuple[str, str]] = []

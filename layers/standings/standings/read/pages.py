@@ -163,9 +163,8 @@ class _Page:
     def read(self, stretches: Sequence["Stretch"], paths: Sequence[Path]) -> None:
         """Read stretches, until each is complete, and nodes for the page. May raise TooFarError.
 
-        Each round reads all its spans in parallel, and the nodes that are known to be needed by then. Call it once, so
-        that nothing for `me` is read twice. Name the root, unless it was just read: it may name more shards than
-        `boards.toml`.
+        Each round reads its spans in parallel, with the nodes known to be needed by then. Call it once, so that nothing
+        for `me` is read twice. Name the root, unless it was just read: it may name more shards.
         """
         stretches = list(dict.fromkeys([*stretches, *self.before_me]))
         asked = set(self.nodes)

@@ -23,8 +23,7 @@ _NUMBER: Final = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,2})
 def score_rank(reader: RankingReader, *, score: str, tie_breaks: str | None = None) -> dict[str, Any]:
     """The rank that a score would have, and how many members are ahead of it, at it and behind it.
 
-    Without tie-breaks it is ahead of all members with the score. Raises InvalidArgumentError if the metric has no such
-    score or tie-breaks, NotFoundError if the score is not ranked, and TooFarError.
+    Without tie-breaks it is ahead of all with the score. Raises InvalidArgumentError, NotFoundError, TooFarError.
     """
     metric = reader.ranking.metric
     values = parse_values(score, tie_breaks, metric)

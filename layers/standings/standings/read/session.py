@@ -36,8 +36,7 @@ LAST_READ_S: Final = 12.0  # Seconds after which no read starts: the last one mu
 class ReadSession:
     """One request: all of its answer is of the moment `now`, in milliseconds.
 
-    All its reads share two limits, in seconds from its begin: reads are tried again for `RETRIED_FOR_S`, and none
-    begins after `LAST_READ_S`.
+    From its begin, reads are tried again for `RETRIED_FOR_S` seconds, and none begins after `LAST_READ_S`.
     """
 
     def __init__(self, boards: Boards, tables: "Tables", limits: "Limits") -> None:

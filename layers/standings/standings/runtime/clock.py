@@ -126,8 +126,7 @@ V = TypeVar("V")
 class TtlCache(Generic[K, V]):
     """A cache whose entries expire after `ttl_s` seconds. Threads may share it; if full, it drops its oldest entry.
 
-    An entry expires by whichever clock is first. The monotonic clock may stop while Lambda freezes the process, and the
-    wall clock may be set back.
+    The monotonic clock may stop while Lambda freezes the process, the wall clock be set back: the first one counts.
     """
 
     def __init__(self, clock: Clock, ttl_s: float, max_entries: int = MAX_ENTRIES) -> None:
