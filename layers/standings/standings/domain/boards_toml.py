@@ -377,7 +377,7 @@ _COMPANION: Final = {
     "with": _Key('a metric such as "best"', _if(lambda value: isinstance(value, str))),
 }
 _DEFAULTS: Final = {name: key.make(key.default) for name, key in _METRIC.items()}
-"""The values of a metric whose table has none. One that is kept with another can have no others of most keys."""
+"""The values of a metric whose table says nothing. One that is kept with another has these of all but its own keys."""
 MAX_SEASONS: Final = 100
 LAST_YEAR: Final = 2999
 

@@ -4,7 +4,6 @@ An item holds *accumulators*: the total of each metric, and buckets. A member's 
 buckets there (or their max, min or last).
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
@@ -136,16 +135,19 @@ def place(image: "Image | None", ranking: Ranking) -> Place | None:
     if image is None or image.hidden:
         return None
     there, metric = place_if_ranked(image, ranking), ranking.metric
-    is_ranked = there is not None and metric.ranks(sort_value(there.values[0], descending=metric.descending))
-    return there if is_ranked else None
+    if there is None or metric.ranked_from is None:
+        return there
+    return there if metric.ranks(sort_value(there.values[0], descending=metric.descending)) else None
 
 
 def place_if_ranked(image: "Image", ranking: Ranking) -> Place | None:
     """The place that a member would have if it were neither hidden nor had a score that is not ranked."""
     metric, window, period = ranking.metric, ranking.window, ranking.period
     aggregate = aggregate_in_period(image, metric, window, period)
-    others = [aggregate_in_period(image, each, window, period) for each in metric.separate_tie_breaks]
-    return None if aggregate is None else place_of(metric, aggregate, others)
+    if aggregate is None or not metric.tie_breaks:
+        return None if aggregate is None else place_of(metric, aggregate)
+    others = (aggregate_in_period(image, each, window, period) for each in metric.separate_tie_breaks)
+    return place_of(metric, aggregate, others)
 
 
 def aggregate_in_period(image: "Image", metric: Metric, window: Window, period: int) -> Aggregate | None:
@@ -236,8 +238,7 @@ class Image:
         value = self.values.get(name)
         if value is None:
             return None
-        texts = (kept.get(name, "") for kept in (self.tie_keys, self.notes, self.companions))
-        return Aggregate(value, *texts)
+        return Aggregate(value, self.tie_keys.get(name, ""), self.notes.get(name, ""), self.companions.get(name, ""))
 
     def with_cells(self, cells: Mapping[str, Aggregate]) -> "Image":
         """The image with these aggregates in its accumulators."""
@@ -408,9 +409,10 @@ def _aggregate_in(event: EventPart, metric: Metric) -> Aggregate:
 
 def additions(counted: Iterable[Mapping[str, int]]) -> dict[str, int]:
     """What events add to an item's attributes together, of what each adds (`counted_in`): `{"h9e": 300}`."""
-    adds: Counter[str] = Counter()
+    adds: dict[str, int] = {}
     for each in counted:
-        adds.update(each)
+        for name, units in each.items():
+            adds[name] = adds.get(name, 0) + units
     return adds
 
 
@@ -543,7 +545,7 @@ def is_kept(family: Family, code: str, now: int) -> bool:
     return True
 
 
-REMOVAL_MARGIN: Final = DAY  # From when a period cannot be read to its removal: longer than any clock is wrong
+REMOVAL_MARGIN: Final = DAY  # From the end of an accumulator's reading to its removal: longer than clocks are wrong
 
 
 def expired(family: Family, image: Image, now: int) -> list[str]:

@@ -265,9 +265,10 @@ def deltas(moves: Iterable[tuple[SortValues | None, SortValues | None]]) -> dict
 
 def summed(lanes: Iterable[Counters]) -> dict[int, int]:
     """The counters of a node, added up over its lanes: `{83: 1}` of `[{83: 2}, {83: -1}]`."""
-    total: Counter[int] = Counter()
+    total: dict[int, int] = {}
     for counters in lanes:
-        total.update(counters)
+        for digit, count in counters.items():
+            total[digit] = total.get(digit, 0) + count
     return total
 
 
