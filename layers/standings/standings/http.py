@@ -293,8 +293,7 @@ def _problem(problem: calls.Problem, headers: Mapping[str, str] = {}) -> Respons
 def html(page: str, picture_hosts: Sequence[str] = (), embed_origins: Sequence[str] = ()) -> Response:
     """A response with a page, which may only run its own script, use its own styles and request its own origin.
 
-    It may also load pictures from the given hosts, such as `pictures.example`. Pages of the given origins, such as
-    `https://club.example`, and of its own may show it in a frame; without origins no page may.
+    It may load pictures from hosts such as `pictures.example`. Origins such as `https://club.example` may frame it.
     """
     policy = {
         "default-src": "'none'",
@@ -326,11 +325,7 @@ _FILES: Final = re.compile(
 
 
 def document(folder: Path, picture_hosts: Sequence[str] = ()) -> str:
-    """A folder's `page.html` with its styles and scripts: one document, as the live page and the admin's are served.
-
-    It may load pictures from the given hosts, such as `["pictures.example"]`, and names the version of the time zones.
-    One document needs one request, and its policy can name the hash of its one style and its one script.
-    """
+    """A folder's `page.html` with its styles and scripts: one document, whose policy can name the hash of each."""
 
     def inlined(tags: re.Match[str]) -> str:
         names = re.findall(r'"([a-z./]+\.(?:css|js))"', tags[0])

@@ -39,10 +39,7 @@ class Ready(NamedTuple):
 
 @dataclass(frozen=True)
 class Queue:
-    """The queue of a stack. Threads may share it. `sqs`, `url` and `boards` are called when a first call needs them.
-
-    An event that breaks a rule, or that known definitions do not allow, is refused before it is sent.
-    """
+    """The queue of a stack, for threads to share. Events that break a rule or a known definition are refused first."""
 
     sqs: Callable[[], "SQSClient"]
     url: Callable[[], str]
@@ -200,10 +197,7 @@ class Poster(ABC):
 
 
 class Followed(NamedTuple):
-    """An event that was posted with `wait`: its id, and its members' scores with ranks; None if they come later.
-
-    `Followed("5f0c…", [{"board": "berlin-2026", "member": "u123", "hidden": False, "metrics": […]}])`
-    """
+    """An event that was posted with `wait`: its id, and its members' scores with ranks; None if they come later."""
 
     id: str
     members: "list[answer_types.MemberScores] | None"
@@ -247,8 +241,7 @@ class Batch(Poster):
     def post_event(self, event: Event, *, round: bool = False, history: bool = False) -> str:  # noqa: A002 - as above
         """Take an event, and return its id. If many wait to be sent, wait until they are fewer.
 
-        Raises as `post` does. A PostError names events of earlier calls too; this one was taken all the same: it is
-        among those, or it will be sent.
+        Raises as `post` does, for events of earlier calls too: this one was taken all the same, and will be sent.
         """
         flags = {"rounds": values.flag("round", round), "history": values.flag("history", history)}
         with self._lock:

@@ -113,10 +113,7 @@ def _text_of(name: str, value: Any, known: Mapping[str, Argument]) -> str | None
 
 
 def checked(path: Mapping[str, str]) -> Mapping[str, str]:
-    """The names in a path, such as `{"board": "berlin-2026"}`, as they are.
-
-    Raises NotFound for what no board, metric or window can be called. Some of these do not fit into an address.
-    """
+    """The names in a path, `{"board": "berlin-2026"}`, as they are. Raises NotFound for one that nothing can have."""
     for kind, name in path.items():
         if not is_board_name(name):
             expected = f"a board name of {BOARD_NAME_RULE}" if kind == "board" else f"the name of a {kind}"

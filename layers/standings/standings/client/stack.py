@@ -31,10 +31,7 @@ _ADVICE: Final = {"FunctionUrlEndpoint": "deploy it with FunctionUrl=iam"}
 
 
 class Stack:
-    """A stack: the arguments of `connect`, and the stack's outputs. Threads may share it.
-
-    AWS's packages are imported with the first call that needs them: they take longer than all the rest.
-    """
+    """A stack: the arguments of `connect`, and its outputs. Threads may share it. It imports AWS's packages late."""
 
     def __init__(
         self,

@@ -536,10 +536,7 @@ _COMPANION_BYTES: Final = 24
 
 
 def most_bytes(family: Family, *, late: bool) -> int:
-    """The most bytes of a member's item on a board of the family, if the member is active in every bucket.
-
-    It has a number, and maybe a note, for each bucket that a period still needs; with `late`, also late events in each.
-    """
+    """The most bytes of an item of a member that is active in every bucket; with `late`, of late events in each too."""
     size = _OVERHEAD
     for metric in family.counted_metrics:
         texts = (_TIE_KEY if metric.has_tie_keys else 0) + (_NOTE if metric.notes else 0)

@@ -64,10 +64,7 @@ class Coverage:
     lost: frozenset[str] = frozenset()
 
     def intersect(self, other: "Coverage") -> "Coverage":
-        """What stays complete when functions with another coverage are at work: only what is in both.
-
-        A total is complete until a function that does not count it counts an event. Records of 0.2 have no totals.
-        """
+        """What is complete in both, while functions of two coverages are at work. Records of 0.2 have no totals."""
         rankings, kinds = self.rankings & other.rankings, self.buckets.keys() & other.buckets.keys()
         buckets = {code: self.buckets[code].intersect(other.buckets[code]) for code in kinds}
         ranked = {code: total for code, total in other.totals.items() if _ranking_of(code) in rankings}

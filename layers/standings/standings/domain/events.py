@@ -265,10 +265,7 @@ def read_at(text: str, now: int) -> int:
 
 
 class _Share(NamedTuple):
-    """An update as it is written: numbers by metric, and a note as JSON, for a member of some boards.
-
-    Its fields' names begin with `prefix`, such as `updates[0].`. With `sets` the numbers are new totals, or bests.
-    """
+    """An update as it is written, for a member of some boards: numbers and a note (JSON); its fields' `prefix`."""
 
     prefix: str
     boards: list[str]

@@ -66,10 +66,7 @@ class Move:
 
 
 def affected_rankings(family: Family, old: "Image | None", new: "Image") -> Iterator[Ranking]:
-    """The rankings in which a member's place may differ between two images, but for those of rolling windows.
-
-    One may come twice, for its score and for a tie-break. Periods not kept when `new` is written are skipped.
-    """
+    """The calendar rankings in which a member's place may differ, some twice; none that `new` is too late for."""
     before, tie_keys, companions = (old.values, old.tie_keys, old.companions) if old is not None else ({}, {}, {})
     has_companions = bool(companions or new.companions)
     # Hiding a member, or showing it again, moves it in every ranking.
@@ -338,10 +335,7 @@ def counts_again(images: Iterable["Image | None"], counted_at: int, sent: int | 
 
 
 class EventPart(NamedTuple):
-    """What one event adds to one item: units and notes by metric. `at` is in milliseconds.
-
-    With `sets`, the units are the new totals or bests. An event of `history` also counts in periods that have closed.
-    """
+    """What an event adds to an item: units (with `sets`: totals or bests) and notes by metric, `at` in milliseconds."""
 
     event_id: str
     at: int
@@ -352,10 +346,7 @@ class EventPart(NamedTuple):
 
 
 class History(NamedTuple):
-    """The codes of a board's rankings that are settled, such as `q8Qd20778`; None: nobody has noted them yet.
-
-    An event of history counts in each period that can still be read, closed or not, but in no settled one.
-    """
+    """The codes of a board's settled rankings, `q8Qd20778`, in which no history counts; None: nobody has noted them."""
 
     settled: frozenset[str] | None
 
@@ -439,10 +430,7 @@ class Content(NamedTuple):
 
 
 def encode_content(ids: str, content: Content) -> str:
-    """The text of a content in a receipt that holds these ids too; TOO_LARGE if it does not fit there.
-
-    Accumulators to which the same was added stand together: `[1795256100000,{"b":{"u123":{"h9e,U99d20778":300}}}]`.
-    """
+    """A content in a receipt with these ids: `[1795256100000,{"b":{"u7":{"h9e,U99d20778":300}}}]`; or TOO_LARGE."""
     boards: dict[str, dict[str, dict[str, int]]] = {}
     for (board, member), added in content.counted.items():
         names: dict[int, str] = {}

@@ -184,10 +184,7 @@ def percentile(ahead: int, total: int) -> int:
 
 
 def position_at(numerator: int, denominator: int, total: int) -> int:
-    """The last position (from 0) whose percentile is at least p: that of a member with p percent at or behind it.
-
-    p is `numerator` / `denominator`, at most 100, so nothing is rounded. At 0 it is the position behind the last one.
-    """
+    """The last position (from 0) with a percentile of at least `numerator` / `denominator`; at 0 the one behind all."""
     return total * (100 * denominator - numerator) // (100 * denominator)
 
 

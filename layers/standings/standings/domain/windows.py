@@ -53,10 +53,7 @@ class Window:
 
     @property
     def longest_block(self) -> int:
-        """The length of the longest block of periods that has a list of its own (`rankings.rolling.steps`).
-
-        Longer ones make events cheaper, and pages merge more lists: 5 where it has 4 periods, 9 where it has 16.
-        """
+        """The periods of the longest block with a list of its own: longer ones make writes cheaper, reads dearer."""
         return min(4 if self.size <= _SHORT else MAX_SLAB, self.size)
 
 
@@ -364,10 +361,7 @@ WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "satu
 
 
 class Span(NamedTuple):
-    """A period as clients see it: its name in `?period=`, when it starts and ends; None for `all`.
-
-    For example `("2026-11-21", "2026-11-21T00:00:00+01:00", "2026-11-22T00:00:00+01:00")`.
-    """
+    """A period for clients: its name in `?period=`, its start and its end, `2026-11-22T00:00:00+01:00`; or None."""
 
     name: str | None = None
     starts: str | None = None

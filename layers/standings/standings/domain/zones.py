@@ -28,10 +28,7 @@ def time_zone(name: str) -> tzinfo:
 
 
 def of_system(file: Path = Path("/usr/share/zoneinfo/tzdata.zi")) -> str | None:
-    """The version of the system's own zone files, such as `2025b`, which nothing here reads.
-
-    None if there are none, or if they do not say.
-    """
+    """The version of the system's own zone files, `2025b`, which nothing here reads; None if they do not say one."""
     try:
         with file.open(encoding="utf-8") as lines:
             first = lines.readline()

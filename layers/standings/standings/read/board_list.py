@@ -69,10 +69,7 @@ def boards_of(
 def _on_page(
     session: ReadSession, boards: Sequence[str], member: str, window: str | None
 ) -> tuple[list[Image], str | None]:
-    """The member's items on boards that can be read, and the board after which the page ends early (None: it does not).
-
-    With a window it ends before there are more than `MAX_RANKINGS`, but not before the first board that has some.
-    """
+    """The member's items on readable boards, and the board with which a page of `MAX_RANKINGS` ends early, or None."""
     keys = [(board, member) for board in boards]
     found = session.retry(session.tables.scores.images, keys, consistent=True)
     records = session.records([board for board, member in keys if (board, member) in found])

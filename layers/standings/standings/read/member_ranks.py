@@ -78,10 +78,7 @@ def history(reader: RankingReader, *, member: str, periods: int) -> dict[str, An
 def card(
     session: ReadSession, board: str, member: str, method: Method | None, *, notes: bool = False
 ) -> dict[str, Any]:
-    """A member's total and its score in each window's current period, also if it is hidden; ranks if a method is given.
-
-    With `notes` each score has its note, or None. May raise NotFoundError, InvalidArgumentError and TooFarError.
-    """
+    """A member's total, and its score in each window, also if it is hidden; ranks by a method. Raises NotFoundError."""
     check_member("id", member)
     windows = _current(session, board)
     image = session.image(board, member)
@@ -97,10 +94,7 @@ def cards(session: ReadSession, images: Sequence[Image], window: str) -> list[di
 
 
 def followed(session: ReadSession, board: str, member: str) -> dict[str, Any] | None:
-    """The card with ranks once each of them follows the member's item; None as long as one does not.
-
-    A rank follows if its entry has the place that the item gives, or is of a newer version. Raises NotFoundError.
-    """
+    """The card with ranks once each follows the member's item, or a newer one; None till then. NotFoundError."""
     windows = _current(session, board)
     image = session.image(board, member)
     ranks = _ranks_now(session, windows, member, "competition")

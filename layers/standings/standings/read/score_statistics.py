@@ -79,10 +79,7 @@ def distribution(reader: RankingReader, *, buckets: int) -> dict[str, Any]:
 
 
 def parse_values(score: str, tie_breaks: str | None, metric: Metric) -> SortValues:
-    """The sort values of a score, and of tie-breaks if there are some, as a client writes them: `8` and `312,null`.
-
-    `12.5` is -1250 where the highest leads, with precision 2. InvalidArgumentError if the metric has no such score.
-    """
+    """The sort values of a score, `12.5`, and of tie-breaks, `312,null`. InvalidArgumentError for what can be none."""
     number = _parse_units("score", score, metric)
     if tie_breaks is None:
         return (number,)

@@ -80,10 +80,7 @@ class ReadSession:
         return reader
 
     def retry(self, read: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """One read: `session.retry(session.rankings.entries, [(ranking, "u7")])`.
-
-        Raises StoreUnavailableError also if the request has taken too long to begin another one.
-        """
+        """Send a read: `session.retry(session.rankings.entries, keys)`. StoreUnavailableError also if it is late."""
         clock = self.tables.clock
         if clock.monotonic() >= self._begun + LAST_READ_S:
             raise StoreUnavailableError(f"the request took longer than {LAST_READ_S:.0f} seconds: try again later")
@@ -274,10 +271,7 @@ class RankingReader:
             self.session.tables.known_shards.put(self.ranking.key, self._shards)
 
     def head(self, total: int, nodes: Mapping[Path, Node], entries: Iterable[Entry] = ()) -> dict[str, Any]:
-        """The head of every answer: the ranking, the method, its `total` of members, and `as_of`.
-
-        `as_of` is when the latest of what was read was written, `final_at` from when on no event changes its scores.
-        """
+        """The head of every answer. `as_of` is when the latest of what was read was written: `2026-11-21T10:15:…Z`."""
         ranking, timetable = self.ranking, self.ranking.metric.timetable
         stamps = [node.written_at_ms for node in nodes.values() if node.written_at_ms is not None]
         stamps += [entry.written_at_ms for entry in entries]

@@ -108,10 +108,7 @@ class Backoff:
 
 
 def backoff(attempt: int, first: float, longest: float, chance: Callable[[], float]) -> float:
-    """The seconds to wait after a failed attempt, by number and not until a deadline; attempts count from 1.
-
-    The wait doubles from `first` up to `longest` seconds. Half of it is random (`chance`), so that clients spread.
-    """
+    """The seconds to wait after a failed attempt, from 1: `first`, doubled up to `longest`, half of it by `chance`."""
     return min(first * 2.0 ** min(attempt - 1, 30), longest) * (0.5 + chance() / 2)
 
 
