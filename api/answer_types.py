@@ -1,7 +1,7 @@
 """Makes Python's types of the answers, for the client, from the same schemas as the description."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from keyword import iskeyword
 from pathlib import Path
 from textwrap import fill
@@ -20,6 +20,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 '''
 _PLAIN: Final = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 _WIDTH: Final = 120
+_LEAST: Final = 3
 _BASE: Final = "RankingAnswer"
 _SAYS: Final = "What every answer about a ranking has."
 
@@ -40,7 +41,16 @@ def text_of_types() -> str:
             _use(schema_of(answer), used)
         for _, schema, _ in OPERATIONS[name].also.values():
             _use(schema_of(schema), used)
-    return _HEAD + "\n\n".join(_record(name, schema) for name, schema in used.items())
+    fields = {name: dict(_fields(schema)) for name, schema in used.items()}
+    return _HEAD + "\n\n".join(_record(name, used[name], fields) for name in _bases_first(fields))
+
+
+def _bases_first(fields_of: Mapping[str, Mapping[str, str]]) -> dict[str, None]:
+    """The names of records, each after its bases."""
+    ordered: dict[str, None] = {}
+    for name in fields_of:
+        ordered |= dict.fromkeys([*(base for base in _bases(name, fields_of)[0] if base in fields_of), name])
+    return ordered
 
 
 def _use(schema: Schema, used: dict[str, Schema]) -> None:
@@ -55,9 +65,8 @@ def _use(schema: Schema, used: dict[str, Schema]) -> None:
             _use(part, used)
 
 
-def _record(name: str, schema: Schema) -> str:
-    fields = dict(_fields(schema))
-    base = "TypedDict"
+def _record(name: str, schema: Schema, fields_of: Mapping[str, Mapping[str, str]]) -> str:
+    fields = fields_of[name]
     says = schema["description"]
     if any(map(iskeyword, fields)):
         pairs = [f'"{field}": {kind}' for field, kind in fields.items()]
@@ -66,16 +75,30 @@ def _record(name: str, schema: Schema) -> str:
             listed = "".join(f"        {pair},\n" for pair in pairs)
             called = f'{name} = TypedDict(\n    "{name}",\n    {{\n{listed}    }},\n)'
         return f'{called}\n"""{says}"""\n'
-    if fields.keys() > _SHARED.keys():
-        base, fields = _BASE, {field: kind for field, kind in fields.items() if field not in _SHARED}
-    lines = "".join(f"    {field}: {kind}\n" for field, kind in fields.items())
-    return f"class {name}({base}):\n{_docstring(says)}\n{lines}"
+    bases, inherited = _bases(name, fields_of)
+    lines = "".join(f"    {field}: {kind}\n" for field, kind in fields.items() if field not in inherited)
+    return f"class {name}({', '.join(bases)}):\n{_docstring(says)}\n{lines}"
+
+
+def _bases(name: str, fields_of: Mapping[str, Mapping[str, str]]) -> tuple[list[str], set[str]]:
+    """The records whose fields this one has too, the largest first, and all fields that come with them.
+
+    A record of fewer fields than `_LEAST` says too little to be a base.
+    """
+    bases, inherited = list[str](), set[str]()
+    mine = fields_of[name].items()
+    others = [other for other in fields_of if len(fields_of[other]) >= _LEAST]
+    for other in sorted(others, key=lambda each: -len(fields_of[each])):
+        if fields_of[other].items() < mine and inherited.isdisjoint(fields_of[other]):
+            bases.append(other)
+            inherited |= fields_of[other].keys()
+    return bases or ["TypedDict"], inherited
 
 
 def _docstring(says: str) -> str:
-    """A text as a docstring: its first sentence, and below it the rest."""
+    """A text as a docstring: in one line, or its first sentence, and below it the rest."""
     first, _, rest = says.partition(". ")
-    if not rest:
+    if len(says) <= _WIDTH - 10 or not rest:
         return f'    """{says}"""\n'
     below = fill(rest, _WIDTH, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
     return f'    """{first}.\n\n{below}\n    """\n'
@@ -112,6 +135,3 @@ def _plain(kind: str, schema: Schema) -> str:
 def _name(schema: Any) -> str | None:
     reference = schema.get("$ref")
     return None if reference is None else str(reference).rpartition("/")[2]
-
-
-_SHARED: Final = dict(_fields(record("", HEAD)))

@@ -30,6 +30,7 @@ from benchmarks.measure.slow_queue import ANSWER_S
 from benchmarks.pages.tables import Table
 from standings.aws.sqs import MAX_ENTRIES
 from standings.client import connect
+from standings.client.decimals import Decimals
 from standings.client.posts import Queue
 from standings.domain.boards_toml import parse_boards
 from standings.runtime.clock import real_clock
@@ -56,7 +57,8 @@ class Place(NamedTuple):
 def one_after_another(place: Place, events: Sequence[dict[str, Any]]) -> None:
     """Ten events with each request, each when the one before is answered, as `batch()` did up to version 0.3."""
     sqs, definitions, ids = client_of(get_session(), "sqs"), parse_boards(place.boards.read_text("utf-8")), count()
-    queue = Queue(lambda: sqs, lambda: place.url, lambda: definitions, real_clock(), lambda: f"id-{next(ids)}")
+    clock, decimals = real_clock(), Decimals(lambda: definitions, lambda _: {}, real_clock())
+    queue = Queue(lambda: sqs, lambda: place.url, lambda: definitions, clock, lambda: f"id-{next(ids)}", decimals)
     for first in range(0, len(events), MAX_ENTRIES):
         ready = [queue.prepare(event, queue.clock.now()) for event in events[first : first + MAX_ENTRIES]]
         assert not queue.send([one.message for one in ready]).failed

@@ -10,8 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-NAMED = "RUNTIME_PYTHON"
-"""The variable that names the interpreter, where none is found or another is wanted."""
+NAMED = "RUNTIME_PYTHON"  # The variable that names the interpreter, where none is found or another is wanted
 ON_LAMBDA = "/opt/python"
 _PATIENCE_S = 10
 _DOWNLOAD_S = 180
@@ -23,10 +22,7 @@ class NoInterpreterError(Exception):
 
 
 def main(arguments: list[str]) -> int:
-    """Return 0 if every module of the layer is compiled, 1 if not.
-
-    Of a build that succeeds, sam prints standard output alone.
-    """
+    """Return 0 if every module of the layer is compiled, else 1. Of a successful build, sam prints standard output."""
     version, layer = arguments
     try:
         interpreter = find(version, os.environ)
@@ -75,10 +71,7 @@ def _candidates(version: str, environment: Mapping[str, str]) -> Iterator[str]:
 
 
 def _of_uv(version: str) -> Iterator[str]:
-    """Yield uv's Python of this version. If uv has none and its settings allow it, it installs one.
-
-    It knows where to find each version and which digest it has.
-    """
+    """Yield uv's Python of this version. If uv has none and its settings allow it, it installs one, by its digest."""
     find_it = ["uv", "python", "find", "--managed-python", version]
     try:
         if not (found := _output(find_it)):

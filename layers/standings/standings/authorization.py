@@ -12,10 +12,7 @@ from standings.domain.errors import NotYourMemberError
 
 
 def own_member(event: Mapping[str, Any], claim: str) -> str | None:
-    """The only member that a caller may write for; None if it may write for all.
-
-    `claim` is the claim that names the member, such as `sub` ("" for none). NotYourMemberError if the token lacks it.
-    """
+    """The member that a token may write for alone, by a claim ("" for none), or None. NotYourMemberError without it."""
     if not claim:
         return None
     claims = _claims(event) or {}
@@ -55,10 +52,7 @@ def check_profile(event: Mapping[str, Any], claim: str, member: str) -> None:
 
 
 def check_posts(values: Sequence[Any], own: str) -> None:
-    """Raise NotYourMemberError if an event, or one of its updates, names another member than `own`.
-
-    `values` are the parsed events of a body; None stands for one that no parser can hold, and which may name anyone.
-    """
+    """Raise NotYourMemberError if an event (None: unreadable), or an update of it, names another member than `own`."""
     for number, value in enumerate(values):
         updates = value.get("updates") if isinstance(value, dict) else None
         shares = [value, *(updates if isinstance(updates, list) else ())]

@@ -8,15 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final, Literal, NamedTuple
 
 from standings.domain.boards import size_of
-from standings.domain.errors import (
-    InvalidArgumentError,
-    InvalidBodyError,
-    NotFoundError,
-    NotYourMemberError,
-    RequestError,
-    TooFarError,
-    bad_argument,
-)
+from standings.domain.errors import NotFoundError, NotYourMemberError, RequestError, bad_argument
 from standings.domain.events import MAX_SHOWN_LENGTH
 
 READ: Final = "standings/read"
@@ -53,10 +45,7 @@ class Argument(NamedTuple):
     missing: str = ""
 
     def check(self, name: str, text: str) -> None:
-        """Raise InvalidArgumentError if a text is no value of the argument `name`.
-
-        The code that reads a `text` checks its content.
-        """
+        """Raise InvalidArgumentError if a text is no value of `name`. What a `text` says, its reader checks."""
         if (size := size_of(name, text)) > MAX_TEXT_BYTES:
             raise bad_argument(name, f"expected at most {MAX_TEXT_BYTES} bytes of UTF-8, got {size}")
         got = repr(text[:MAX_SHOWN_LENGTH])
@@ -78,6 +67,7 @@ _TEXT: Final = Argument()
 _FLAG: Final = Argument("flag")
 _LIMIT: Final = Argument("whole", 1, 1_000, 100)
 _POSITION: Final = Argument("whole", 1 - 10**_MAX_DIGITS, 10**_MAX_DIGITS - 1)
+_POSTED: Final = {"dry_run": _FLAG, "history": _FLAG, "wait": Argument("whole", 1, 10)}
 _ID: Final = {"id": Argument(missing="say which member")}
 _BOARDS_OF: Final = {"limit": Argument("whole", 1, 100, 100), "cursor": _TEXT, "ranks": _FLAG, "window": _TEXT}
 _PERIOD: Final = {"period": _TEXT, "method": _TEXT}
@@ -91,9 +81,7 @@ _PERCENTILE: Final = {"p": Argument(missing="say which percentile, such as 90")}
 _BUCKETS: Final = {"buckets": Argument("whole", 1, 1_000, 50)}
 
 CALLS: Final[Mapping[str, Call]] = {
-    "postEvents": Call(
-        "POST", "/events", WRITE, {"dry_run": _FLAG, "history": _FLAG, "wait": Argument("whole", 1, 10)}
-    ),
+    "postEvents": Call("POST", "/events", WRITE, _POSTED),
     "getEvent": Call("GET", "/events", WRITE, {"id": Argument(missing="say which event")}),
     "getProfile": Call("GET", _PROFILE, READ, _FOUND),
     "putProfile": Call("PUT", _PROFILE, ADMIN, _ID),
@@ -167,16 +155,8 @@ class Problem(NamedTuple):
 
 def problem_of(error: RequestError) -> Problem:
     """The problem of a request that its sender can correct: 400, 403 or 404. Nothing else knows an error's status."""
-    if isinstance(error, NotYourMemberError):
-        return Problem(403, "not-your-member", "Not your member", str(error))
-    if isinstance(error, NotFoundError):
-        return Problem(404, error.kind, error.title, str(error))
-    kind, title = {
-        InvalidArgumentError: ("bad-argument", "Bad argument"),
-        InvalidBodyError: ("bad-body", "Bad body"),
-        TooFarError: ("too-far", "Too far to count"),
-    }[type(error)]
-    return Problem(400, kind, title, str(error))
+    status = 403 if isinstance(error, NotYourMemberError) else 404 if isinstance(error, NotFoundError) else 400
+    return Problem(status, error.kind, error.title, str(error))
 
 
 RETRY_AFTER_S: Final = 5

@@ -32,8 +32,7 @@ class Api:
     """
 
     arguments: calls.Arguments
-    event: dict[str, Any]
-    """The request that is being answered, in API Gateway's payload format 2.0: `{"rawPath": "/boards", …}`."""
+    event: dict[str, Any]  # The request that is being answered, in payload format 2.0: `{"rawPath": "/boards", …}`
 
     def __init__(self, rankings_max_age: int = 0) -> None:
         self._rankings_max_age = rankings_max_age
@@ -43,9 +42,8 @@ class Api:
     def route(self, name: str) -> Callable[[_Answer], _Answer]:
         """Make the decorated function answer a call of `CALLS`: `@api.route("postEvents")`.
 
-        It is called with the names in the path, such as `board="berlin-2026"`, once the arguments of the query string
-        are checked. Any other error becomes an InternalError without its text: Lambda logs it, and the text may quote
-        what a client sent.
+        It is called with the names in the path, such as `board="berlin-2026"`, once the arguments are checked. Any
+        other error becomes an InternalError without its text, which may quote what a client sent.
         """
 
         def add(function: _Answer) -> _Answer:
@@ -64,10 +62,7 @@ class Api:
         return json(self.answers.answer(name, path, self.arguments, self.document))
 
     def page(self, path: str, function: Callable[[], "Response"]) -> None:
-        """Make a function answer `GET /` or `GET /admin` with a page for people. Its script reads the query string.
-
-        At `/` a request that accepts JSON and no HTML still gets the answer for programs.
-        """
+        """Make a function answer `GET /` or `/admin` with a page, unless a program asks. Its script reads the query."""
         self._pages[path] = function
 
     def _page_asked_for(self) -> "Response | None":
@@ -75,22 +70,22 @@ class Api:
         accepted = (self.event.get("headers") or {}).get("accept", "")
         if "application/json" in accepted and "text/html" not in accepted:
             return None
-        page = self._pages.get("/")
-        if page is None and self.event.get("rawQueryString"):
+        if "/" in self._pages:
+            return self._pages["/"]()
+        if self.event.get("rawQueryString"):
             raise NotFoundError("no-such-path", "No such path", "there is no live page at /, for reads are not open")
-        return page and page()
+        return None
 
     def handle(self, event: dict[str, Any], _context: Any) -> dict[str, Any]:
         """Answer an HTTP request in API Gateway's payload format 2.0. This is the Lambda function's handler.
 
-        The answer is `{"statusCode": 200, "headers": {…}, "body": "…"}`, the same for a request to the API and for one
-        to a function URL. A `HEAD` gets no body. The answer to a preflight request (CORS) is empty: the gateway adds
-        the headers that `CorsOrigins` allows. Who may invoke the function can pass it anything: what is no such request
-        is answered with 400.
+        The answer is `{"statusCode": 200, "headers": {…}, "body": "…"}`, for the API and for a function URL. A `HEAD`
+        gets no body. The answer to a preflight request (CORS) is empty: the gateway adds the headers that `CorsOrigins`
+        allows. Who may invoke the function can pass it anything: what is no such request is answered with 400.
         """
         if (field := _wrong_field(event)) is not None:
             detail = f"expected a request in API Gateway's payload format 2.0; {field} is missing or of another type"
-            refused = _request_error(bad_argument("event", detail))
+            refused = _problem(calls.problem_of(bad_argument("event", detail)))
             return {"statusCode": refused.status_code, "headers": refused.headers, "body": refused.body}
         if _FUNCTION_URL in (event["requestContext"].get("domainName") or ""):
             event = {**event, "rawPath": unquote(event["rawPath"])}  # API Gateway decodes the path, a function URL not
@@ -134,7 +129,6 @@ class Api:
             raise InvalidBodyError(f"expected JSON, got {error}") from error
 
     def _answered(self, path: str, method: str) -> "Response":
-        """The answer of the function that answers a call, or the problem that it met."""
         wanted = "GET" if method == "HEAD" else method
         try:
             for name, function in self._routes.items():
@@ -145,7 +139,7 @@ class Api:
             if path == ADMIN_PAGE and wanted == "GET" and path in self._pages:
                 return self._pages[path]()
         except RequestError as error:
-            return _request_error(error)
+            return _problem(calls.problem_of(error))
         except StoreUnavailableError as error:
             logger.error("the store did not answer", extra={"reason": str(error)})  # It is throttled or down
             return _problem(calls.UNAVAILABLE, {"Retry-After": str(calls.RETRY_AFTER_S)})
@@ -175,8 +169,7 @@ class Response:
     headers: dict[str, str] = field(default_factory=dict)
 
 
-_NAME: Final = re.compile(r"[-._~()'!*:@,;=+&$%<> \[\]{}|^\w]+")
-"""What a name in a path may have. Gateways pass some of these decoded."""
+_NAME: Final = re.compile(r"[-._~()'!*:@,;=+&$%<> \[\]{}|^\w]+")  # In a path; gateways pass some of these decoded
 
 
 def _names(call: str, path: str) -> dict[str, str] | None:
@@ -196,9 +189,8 @@ def _names(call: str, path: str) -> dict[str, str] | None:
 def _path(event: Mapping[str, Any]) -> str:
     """The path of a request, without the stage that API Gateway puts before it: `/boards/berlin`.
 
-    It is also without the path that a domain maps to the API, such as `/ranks`, or a CDN to the function URL. AWS says
-    that payload format 2.0 leaves it out; where it is there, nothing in the request names it. So it is what stands
-    before the path of a call.
+    It is also without the path that a domain maps to the API, such as `/ranks`, or a CDN to the function URL. Nothing
+    in the request names that: it is what stands before the path of a call.
     """
     path: str = event["rawPath"]
     stage, domain = event["requestContext"]["stage"], event["requestContext"].get("domainName") or _OF_API_GATEWAY
@@ -206,18 +198,14 @@ def _path(event: Mapping[str, Any]) -> str:
     return path if _OF_API_GATEWAY in domain else _below_a_mapping(path)
 
 
-_OF_API_GATEWAY: Final = ".execute-api."
-"""What the host of each API has in it that has no domain of its own: `a1b2c3.execute-api.eu-west-1.amazonaws.com`."""
+_OF_API_GATEWAY: Final = ".execute-api."  # In the host of each API that has no domain of its own
 ADMIN_PAGE: Final = "/admin"
 _PATHS: Final = (*(call.path for call in calls.CALLS.values()), ADMIN_PAGE)
 _FIRST_NAMES: Final = frozenset(path.split("/")[1] for path in _PATHS) - {""}
 
 
 def _below_a_mapping(path: str) -> str:
-    """The path of a call: of `/ranks/boards/berlin` it is `/boards/berlin`, of `/ranks/` it is `/`.
-
-    What is the path of a call already stays as it is, and so does what is none.
-    """
+    """The path of a call: of `/ranks/boards/berlin` it is `/boards/berlin`, of `/ranks/` it is `/`. Others stay."""
     names = path.split("/")
     for begin in range(1, len(names)):
         rest = f"/{'/'.join(names[begin:])}"
@@ -230,27 +218,25 @@ def _below_a_mapping(path: str) -> str:
 def _no_such_call(path: str, method: str, answered: Collection[str]) -> Response:
     """404, or 405 for a path that has other methods.
 
-    The gateway sends every call that does not exist to the query function: `PUT /events` too. So this goes by all
-    calls. A call that is `answered` here comes only if a name in its path has a character that no name can have. A call
-    of another function comes by a function URL, or by an invocation.
+    The gateway sends every call that does not exist to the query function, `PUT /events` too: so this goes by all. One
+    that is `answered` here has a name that no name can be. One of another function came by a function URL.
     """
     allowed = {call.method: name for name, call in calls.CALLS.items() if _names(call.path, path) is not None}
     if method in allowed and allowed[method] not in answered:
         detail = f"this address does not take {method} {calls.short(path)}: send it to the stack's API (ApiUrl)"
         if allowed[method] == "doTask":
             detail += ", of a stack with AdminPage=true"
-        return _request_error(NotFoundError("no-such-path", "No such path", detail))
+        return _problem(calls.Problem(404, "no-such-path", "No such path", detail))
     if "GET" in allowed:
         allowed["HEAD"] = allowed["GET"]
     if not allowed or method in allowed:
-        return _request_error(NotFoundError("no-such-path", "No such path", f"there is nothing at {calls.short(path)}"))
+        return _problem(calls.Problem(404, "no-such-path", "No such path", f"there is nothing at {calls.short(path)}"))
     names = ", ".join(sorted(allowed))
     detail = f"{calls.short(path)} takes {names}, not {calls.short(method)}"
     return _problem(calls.Problem(405, "method-not-allowed", "Method not allowed", detail), {"Allow": names})
 
 
-_FUNCTION_URL: Final = ".lambda-url."
-"""What the host of each function URL has in it, such as `a1b2c3.lambda-url.eu-central-1.on.aws`."""
+_FUNCTION_URL: Final = ".lambda-url."  # In the host of each: `a1b2c3.lambda-url.eu-central-1.on.aws`
 
 _FIELDS: Final = {
     "rawPath": str,
@@ -287,19 +273,12 @@ def json(answer: Any, status: int = 200) -> Response:
 
 
 def _with_etag(answer: dict[str, Any], known: str) -> dict[str, Any]:
-    """The response to a read with its ETag, such as `"5b1e…"`; 304 without a body if the client has it (RFC 9110).
-
-    The client has it if `known`, the request's header `if-none-match`, names the tag.
-    """
+    """A read with its ETag, such as `"5b1e…"`; 304 without a body if `known`, if-none-match, names it (RFC 9110)."""
     tag = f'"{blake2b(answer["body"].encode(), digest_size=12).hexdigest()}"'
     answer = {**answer, "headers": {"Cache-Control": "no-cache", **answer["headers"], "ETag": tag}}
     # A gateway that compresses the body marks the tag as weak.
     is_known = tag in (one.strip().removeprefix("W/") for one in known.split(","))
     return {**answer, "statusCode": 304, "body": ""} if is_known else answer
-
-
-def _request_error(error: RequestError) -> Response:
-    return _problem(calls.problem_of(error))
 
 
 def _problem(problem: calls.Problem, headers: Mapping[str, str] = {}) -> Response:
@@ -314,8 +293,7 @@ def _problem(problem: calls.Problem, headers: Mapping[str, str] = {}) -> Respons
 def html(page: str, picture_hosts: Sequence[str] = (), embed_origins: Sequence[str] = ()) -> Response:
     """A response with a page, which may only run its own script, use its own styles and request its own origin.
 
-    It may also load pictures from the given hosts, such as `pictures.example`. Pages of the given origins, such as
-    `https://club.example`, and of its own may show it in a frame; without origins no page may.
+    It may load pictures from hosts such as `pictures.example`. Origins such as `https://club.example` may frame it.
     """
     policy = {
         "default-src": "'none'",
@@ -347,11 +325,7 @@ _FILES: Final = re.compile(
 
 
 def document(folder: Path, picture_hosts: Sequence[str] = ()) -> str:
-    """A folder's `page.html` with its styles and scripts: one document, as the live page and the admin's are served.
-
-    It may load pictures from the given hosts, such as `["pictures.example"]`, and names the version of the time zones.
-    One document needs one request, and its policy can name the hash of its one style and its one script.
-    """
+    """A folder's `page.html` with its styles and scripts: one document, whose policy can name the hash of each."""
 
     def inlined(tags: re.Match[str]) -> str:
         names = re.findall(r'"([a-z./]+\.(?:css|js))"', tags[0])

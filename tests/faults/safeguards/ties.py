@@ -62,7 +62,7 @@ def a_move_whose_score_stays(pipeline: Rig) -> None:
 
 def _of_the_first(original: Any, metric: Any, one: Any, other: Any) -> Any:
     found = original(metric, one, other)
-    return found._replace(companions=one.companions) if one.companions else found
+    return found._replace(companions=one.companions) if one and one.companions else found
 
 
 @Safeguard("a best and its companions are of one event", Change("domain.scoring:merge", _of_the_first))
@@ -76,7 +76,7 @@ def a_companion_from_another_event(pipeline: Rig) -> None:
 
 
 def _the_earlier(original: Any, metric: Any, one: Any, other: Any) -> Any:
-    return one if one.value == other.value else original(metric, one, other)
+    return one if one and one.value == other.value else original(metric, one, other)
 
 
 @Safeguard(

@@ -200,11 +200,11 @@ def test_every_read_and_argument_is_answered_as_described(clients: Clients, monk
     tried: dict[str, set[str]] = {}
     answer = Standings._answer
 
-    def noted(client: Standings, name: str, path: Any, arguments: Any, body: Any = None) -> Any:
-        tried.setdefault(name, set()).update(each for each, value in arguments.items() if value not in (None, False))
-        found = answer(client, name, path, arguments, body)
-        described = OPERATIONS[name].definition["responses"]["200"]["content"]["application/json"]["schema"]
-        assert_valid(described, found, f"{name} {path} {arguments}")
+    def noted(client: Standings, call: str, path: Any, body: Any = None, /, **arguments: Any) -> Any:
+        tried.setdefault(call, set()).update(each for each, value in arguments.items() if value not in (None, False))
+        found = answer(client, call, path, body, **arguments)
+        described = OPERATIONS[call].definition["responses"]["200"]["content"]["application/json"]["schema"]
+        assert_valid(described, found, f"{call} {path} {arguments}")
         return found
 
     monkeypatch.setattr(Standings, "_answer", noted)

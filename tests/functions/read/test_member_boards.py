@@ -8,7 +8,7 @@ import pytest
 from benchmarks.harness.meter import Meter, Units
 from standings.domain.boards import MAX_MEMBER_BYTES
 from standings.domain.windows import DAY
-from standings.read import member_boards
+from standings.read import board_list
 from tests.support.aws.stack import ManualClock, Stack, project, running
 from tests.support.builders.maintenance import calls
 from tests.support.builders.querying import BOARDS, post
@@ -91,12 +91,12 @@ def test_with_ranks_each_board_is_the_card_of_that_window(stack: Stack) -> None:
 def test_a_page_with_ranks_is_bounded(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
     for board in ("a", "b", "c", "golf-1", "later", "z"):
         stack.put(f"/boards/{board}/member", id="ada")
-    monkeypatch.setattr(member_boards, "MAX_RANKINGS", 2)
+    monkeypatch.setattr(board_list, "MAX_RANKINGS", 2)
 
     first = stack.get(PATH, id="ada", ranks="true")[1]
     assert [board["board"] for board in first["boards"]] == ["a", "b"]
     assert [board["board"] for board in boards(stack, ranks="true")] == ["a", "b", "c", "golf-1", "later", "z"]
-    monkeypatch.setattr(member_boards, "MAX_RANKINGS", 0)  # Each page has one with a rank nevertheless
+    monkeypatch.setattr(board_list, "MAX_RANKINGS", 0)  # Each page has one with a rank nevertheless
     assert [board["board"] for board in boards(stack, ranks="true")] == ["a", "b", "c", "golf-1", "later", "z"]
 
 

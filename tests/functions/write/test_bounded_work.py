@@ -14,7 +14,7 @@ from standings.aws.dynamodb.tables import member_item_key
 from standings.domain.boards import MAX_UNITS, Metric
 from standings.domain.boards_toml import most_bytes
 from standings.domain.members import Image, new_image, rewritten
-from standings.domain.scoring import NO_NOTE, aggregate_of_event
+from standings.domain.scoring import aggregate_of_event
 from standings.domain.windows import instant
 from standings.write import writer
 from tests.support.aws.stack import ManualClock, Stack, deliver, project, running
@@ -162,7 +162,7 @@ def fullest(metrics: Iterable[Metric], now: int) -> Image:
             while index is not None and metric.expires(unit, index) > now:
                 names.append(metric.bucket(unit, index))
                 index = None if unit == "s" else metric.timetable.offset(unit, index, -1)
-        note = orjson.dumps(NOTE).decode() if metric.notes else NO_NOTE
+        note = orjson.dumps(NOTE).decode() if metric.notes else ""
         cell = aggregate_of_event(metric, 1, now - DAY, event_id, note)
         image = reduce(lambda image, name: image.with_cells({name: cell}), names, image)
     return rewritten(image, now, [])

@@ -136,6 +136,6 @@ def test_what_sqs_has_moved_is_told_from_what_was_refused(queues: Queues) -> Non
     listed = queues.care.list(soon(queues.clock))
 
     assert {one["reason"]: one["body"] for one in listed["messages"]} == {RECEIVED_TOO_OFTEN: "{}", "json": "{"}
-    ids = frozenset(one["id"] for one in listed["messages"])
-    assert queues.care.delete(soon(queues.clock), ids=ids)["deleted"] == 2
+    chosen = Selection([one["id"] for one in listed["messages"]])
+    assert queues.care.delete(soon(queues.clock), chosen=chosen)["deleted"] == 2
     assert queues.care.list(soon(queues.clock))["seen"] == 0

@@ -23,8 +23,7 @@ from standings.client.posts import Batch as ClientBatch
 if TYPE_CHECKING:
     from standings.client import answer_types
 
-THREADS: Final = 16
-"""Calls of a client that run at a time; others wait for one of them to end."""
+THREADS: Final = 16  # Calls of a client that run at a time; others wait for one of them to end
 P = ParamSpec("P")
 T = TypeVar("T")
 Run = Callable[..., Coroutine[Any, Any, Any]]
@@ -144,11 +143,7 @@ class Standings(Calls):
 
 
 def _opened(connect: Callable[P, client.Standings]) -> Callable[P, Standings]:
-    @wraps(connect)
-    def opened(*args: P.args, **kwargs: P.kwargs) -> Standings:
-        return Standings(connect(*args, **kwargs))
-
-    return opened
+    return wraps(connect)(lambda *args, **kwargs: Standings(connect(*args, **kwargs)))
 
 
 connect = _opened(client.connect)

@@ -76,12 +76,17 @@ class Profile(TypedDict):
     data: dict[str, Any] | None
 
 
-class MemberScores(TypedDict):
-    """A member's scores in all metrics and windows."""
+class MemberState(TypedDict):
+    """A member as it is now."""
 
     board: str
     member: str
     hidden: bool
+
+
+class MemberScores(MemberState):
+    """A member's scores in all metrics and windows."""
+
     metrics: list[MetricScore]
     profile: NotRequired[Profile | None]
 
@@ -121,20 +126,14 @@ class FoundMember(TypedDict):
 
 
 class FoundMembers(TypedDict):
-    """Members whose names begin like the name asked for.
-
-    `complete` says that there are no others.
-    """
+    """Members whose names begin like the name asked for. `complete` says that there are no others."""
 
     members: list[FoundMember]
     complete: bool
 
 
 class MemberBoard(TypedDict):
-    """A board that a member is in.
-
-    With `ranks=true` also its scores in each metric that is ranked in the window.
-    """
+    """A board that a member is in. With `ranks=true` also its scores in each metric that is ranked in the window."""
 
     board: str
     hidden: bool
@@ -233,14 +232,6 @@ class BoardDeletion(TypedDict):
     status: Literal["deleting"]
 
 
-class MemberState(TypedDict):
-    """A member as it is now."""
-
-    board: str
-    member: str
-    hidden: bool
-
-
 class Entry(TypedDict):
     """A member's entry in a ranking."""
 
@@ -252,16 +243,10 @@ class Entry(TypedDict):
     profile: NotRequired[Profile | None]
 
 
-class Me(TypedDict):
+class Me(Entry):
     """With `me`: the rank of that member, and the entry just before it in the list (null for the first)."""
 
-    member: str
-    rank: int
-    score: float
-    tie_breaks: NotRequired[dict[str, float | None] | None]
     percentile: float
-    note: NotRequired[dict[str, Any] | None]
-    profile: NotRequired[Profile | None]
     ahead: Entry | None
 
 
@@ -274,17 +259,11 @@ class Page(RankingAnswer):
     me: NotRequired[Me | None]
 
 
-class MemberRank(RankingAnswer):
+class MemberRank(RankingAnswer, Entry):
     """A member's rank."""
 
-    member: str
-    rank: int
-    score: float
-    tie_breaks: NotRequired[dict[str, float | None] | None]
     percentile: float
     previous_rank: NotRequired[int | None]
-    note: NotRequired[dict[str, Any] | None]
-    profile: NotRequired[Profile | None]
 
 
 class ScoreRank(RankingAnswer):
@@ -320,10 +299,7 @@ class History(RankingAnswer):
 
 
 class GroupEntry(TypedDict):
-    """A member of the group.
-
-    If it is not ranked, each number is null.
-    """
+    """A member of the group. If it is not ranked, each number is null."""
 
     member: str
     rank: int | None

@@ -41,10 +41,8 @@ _MAX_KEPT: Final = 32  # connections to an address
 class Api:
     """The API at an address. Requests carry the `token` (JWT) if there is one, else the `signature` if there is one.
 
-    Reads go to `function_url` if there is one, with the signature: a function URL takes no tokens.
-
-    A request without an answer, or with a temporary error, is sent again after a growing random wait, up to `attempts`
-    times in all.
+    Reads go to `function_url` if there is one, signed: it takes no tokens. A request without an answer, or with a
+    temporary error, is sent again after a growing random wait, up to `attempts` times in all.
     """
 
     url: str
@@ -57,10 +55,7 @@ class Api:
     function_url: str | None = None
 
     def read(self, *path: str, **arguments: str | int | None) -> dict[str, Any]:
-        """Return the answer at a path: `read("boards", limit=2)` gives `{"boards": [{"board": "berlin-2026"}, …], …}`.
-
-        Arguments that are None are left out. Raises ApiError and NoAnswerError.
-        """
+        """Return the answer at a path, as in `read("boards", limit=2)`. Raises ApiError and NoAnswerError."""
         return self.answer("GET", path, arguments)
 
     def put(self, *path: str, body: Mapping[str, Any] | None = None, **arguments: str) -> dict[str, Any]:
@@ -128,8 +123,6 @@ _FOR_A_FUNCTION_URL: Final = (
     "an AWS IAM signature (--profile) of a caller who may lambda:InvokeFunctionUrl and lambda:InvokeFunction, as the "
     "policy FunctionUrlPolicyArn of the stack says; a function URL takes no token"
 )
-
-
 _NOT_ACCEPTED: Final = (
     "the token that was given was not accepted: it may have expired, be of another issuer or audience, or lack the "
     "scope of this call"
@@ -164,10 +157,7 @@ class Transport:
     def send(
         self, method: str, url: str, headers: Mapping[str, str] | None = None, data: bytes = b""
     ) -> urllib3.BaseHTTPResponse:
-        """Send a request once, and return its whole answer. Redirects are not followed.
-
-        Raises NoAnswerError, and StackError if the environment's proxy cannot be used.
-        """
+        """Send a request once, without redirects, and return its answer. Raises NoAnswerError, StackError."""
         parts = urlsplit(url)
         proxy = None if proxy_bypass(parts.netloc) else self._proxies.get(parts.scheme)
         try:
@@ -242,10 +232,7 @@ def is_function_url(url: str) -> bool:
 
 
 def local_address(endpoint: str, api_id: str) -> str:
-    """The address of an API of a local AWS: `http://localhost:4566/_aws/execute-api/abc123`.
-
-    A local AWS serves all APIs at its own address, since few clients resolve the host names of APIs.
-    """
+    """The address of an API of a local AWS, at its own host: `http://localhost:4566/_aws/execute-api/abc123`."""
     return f"{endpoint}/_aws/execute-api/{api_id}"
 
 

@@ -14,10 +14,7 @@ from standings.runtime.clock import Clock, TtlCache
 
 
 class Decimals:
-    """How many decimals the metrics of boards keep: by the definitions, or by what `definition` answers for a board.
-
-    That is such as `{"metrics": [{"metric": "km", "precision": 2}]}`. It is kept as long as a board's record.
-    """
+    """How many decimals the metrics of boards keep: by the definitions, or by what `definition` answers for a board."""
 
     def __init__(
         self, boards: Callable[[], Boards | None], definition: Callable[[str], Mapping[str, Any]], clock: Clock
@@ -35,10 +32,7 @@ class Decimals:
         return self._known.get_or_read(board, lambda: self._asked(board))
 
     def rounded(self, event: dict[str, Any]) -> dict[str, Any]:
-        """The event with the numbers that its boards keep: 0.30000000000000004 is 0.3 with one decimal or more.
-
-        Boards that keep different numbers of decimals get the fewest. What cannot be rounded stays, and is refused.
-        """
+        """The event with numbers as its boards keep them, the fewest decimals of all: 0.30000000000000004 is 0.3."""
         updates = event.get("updates")
         if updates is not None:
             return {**event, "updates": [self.rounded(update) for update in updates]}

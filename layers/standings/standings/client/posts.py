@@ -3,6 +3,7 @@
 import atexit
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from threading import RLock
@@ -36,42 +37,27 @@ class Ready(NamedTuple):
     message: "OutgoingMessage"
 
 
+@dataclass(frozen=True)
 class Queue:
-    """The queue of a stack. Threads may share it. `sqs`, `url` and `boards` are called when a first call needs them.
+    """The queue of a stack, for threads to share. Events that break a rule or a known definition are refused first."""
 
-    An event that breaks a rule is refused before it is sent, and where the definitions are known, also one that they do
-    not allow.
-    """
-
-    def __init__(
-        self,
-        sqs: Callable[[], "SQSClient"],
-        url: Callable[[], str],
-        boards: Callable[[], Boards | None],
-        clock: Clock,
-        new_id: Callable[[], str],
-        decimals: Decimals | None = None,
-    ) -> None:
-        self._sqs = sqs
-        self._url = url
-        self._boards = boards
-        self._new_id = new_id
-        self._decimals = decimals or Decimals(boards, lambda _: {}, clock)
-        self.clock = clock
+    sqs: Callable[[], "SQSClient"]
+    url: Callable[[], str]
+    boards: Callable[[], Boards | None]
+    clock: Clock
+    new_id: Callable[[], str]
+    decimals: Decimals
 
     def prepare(self, given: Event, now: int, *, rounds: bool = False, history: bool = False) -> Ready:
-        """Make an event ready to be sent: with an id, and with `now` as its time if it has none. Raises BadArgument.
-
-        With `rounds`, numbers are rounded to the decimals of their metrics. With `history` it counts in closed periods.
-        """
+        """Make an event ready to be sent, with an id and a time, by default `now` (ms). Raises BadArgument."""
         from standings.aws.sqs import MAX_BODY_BYTES, message_of  # noqa: PLC0415 - AWS's packages take long
 
         try:
             event = _event_of(given)
-            event = self._decimals.rounded(event) if rounds else event
-            event = event if "id" in event else {"id": values.text("id", self._new_id()), **event}
+            event = self.decimals.rounded(event) if rounds else event
+            event = event if "id" in event else {"id": values.text("id", self.new_id()), **event}
             ready = posted(json_of(event).decode(), event, now, MAX_BODY_BYTES)
-            boards = self._boards()
+            boards = self.boards()
             if boards is None:
                 check_event(ready.body, now)
             else:
@@ -82,17 +68,14 @@ class Queue:
         return Ready(event, message_of(*ready._replace(history=history)))
 
     def send(self, messages: Sequence["OutgoingMessage"]) -> "Taken":
-        """Send up to ten messages, and again for five seconds what the queue does not take yet.
-
-        Returns what it will never take, and what it has not taken. All others are on the queue.
-        """
+        """Send up to ten messages, for five seconds. Returns what the queue never takes, and has not taken."""
         from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - as above
 
         from standings.aws.sqs import Taken, send_until_taken  # noqa: PLC0415 - as above
 
         backoff = self.clock.backoff_for(RETRIED_FOR_S)
         try:
-            return send_until_taken(self._sqs(), self._url(), messages, lambda _: backoff.wait())
+            return send_until_taken(self.sqs(), self.url(), messages, lambda _: backoff.wait())
         except (BotoCoreError, ClientError) as error:
             return Taken({}, dict.fromkeys(range(len(messages)), str(error)))
 
@@ -103,10 +86,7 @@ def json_of(event: Event) -> bytes:
 
 
 def members_of(event: Event) -> frozenset[str]:
-    """The members that an event changes, such as `{"u123", "clan#7"}`. It must have passed `check_event`.
-
-    One that takes back another event names none.
-    """
+    """The members that a checked event changes: `{"u123", "clan#7"}`; none if it takes back another one."""
     return frozenset(part["member"] for part in event.get("updates", (event,)) if "member" in part)
 
 
@@ -168,22 +148,17 @@ class Poster(ABC):
     ) -> "str | Followed":
         """Post one event, and return its id, such as `"5f0c…"`: `post("berlin-2026", "u123", points=3)`.
 
-        docs/reference/events.md has the fields; `metrics` is for a metric that is called like one of them, or `round`,
-        `history` or `wait`.
+        docs/reference/events.md has the fields; `metrics` is for a metric that is called like one of these arguments.
         An event without `id` gets a new one, and without `at` the current time. Posted twice with one id, it counts
         once. `round=True` rounds numbers to the decimals that their metric keeps: 0.1 + 0.2 counts 0.3. With
-        `history=True` it also counts in periods that have closed: docs/how-to/bring-your-history.md.
+        `history=True` it also counts in periods that have closed: docs/how-to/bring-your-history.md. With `wait`,
+        seconds from 1 to 10, a client posts to the API, and returns a `Followed` once the event counts and every rank
+        of its members follows. A batch cannot wait: it sends meanwhile, and what is left at its end.
 
-        With `wait`, seconds from 1 to 10, a client posts to the API, and returns a `Followed` once the event counts and
-        every rank of its members follows. A batch cannot wait.
-
-        Raises BadArgument if a field is wrong or the definitions do not allow it, and PostError if the queue did not
-        take it. A batch sends meanwhile, and what is left at its end.
+        Raises BadArgument if a field is wrong or not as the definitions allow, PostError if the queue did not take it.
         """
-        sets = None if set is False else set
-        numbers = _together(metrics, amounts)
-        given = {"id": id, "at": at, "board": board, "member": member, "metrics": numbers, "note": note, "set": sets}
-        event = {k: v for k, v in {**given, "updates": updates}.items() if v is not None}
+        numbers, sets = _together(metrics, amounts), None if set is False else set
+        event = _given(id=id, at=at, board=board, member=member, metrics=numbers, note=note, set=sets, updates=updates)
         if wait is None:
             return self.post_event(event, round=round, history=history)
         return self._post_and_wait(event, wait, rounds=round, history=history)
@@ -206,21 +181,12 @@ class Poster(ABC):
         Without `at` it stays at the time of the event. A correction sent twice with one id counts once. Raises as
         `post` does. Whether it counted, `event` says of its id: docs/how-to/correct-a-score.md.
         """
-        numbers = _together(metrics, amounts)
-        given = {
-            "id": id,
-            "correct": values.event_id("event_id", event_id),
-            "at": at,
-            "board": board,
-            "member": member,
-            "metrics": numbers,
-        }
-        return self.post_event({k: v for k, v in {**given, "updates": updates}.items() if v is not None})
+        given = {"at": at, "board": board, "member": member, "metrics": _together(metrics, amounts), "updates": updates}
+        return self.post_event(_given(id=id, correct=values.event_id("event_id", event_id), **given))
 
     def retract(self, event_id: str, *, id: str | None = None) -> str:  # noqa: A002 - the field's name
         """Take back what an event counted, and return the retraction's id. Raises as `post` does."""
-        retraction = {"retract": values.event_id("event_id", event_id)}
-        return self.post_event(retraction if id is None else {"id": id, **retraction})
+        return self.post_event(_given(id=id, retract=values.event_id("event_id", event_id)))
 
     @abstractmethod
     def post_event(self, event: Event, *, round: bool = False, history: bool = False) -> str:  # noqa: A002 - as above
@@ -231,24 +197,19 @@ class Poster(ABC):
 
 
 class Followed(NamedTuple):
-    """An event that was posted with `wait`: its id, and its members' scores with ranks; None if they come later.
-
-    `Followed("5f0c…", [{"board": "berlin-2026", "member": "u123", "hidden": False, "metrics": […]}])`
-    """
+    """An event that was posted with `wait`: its id, and its members' scores with ranks; None if they come later."""
 
     id: str
     members: "list[answer_types.MemberScores] | None"
 
 
-MOST_AHEAD_MS: Final = 60_000
-"""How far ahead of the clock the time of an event may be that was posted without one: far less than five minutes."""
+MOST_AHEAD_MS: Final = 60_000  # Events that are posted without a time may be so far ahead: far less than five minutes
 
 
 class Batch(Poster):
     """Events that are sent ten with each request, several requests at a time, the last ones when the `with` ends.
 
-    Threads may share it. Of two events without a time, the later call has the later time. Events of one member are sent
-    in the order in which they were posted.
+    Threads may share it. Of two events without a time, the later call has the later time. A member's stay in order.
     """
 
     def __init__(self, queue: Queue, progress: Progress | None) -> None:
@@ -280,8 +241,7 @@ class Batch(Poster):
     def post_event(self, event: Event, *, round: bool = False, history: bool = False) -> str:  # noqa: A002 - as above
         """Take an event, and return its id. If many wait to be sent, wait until they are fewer.
 
-        Raises as `post` does. A PostError names events of earlier calls too; this one was taken all the same: it is
-        among those, or it will be sent.
+        Raises as `post` does, for events of earlier calls too: this one was taken all the same, and will be sent.
         """
         flags = {"rounds": values.flag("round", round), "history": values.flag("history", history)}
         with self._lock:
@@ -325,6 +285,10 @@ class Batch(Poster):
                 return
             self._unsent, self._told, self._silent = [], 0, None
         raise PostError(unsent, told)
+
+
+def _given(**fields: Any) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _together(metrics: Any, named: Mapping[str, Number]) -> Any:

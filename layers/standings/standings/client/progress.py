@@ -10,11 +10,7 @@ _WIDTH: Final = 30
 
 
 class Progress:
-    """Counts events on their way: `[#########-----] 1,234 of 5,000 events sent`, without a `total` no bar.
-
-    It writes to `stream` (standard error), if that is a terminal and the work takes longer than two seconds.
-    `monotonic` is the clock, in seconds.
-    """
+    """Counts events on their way, after two seconds and on a terminal: `[####----] 1,234 of 5,000 events sent`."""
 
     def __init__(self, monotonic: Callable[[], float], total: int | None, stream: TextIO | None = None) -> None:
         self._monotonic = monotonic

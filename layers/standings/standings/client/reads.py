@@ -71,11 +71,9 @@ class TableReads:
         if problem.kind not in _BY_DEFINITION or not is_board_name(board):
             return None
         answers = self._answers()
-        record = answers.session().record(board)
-        if record is None:
-            return None
-        family = answers.boards.family(board)
-        unknown = record.coverage.rankings - (frozenset() if family is None else family.rankings())
+        record, family = answers.session().record(board), answers.boards.family(board)
+        in_use = frozenset[str]() if record is None else record.coverage.rankings
+        unknown = in_use - (frozenset() if family is None else family.rankings())
         if not unknown:
             return None
         detail = (
@@ -89,10 +87,7 @@ _BY_DEFINITION: Final = frozenset({"no-such-board", "no-such-metric", "no-such-w
 
 
 def arguments_of(name: str, given: Mapping[str, Any]) -> Arguments:
-    """The arguments of a call as the API takes them: `true`, `0.5`, `2026-11-21`.
-
-    None and False are as if they were left out. Raises BadArgument, which names the wrong one.
-    """
+    """The arguments of a call as the API takes them, `0.5`, `true`, without None and False. Raises BadArgument."""
     known = CALLS[name].arguments
     texts = {each: _text_of(each, value, known) for each, value in given.items() if value is not None}
     try:
@@ -118,31 +113,22 @@ def _text_of(name: str, value: Any, known: Mapping[str, Argument]) -> str | None
 
 
 def checked(path: Mapping[str, str]) -> Mapping[str, str]:
-    """The names in a path, such as `{"board": "berlin-2026"}`, as they are.
-
-    Raises NotFound for a name that no board, metric or window can have. Some of these do not fit into an address, so
-    the check comes before the request.
-    """
+    """The names in a path, `{"board": "berlin-2026"}`, as they are. Raises NotFound for one that nothing can have."""
     for kind, name in path.items():
-        if kind == "board" and not is_board_name(name):
-            raise NotFound(404, "no-such-board", f"expected a board name of {BOARD_NAME_RULE}, got {name[:80]!r}")
         if not is_board_name(name):
-            raise NotFound(404, f"no-such-{kind}", f"expected the name of a {kind}, got {name[:80]!r}")
+            expected = f"a board name of {BOARD_NAME_RULE}" if kind == "board" else f"the name of a {kind}"
+            raise NotFound(404, f"no-such-{kind}", f"expected {expected}, got {name[:80]!r}")
     return path
 
 
 def ranked(definition: Mapping[str, Any], metric: str | None, window: str | None) -> tuple[str, str]:
     """The metric and the window that are read: by default the board's first metric, and the metric's first window.
 
-    For example `("points", "day")`. `definition` is the answer to `getBoard`. Raises NotFound for a board without a
-    ranked metric.
+    For example `("points", "day")`, of the answer to `getBoard`. Raises NotFound for a board without a ranked metric.
     """
-    windows = {one["metric"]: one["windows"] for one in definition["metrics"] if one["windows"]}
+    windows = {one["metric"]: one["windows"][0]["window"] for one in definition["metrics"] if one["windows"]}
     if metric is None and not windows:
         raise NotFound(404, "no-such-metric", f"board {definition['board']!r} has no ranked metric")
-    if metric is None:
-        metric = next(iter(windows))
-    if window is None:
-        # For an unknown or unranked metric the answer to the read lists the others.
-        window = windows[metric][0]["window"] if metric in windows else "all"
-    return metric, window
+    metric = next(iter(windows)) if metric is None else metric
+    # For an unknown or unranked metric the answer to the read lists the others.
+    return metric, windows.get(metric, "all") if window is None else window

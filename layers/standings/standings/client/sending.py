@@ -10,10 +10,8 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from standings.aws.sqs import MAX_BYTES, MAX_ENTRIES, OutgoingMessage, size
 
-SENDERS: Final = 8
-"""Requests that are under way at a time."""
-MOST_HELD: Final = 320
-"""Things that wait, are under way, or are done before an earlier one. Whoever puts more waits."""
+SENDERS: Final = 8  # Requests that are under way at a time
+MOST_HELD: Final = 320  # Things that wait, are under way, or are done before an earlier one. Whoever puts more waits
 _LOOK_S: Final = 0.5  # On some systems a wait without an end cannot be interrupted
 T = TypeVar("T")
 
@@ -22,10 +20,8 @@ class Sending(Generic[T]):
     """Sends the messages of things, up to ten with each request, on threads of its own. Threads may share it.
 
     Each request takes messages whose members are in no other request that is under way. So the messages of one member
-    are sent in the order in which they are put, however many requests there are at a time.
-
-    `send` sends one request, and returns the reasons for what the queue did not take, by position. An error of `send`
-    stops all: the things of its request wait again, and `results` raises it.
+    are sent in the order in which they are put. `send` sends one request, and returns the reasons for what the queue
+    did not take, by position. Its error stops all: the things of its request wait again, and `results` raises it.
     """
 
     def __init__(self, send: Callable[[Sequence[OutgoingMessage]], Mapping[int, str]]) -> None:

@@ -31,10 +31,7 @@ _ADVICE: Final = {"FunctionUrlEndpoint": "deploy it with FunctionUrl=iam"}
 
 
 class Stack:
-    """A stack: the arguments of `connect`, and the stack's outputs. Threads may share it.
-
-    AWS's packages are imported with the first call that needs them: they take longer than all the rest.
-    """
+    """A stack: the arguments of `connect`, and its outputs. Threads may share it. It imports AWS's packages late."""
 
     def __init__(
         self,
@@ -54,8 +51,7 @@ class Stack:
         self._tables = _tables(tables)
         named = fspath(boards) if isinstance(boards, PathLike) else boards
         self._boards = None if named is None else Path(values.text("boards", named))
-        self.has_boards = boards is not None or BOARDS_FILE.exists()
-        """Whether there are definitions: those that were given, or those of the stack's layer."""
+        self.has_boards = boards is not None or BOARDS_FILE.exists()  # Those that are given, or those of its layer
         self._api_url = _address(_given("api_url", api_url))
         self._token = _token(token)
         self._by_url = by_url
@@ -69,10 +65,7 @@ class Stack:
         return self.boards() if self.has_boards else None
 
     def boards(self) -> Boards:
-        """The definitions of boards, read once.
-
-        Raises BadArgument if no file was named and this is no function with its layer, or if the file is wrong.
-        """
+        """The definitions of boards, read once. Raises BadArgument if no file was named, or it is wrong."""
         if not self.has_boards:
             expected = "boards: expected the path of the stack's boards.toml, since this is no function with its layer"
             raise BadArgument(400, "bad-argument", f'{expected}; or read with reads="api"')
@@ -103,10 +96,7 @@ class Stack:
         )
 
     def queue_url(self) -> str:
-        """The URL of the queue of events, such as `https://sqs.eu-central-1.amazonaws.com/123456789012/activity`.
-
-        Raises BadArgument if neither it nor a stack was given, StackError if the stack has no such output.
-        """
+        """The URL of the queue of events, given or the stack's. Raises BadArgument and StackError."""
         return self._queue_url or self._output("ActivityQueueUrl", "queue_url")
 
     def sqs(self) -> "SQSClient":
@@ -114,16 +104,14 @@ class Stack:
         return cast("SQSClient", self.client("sqs"))
 
     def api(self) -> "Api":
-        """The API, whose reads go to the function URL if they shall.
-
-        Requests carry the token, or are signed if there are credentials; those to a function URL carry no token.
-        """
+        """The API. Requests carry the token or are signed, if need be to the function URL, which takes no token."""
         from standings.client import api  # noqa: PLC0415 - with the first read
 
         def make() -> "Api":
-            local = os.environ.get("AWS_ENDPOINT_URL")
-            url = self._api_url
-            function_url = self._function_url() if self._by_url and url is None else None
+            url, function_url, local = self._api_url, None, os.environ.get("AWS_ENDPOINT_URL")
+            if url is None and self._by_url:
+                function_url = self._output("FunctionUrlEndpoint", "api_url")
+                function_url = api.local_function_url(local, function_url) if local else function_url
             if url is None and local:
                 url = api.local_address(local, self._output("ApiId", "api_url"))
             url = url or self._output("ApiUrl", "api_url")
@@ -136,12 +124,6 @@ class Stack:
             )
 
         return self._once("api", make)
-
-    def _function_url(self) -> str:
-        from standings.client.api import local_function_url  # noqa: PLC0415 - with the first read
-
-        url, local = self._output("FunctionUrlEndpoint", "api_url"), os.environ.get("AWS_ENDPOINT_URL")
-        return local_function_url(local, url) if local else url
 
     def client(self, service: str) -> Any:
         """A client of an AWS service. Raises BadArgument if nothing names the region."""
@@ -208,8 +190,7 @@ def _given(field: str, value: Any) -> str | None:
 
 def _tables(given: Any) -> Mapping[str, str]:
     tables = {} if given is None else dict(values.mapping("tables", given))
-    unknown = sorted(tables.keys() - {*_TABLES})
-    if unknown:
+    if unknown := sorted(tables.keys() - {*_TABLES}):
         raise BadArgument(400, "bad-argument", f"tables: expected {', '.join(_TABLES)}, got {', '.join(unknown)}")
     return {name: values.text(f"tables[{name!r}]", table) for name, table in tables.items()}
 

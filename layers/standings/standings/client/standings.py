@@ -1,6 +1,7 @@
 """The client of a stack, and of its boards: every call."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import date, tzinfo
 from functools import partial
 from pathlib import Path
@@ -81,25 +82,25 @@ def connect(
       "receipts": …}`; or `api_url` to read over the API or at the function URL, whichever address it is. What changes
       members, such as `register`, goes to the API in any case.
     - `boards`: the path of the stack's `boards.toml`. A function with the stack's layer has it already.
-    - `reads`: `tables`, the default where there are definitions; `api`; or `url`, the stack's function URL. Requests to
-      the API carry the `token` if there is one, else they are signed with the session's credentials, as all requests to
-      a function URL are.
+    - `reads`: `tables`, the default where there are definitions; `api`; or `url`, the function URL. Requests to the API
+      carry the `token` if there is one. Others, and all to a function URL, are signed with the session's credentials.
     - `session`: of botocore or of boto3, by default a new one, with the environment's credentials and region.
 
-    Threads may share a client. It caches what the query function caches, and as long: a board's record for a minute.
-    Raises BadArgument for another value of `reads` or `new_id`.
+    Threads may share a client. It caches what the query function does. BadArgument for a wrong `reads` or `new_id`.
     """
     if reads is not None and values.text("reads", reads) not in ("tables", "api", "url"):
         raise values.refused("reads", "tables, api or url", reads)
     if not callable(new_id):
         raise values.refused("new_id", "a function that makes a new id", new_id)
-    clock = _clock(clock)
-    found = Stack(stack, queue_url, tables, boards, api_url, token, session, clock, by_url=reads == "url")
+    given: Any = real_clock() if clock is None else clock
+    if not isinstance(given, Clock):
+        raise values.refused("clock", "a Clock", given)
+    found = Stack(stack, queue_url, tables, boards, api_url, token, session, given, by_url=reads == "url")
     api = ApiReads(found.api)
     reads_tables = reads == "tables" or (reads is None and found.has_boards)
-    source: Reads = TableReads(found.answers, found.scores, clock) if reads_tables else api
-    decimals = Decimals(found.boards_if_any, partial(_definition, source), clock)
-    return Standings(source, Queue(found.sqs, found.queue_url, found.boards_if_any, clock, new_id, decimals), api)
+    source: Reads = TableReads(found.answers, found.scores, given) if reads_tables else api
+    decimals = Decimals(found.boards_if_any, partial(_definition, source), given)
+    return Standings(source, Queue(found.sqs, found.queue_url, found.boards_if_any, given, new_id, decimals), api)
 
 
 def _definition(source: Reads, board: str) -> Mapping[str, Any]:
@@ -107,20 +108,11 @@ def _definition(source: Reads, board: str) -> Mapping[str, Any]:
 
 
 def time_zone(name: str) -> tzinfo:
-    """The time zone with an IANA name, such as `Europe/Berlin`, by the rules by which the stack's days begin.
-
-    The rules come from the package tzdata, not from the machine's zone files. Raises BadArgument for an unknown name.
-    """
+    """The time zone `Europe/Berlin`, for example, by the rules of the stack's days. Raises BadArgument if unknown."""
     try:
         return zones.time_zone(values.text("name", name))
     except ValueError as error:
         raise BadArgument(400, "bad-argument", f"name: {error}") from error
-
-
-def _clock(given: Any) -> Clock:
-    if given is not None and not isinstance(given, Clock):
-        raise values.refused("clock", "a Clock", given)
-    return real_clock() if given is None else given
 
 
 class Standings(Poster):
@@ -136,7 +128,7 @@ class Standings(Poster):
         ready = self._queue.prepare(event, self._queue.clock.now(), rounds=values.flag("round", rounds))
         given = {"wait": values.whole("wait", wait), "history": values.flag("history", history)}
         try:
-            answer = self._change("postEvents", {}, given, orjson.Fragment(json_of(ready.event)))
+            answer = self._change("postEvents", {}, orjson.Fragment(json_of(ready.event)), **given)
         except Unavailable as error:
             # The event may be on the queue all the same. Who posts it again needs its id.
             raise PostError([Unsent(ready.event, str(error))], 1) from error
@@ -156,16 +148,13 @@ class Standings(Poster):
     def batch(self, total: int | None = None, *, progress: bool = True) -> Batch:
         """Post many events: `with standings.batch() as batch: batch.post("berlin-2026", "u7", points=1)`.
 
-        They are sent ten with each request, several requests at a time. At the end of `with`, all are on the queue. If
-        not, PostError names those that are not.
-
-        A person at a terminal sees after two seconds how many are sent, and a bar if the `total` is given; without
-        `progress` nothing.
+        They are sent ten with each request, several requests at a time. At the end of `with`, all are on the queue, or
+        PostError names those that are not. A person at a terminal sees after two seconds how many are sent, and a bar
+        if the `total` is given; without `progress` nothing.
         """
         count = None if total is None else values.whole("total", total)
-        return Batch(
-            self._queue, Progress(self._queue.clock.monotonic, count) if values.flag("progress", progress) else None
-        )
+        is_shown = values.flag("progress", progress)
+        return Batch(self._queue, Progress(self._queue.clock.monotonic, count) if is_shown else None)
 
     def event(self, event_id: str) -> "answer_types.EventStatus | None":
         """What became of an event: `{"id": "0197f2c4", "status": "counted", "at": "2026-11-21T10:15:01.000Z"}`.
@@ -173,18 +162,15 @@ class Standings(Poster):
         None if nothing is known of it: it is on its way, or was counted more than 30 days ago.
         """
         try:
-            return self._answer("getEvent", {}, {"id": values.event_id("event_id", event_id)})
+            return self._answer("getEvent", {}, id=values.event_id("event_id", event_id))
         except NotFound as error:
             if error.kind != "no-such-event":
                 raise
             return None
 
     def about(self) -> "answer_types.About":
-        """The version of the time zones by which days begin: `{"time_zones": "2026f"}`.
-
-        Over the API it is the stack's version, else this program's own, by which it finds periods.
-        """
-        return self._answer("getAbout", {}, {})
+        """The version of the time zones by which days begin, the stack's or its own: `{"time_zones": "2026f"}`."""
+        return self._answer("getAbout", {})
 
     def board(self, name: str) -> "Board":
         """A board, whose rankings can be read. This sends no request."""
@@ -192,8 +178,7 @@ class Standings(Poster):
 
     def boards(self, prefix: str = "", limit: int = 100, cursor: str | None = None) -> "answer_types.BoardList":
         """The boards that had an event, by name: `{"boards": [{"board": "berlin-2026"}], "next": None}`."""
-        given: dict[str, Any] = {"prefix": prefix, "limit": limit, "cursor": cursor}
-        return self._answer("listBoards", {}, given)
+        return self._answer("listBoards", {}, prefix=prefix, limit=limit, cursor=cursor)
 
     def member_boards(
         self,
@@ -211,65 +196,55 @@ class Standings(Poster):
         index of a stack that was upgraded from 0.3 is being built.
         """
         found = values.member("member", member)
-        given: dict[str, Any] = {"id": found, "ranks": ranks, "window": window, "limit": limit, "cursor": cursor}
-        return self._answer("listMemberBoards", {}, given)
+        return self._answer("listMemberBoards", {}, id=found, ranks=ranks, window=window, limit=limit, cursor=cursor)
 
     def profile(self, member: str) -> "answer_types.Profile":
         """A member's profile: `{"name": "Ádám", "picture": None, "country": "HU", "data": None}`. Raises NotFound."""
-        return self._answer("getProfile", {}, {"id": values.member("member", member)})
+        return self._answer("getProfile", {}, id=values.member("member", member))
 
     def put_profile(self, member: str, **fields: Unpack[ProfileFields]) -> "answer_types.Profile":
         """Set fields of a member's profile, and return it: `put_profile("u7", name="Ada", picture=None)`.
 
         None removes a field; those that are left out stay. It goes to the API, as `Board.register` does.
         """
-        arguments = {"id": values.member("member", member)}
-        return self._change("putProfile", {}, arguments, _profile_of(fields))
+        found = values.member("member", member)
+        return self._change("putProfile", {}, _profile_of(fields), id=found)
 
     def search(self, name: str, board: str | None = None, limit: int = 20) -> "answer_types.FoundMembers":
         """Members whose names begin like `name`, of a board or of all."""
-        given: dict[str, Any] = {"name": values.text("name", name), "board": board, "limit": limit}
-        return self._answer("getProfile", {}, given)
+        return self._answer("getProfile", {}, name=values.text("name", name), board=board, limit=limit)
 
-    def _answer(self, name: str, path: Mapping[str, str], arguments: Mapping[str, Any], body: Any = None) -> Any:
-        return self._reads.answer(name, checked(path), arguments_of(name, arguments), body)
+    def _answer(self, call: str, path: Mapping[str, str], body: Any = None, /, **arguments: Any) -> Any:
+        return self._reads.answer(call, checked(path), arguments_of(call, arguments), body)
 
-    def _change(self, name: str, path: Mapping[str, str], arguments: Mapping[str, Any], body: Any = None) -> Any:
-        return self._api.answer(name, checked(path), arguments_of(name, arguments), body)
+    def _change(self, call: str, path: Mapping[str, str], body: Any = None, /, **arguments: Any) -> Any:
+        return self._api.answer(call, checked(path), arguments_of(call, arguments), body)
 
     def _ranked(self, board: str, metric: str | None, window: str | None) -> Mapping[str, str]:
         """The names of a ranking. Those that are not given are in the board's definition."""
         if metric is None or window is None:
-            definition = self._definitions.get_or_read(board, lambda: self._answer("getBoard", {"board": board}, {}))
+            definition = self._definitions.get_or_read(board, lambda: self._answer("getBoard", {"board": board}))
             metric, window = ranked(definition, metric, window)
         return {"board": board, "metric": metric, "window": window}
 
 
+@dataclass(eq=False, repr=False)
 class Board:
     """The reads of one board, and changes of its members; `Standings.board` makes one.
 
     Raises NotFound where there is no such board, metric, window, member or period, or it cannot be read any more;
-    BadArgument; Unavailable; and NotAllowed.
-
-    Changes go to the API, also where reads go to the tables: they need a signature, or a token with the scope
-    `standings/admin`.
+    BadArgument; Unavailable; and NotAllowed. Changes go to the API, also where reads go to the tables: they need a
+    signature, or a token with the scope `standings/admin`.
     """
 
-    def __init__(
-        self,
-        name: str,
-        answer: Callable[..., Any],
-        names: Callable[[str, str | None, str | None], Mapping[str, str]],
-        change: Callable[..., Any],
-    ) -> None:
-        self.name = name
-        self._answer = answer
-        self._names = names
-        self._change = change
+    name: str
+    _answer: Callable[..., Any]
+    _names: Callable[[str, str | None, str | None], Mapping[str, str]]
+    _change: Callable[..., Any]
 
     def definition(self) -> "answer_types.BoardDefinition":
         """What the board counts and ranks, by `boards.toml`."""
-        return self._answer("getBoard", {"board": self.name}, {})
+        return self._answer("getBoard", {"board": self.name})
 
     def member(
         self,
@@ -281,22 +256,15 @@ class Board:
         notes: bool = False,
     ) -> "answer_types.MemberScores":
         """A member's scores in all metrics and windows; with `ranks` also its ranks."""
-        found = values.member("member", member)
-        given: dict[str, Any] = {"id": found, "ranks": ranks, "method": method, "profiles": profiles, "notes": notes}
-        return self._answer("getMember", {"board": self.name}, given)
+        given = {"ranks": ranks, "method": method, "profiles": profiles, "notes": notes}
+        return self._answer("getMember", {"board": self.name}, id=values.member("member", member), **given)
 
     def register(self, member: str) -> "answer_types.MemberState":
-        """Register a member, unless it is there: `{"board": "club", "member": "u7", "hidden": False}`.
-
-        One that is hidden stays hidden.
-        """
+        """Register a member, unless it is there: `{"board": "club", "member": "u7", "hidden": False}`."""
         return self._put(member, {})
 
     def hide(self, member: str) -> "answer_types.MemberState":
-        """Take a member out of every ranking; its scores stay, and its events go on to count.
-
-        One that is not there is registered, hidden.
-        """
+        """Take a member out of every ranking; its scores stay, and events count on. A new one is registered, hidden."""
         return self._put(member, {"hidden": True})
 
     def show(self, member: str) -> "answer_types.MemberState":
@@ -305,7 +273,7 @@ class Board:
 
     def remove(self, member: str) -> None:
         """Remove a member with its scores. Raises NotFound with kind `no-such-member`, and others."""
-        self._change("deleteMember", {"board": self.name}, {"id": values.member("member", member)})
+        self._change("deleteMember", {"board": self.name}, id=values.member("member", member))
 
     def delete(self) -> "answer_types.BoardDeletion":
         """Begin to delete the board, with all members and scores: `{"board": "club", "status": "deleting"}`.
@@ -313,10 +281,10 @@ class Board:
         It takes some eleven minutes, or longer. Until it has ended, events are refused, and reads raise NotFound with
         kind `being-deleted`. Raises NotFound with kind `no-such-board` for a board without events and members.
         """
-        return self._change("deleteBoard", {"board": self.name}, {})
+        return self._change("deleteBoard", {"board": self.name})
 
     def _put(self, member: str, body: Mapping[str, bool]) -> Any:
-        return self._change("putMember", {"board": self.name}, {"id": values.member("member", member)}, body)
+        return self._change("putMember", {"board": self.name}, body, id=values.member("member", member))
 
     def rank(self, member: str, *, previous: bool = False, **ranking: Unpack[Shown]) -> "answer_types.MemberRank":
         """A member's rank: `{…, "rank": 211, "total": 1539, "score": 50, "percentile": 86.35}`.
@@ -359,8 +327,7 @@ class Board:
     ) -> "answer_types.Page":
         """A page of the list: from a position (-1 is the last: the page ends there), a score, or a page's cursor.
 
-        With `score` also `tie_breaks`: in the order of the definition, such as `[312]`. `me` adds the rank of that
-        member, and who is just ahead of it.
+        With `score` also `tie_breaks`, in the definition's order: `[312]`. `me` adds the rank of that member.
         """
         start = {"rank": rank, "score": score, "tie_breaks": _numbers(tie_breaks), "cursor": cursor}
         return self._read("listRanking", ranking, **start, limit=limit, me=me)
@@ -407,7 +374,7 @@ class Board:
         shown = {each: value for each, value in ranking.items() if each not in ("metric", "window")}
         metric, window = (_name(each, ranking.get(each)) for each in ("metric", "window"))
         names = self._names(self.name, metric, window)
-        return self._answer(name, names, {**arguments, **shown}, body)
+        return self._answer(name, names, body, **(arguments | shown))
 
 
 def _profile_of(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,8 +22,7 @@ from standings.domain.boards import check_member, size_of
 from standings.domain.errors import RequestError
 from standings.domain.events import MAX_ID_LENGTH, is_event_id
 
-MOST_LISTED: Final = 1_000
-"""Elements that are taken from a list, more than any may have: an iterator may be endless."""
+MOST_LISTED: Final = 1_000  # Elements that are taken from a list, more than any may have: an iterator may be endless
 _MAX_LEVELS: Final = 128  # More than fit into a note
 _MAX_BITS: Final = 1_024  # Of a whole number: more than a float holds
 _MAX_BITS_OF_ORJSON: Final = 63
@@ -52,10 +51,7 @@ def as_api_error(error: RequestError) -> ApiError:
 
 
 def text(field: str, value: Any) -> str:
-    """A text as a plain `str`: of a member of a text Enum its characters, of a UUID its text, such as `0197f2c4-…`.
-
-    Raises BadArgument for anything else.
-    """
+    """A text as a plain `str`, also of an Enum or a UUID: `0197f2c4-…`. Raises BadArgument for anything else."""
     if isinstance(value, UUID):
         return str(value)
     if not isinstance(value, str):
@@ -85,10 +81,7 @@ def event_id(field: str, value: Any) -> str:
 
 
 def number(field: str, value: Any) -> int | float | Decimal:
-    """A number as it prints: 0.1 is a tenth, as a float, and as numpy's float of any size.
-
-    Raises BadArgument for text, NaN, the infinities, and fractions such as `Fraction(1, 3)`.
-    """
+    """A number as it prints, also numpy's: 0.1 is a tenth. BadArgument for text, NaN, infinities and fractions."""
     found: int | float | Decimal | None = None
     if (count := _index(value)) is not None:
         found = Decimal(count) if count.bit_length() > _MAX_BITS_OF_ORJSON else count
@@ -145,10 +138,7 @@ def flag(field: str, value: Any) -> bool:
 
 
 def period(field: str, value: Any) -> str:
-    """A period's name, such as `winter-2026`, or a day: `date(2026, 11, 20)` is `2026-11-20`.
-
-    Raises BadArgument for anything else, as for a datetime.
-    """
+    """A period's name, or a day: `date(2026, 11, 20)` is `2026-11-20`. Raises BadArgument for anything else."""
     if isinstance(value, str):
         return text(field, value)
     # A datetime is a date too, but which day and hour it is depends on the board's time zone.
@@ -158,10 +148,7 @@ def period(field: str, value: Any) -> str:
 
 
 def instant(field: str, value: Any) -> str:
-    """An instant as text, from text or from a datetime with an offset: `2026-11-21T10:15:00+00:00`.
-
-    The text itself is checked where the event is. Raises BadArgument for a datetime without an offset.
-    """
+    """An instant as text: `2026-11-21T10:15:00+00:00`. Raises BadArgument for a datetime without an offset."""
     if isinstance(value, str):
         return text(field, value)
     if isinstance(value, datetime):
@@ -176,10 +163,7 @@ def instant(field: str, value: Any) -> str:
 
 
 def listed(field: str, value: Any, expected: str = "a list") -> list[Any]:
-    """The elements of a list or of another iterable, but the first `MOST_LISTED` at most.
-
-    Raises BadArgument for text, bytes and mappings, and for what is no iterable.
-    """
+    """The first `MOST_LISTED` elements of an iterable. BadArgument for what is none, and text, bytes and mappings."""
     try:
         elements = None if isinstance(value, str | bytes | bytearray | Mapping) else iter(value)
     except TypeError:
@@ -198,10 +182,7 @@ def mapping(field: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def plain(field: str, value: Any, levels: int = _MAX_LEVELS) -> Any:
-    """What JSON can hold, such as a note, as Python's own types and decimals.
-
-    Raises BadArgument for anything else, and for more than `levels` levels of lists and objects.
-    """
+    """What JSON can hold, as Python's own types and decimals, in at most so many levels. Raises BadArgument."""
     if value is None or is_flag(value):
         return None if value is None else bool(value)
     if isinstance(value, str | UUID):

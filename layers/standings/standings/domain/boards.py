@@ -14,22 +14,14 @@ from hashlib import blake2b
 from typing import Final, Literal, NamedTuple, cast
 
 from standings.domain.errors import NotFoundError, bad_argument
-from standings.domain.windows import (
-    DAY,
-    MAX_ROLLING_BUCKETS,
-    Timetable,
-    Unit,
-    Window,
-    is_past_reading,
-)
+from standings.domain.windows import DAY, MAX_ROLLING_BUCKETS, Timetable, Unit, Window, is_past_reading
 
 AggregateFunction = Literal["sum", "max", "min", "last"]
 Order = Literal["descending", "ascending"]
 Ties = Literal["member", "first"]
 Members = Literal["open", "registered"]
 PrizeMethod = Literal["competition", "ordinal"]
-MAX_UNITS: Final = 2**53 - 1
-"""The largest absolute score, in units of the metric's precision. JSON and Redis can hold it exactly."""
+MAX_UNITS: Final = 2**53 - 1  # The largest absolute score, in the metric's units: JSON and Redis hold it exactly
 
 
 class Boards:
@@ -51,8 +43,7 @@ class Family:
     """All boards whose names match one pattern, such as `berlin-*`.
 
     `endings` says what happens to its periods when they are final, `announce` how long the top is in each window whose
-    top is announced. A board ends `expires` milliseconds after it began; None: never. ValueError if two metrics have
-    the same code.
+    top is announced. A board ends `expires` milliseconds after it began; None: never. ValueError for two equal codes.
     """
 
     pattern: str
@@ -155,10 +146,7 @@ class Metric:
 
     @cached_property
     def companions_code(self) -> str:
-        """What the texts of companions begin with, such as `b7x`. It is another one if a tie-break means another thing.
-
-        So a best never has companions that were chosen among equal bests by other tie-breaks.
-        """
+        """What the texts of companions begin with, such as `b7x`: another one if a tie-break means another thing."""
         return self._code_of("with", None, *self._tie_break_texts)
 
     @property
@@ -199,8 +187,7 @@ class Metric:
     def ranking_codes(self) -> Mapping[str, str]:
         """The codes that rankings begin with, by window: `{"all": "G0Pa", "day": "q8Qd", "last-7-days": "i4q7d"}`.
 
-        A rolling window's code is made in another way, since its rankings are stored differently. The code of a ranking
-        with tie-breaks says how many it has, as in `G0P.a`.
+        A rolling window's code is made differently, as its rankings are stored. `G0P.a` has a `.` for each tie-break.
         """
         kinds = ((window, "blocks" if window.rolling else "ranking") for window in self.windows)
         ties = self._tie_break_texts
@@ -284,20 +271,13 @@ class Metric:
         return late_name(self.bucket(unit, bucket)) + (f"f{first}" if is_read else "")
 
     def expires(self, unit: Unit, index: int) -> int:
-        """The instant (ms) from which no period that contains a bucket is computed any more.
-
-        A period is computed as long as it is kept, and one of a rolling window as long as any of its slab can be read.
-        """
-        windows = [window for window in self.kept_windows if window.unit == unit]
-        last = {window: window.periods(index)[-1] for window in windows}
-        return max(
-            self.timetable.kept_until(window, window.slab_of(period)[-1] if window.rolling else period) or 0
-            for window, period in last.items()
-        )
+        """The instant (ms) from which no period that contains a bucket is kept, nor any of its slab can be read."""
+        last = {window: window.periods(index)[-1] for window in self.kept_windows if window.unit == unit}
+        kept = ((window, window.slab_of(period)[-1] if window.rolling else period) for window, period in last.items())
+        return max(self.timetable.kept_until(window, period) or 0 for window, period in kept)
 
 
-_COLUMNS: Final = frozenset({"rank", "member", "score", "period", "total", "of"})
-"""Those that lists have beside the tie-breaks."""
+_COLUMNS: Final = frozenset({"rank", "member", "score", "period", "total", "of"})  # Those beside the tie-breaks
 
 
 def column_of(tie_break: str) -> str:
@@ -352,10 +332,7 @@ _MORE: Final = "."
 
 
 def window_code(code: str) -> tuple[str, int]:
-    """The code of the window in the code that its rankings begin with, and how many components their places have.
-
-    `("7d", 1)` in `i4q7d`, `("a", 2)` in `G0P.a`, and `("s19000000", 1)` in that of a season.
-    """
+    """The window in a code that rankings begin with, and the components of their places: `("a", 2)` in `G0P.a`."""
     window = code[CODE_LENGTH:].lstrip(_MORE)
     return window, len(code) - CODE_LENGTH - len(window) + 1
 
@@ -420,8 +397,7 @@ def late_name(bucket: str) -> str:
 
 
 SETTLED_WINDOWS: Final = ("day", "week", "month", "year", "season")
-MAX_ANNOUNCED: Final = 10_000
-"""The most winners of one prize that get an event. Further winners are only in the files."""
+MAX_ANNOUNCED: Final = 10_000  # The most winners of one prize that get an event. Further winners are only in the files
 
 
 class Endings(NamedTuple):

@@ -9,37 +9,10 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Any, Final, NamedTuple, get_args
 
-from standings.domain.boards import (
-    SETTLED_WINDOWS,
-    AggregateFunction,
-    Boards,
-    Endings,
-    Family,
-    Members,
-    Metric,
-    Order,
-    Prize,
-    PrizeMethod,
-    Ties,
-    late_name,
-)
+from standings.domain import boards, windows, zones
+from standings.domain.boards import Boards, Endings, Family, Metric, Prize, late_name
 from standings.domain.scoring import UnitsError, units_of
-from standings.domain.windows import (
-    DAY,
-    MAX_LATE_AND_KEEP,
-    SEASON_KEPT,
-    SPANS,
-    WEEKDAYS,
-    Season,
-    Seasons,
-    Timetable,
-    Unit,
-    Window,
-    parse_day,
-    parse_window,
-    span_text,
-)
-from standings.domain.zones import time_zone
+from standings.domain.windows import DAY, WEEKDAYS, Season, Seasons, Timetable, Unit, Window, span_text
 
 
 def parse_boards(text: str) -> Boards:
@@ -72,13 +45,13 @@ def _families(text: str) -> tuple[list[Family], list[DefinitionError]]:
         return [], [DefinitionError(int(where[1]) if where else text.count("\n") + 1, str(error))]
     found: list[Family] = []
     mistakes: list[_Mistake] = []
-    boards = document.get("boards", {})
+    tables = document.get("boards", {})
     if unknown := [key for key in document if key != "boards"][:1]:
         mistakes.append(_Mistake((*unknown,), 'unknown key, expected families of boards such as [boards."berlin-*"]'))
-    elif not isinstance(boards, dict) or not boards:
-        mistakes.append(_Mistake(("boards",), f'expected a family of boards such as [boards."*"], got {boards!r}'))
+    elif not isinstance(tables, dict) or not tables:
+        mistakes.append(_Mistake(("boards",), f'expected a family of boards such as [boards."*"], got {tables!r}'))
     else:
-        for pattern, table in boards.items():
+        for pattern, table in tables.items():
             try:
                 found.append(_family(("boards", pattern), table))
             except _Mistake as mistake:
@@ -101,10 +74,8 @@ class _Mistake(Exception):
 
 
 def _line_of(text: str, path: _Path) -> int:
-    """The line of the statement that adds the path, or as much of it as the document has.
-
-    tomllib keeps no positions. So parse longer and longer beginnings of the text until one has that much of the path.
-    """
+    """The line of the statement that adds the path, or as much of it as the document has."""
+    # tomllib keeps no positions. So parse longer and longer beginnings, until one has that much of the path.
     lines = text.splitlines()
     depth = _depth(tomllib.loads(text), path)
     line = 1
@@ -168,10 +139,7 @@ class _Key(NamedTuple):
 
 
 def _table(path: _Path, table: Any, keys: Mapping[str, _Key], expected: str = "a table") -> dict[str, Any]:
-    """A table's converted values by key; None for an optional one that is left out.
-
-    `_Mistake` for the first value that is wrong.
-    """
+    """A table's converted values by key; None for an optional one that is left out. `_Mistake` for a wrong value."""
     if not isinstance(table, dict):
         raise _Mistake(path, f"expected {expected}, got {table!r}")
     found: dict[str, Any] = {}
@@ -223,18 +191,10 @@ MAX_SHARDS: Final = 64
 def _span(text: Any) -> int | None:
     """The milliseconds of a span such as `36 hours`."""
     match = re.fullmatch(r"([0-9]{1,6}) (minute|hour|day)s?", text) if isinstance(text, str) else None
-    span = int(match[1]) * SPANS[match[2]] if match else None
-    if span is not None and span > MAX_LATE_AND_KEEP:
+    span = int(match[1]) * windows.SPANS[match[2]] if match else None
+    if span is not None and span > windows.MAX_LATE_AND_KEEP:
         raise ValueError(f"expected at most 400 days, got {text!r}")
     return span
-
-
-def _timezone(value: Any) -> str | None:
-    try:
-        time_zone(value)
-    except ValueError:
-        return None
-    return str(value)
 
 
 def _some_metrics(table: Any) -> dict[str, Any]:
@@ -248,25 +208,26 @@ def _settled(names: Any) -> tuple[str, ...] | None:
     if not isinstance(names, list) or len({str(name) for name in names}) < len(names):
         return None
     for name in names:
-        if name not in SETTLED_WINDOWS:
-            raise ValueError(f"expected windows of {', '.join(SETTLED_WINDOWS)}, got {name!r}")
+        if name not in boards.SETTLED_WINDOWS:
+            raise ValueError(f"expected windows of {', '.join(boards.SETTLED_WINDOWS)}, got {name!r}")
     return tuple(names)
 
 
 _SPAN_EXPECTED: Final = 'a span such as "7 days", "36 hours" or "90 minutes"'
 _IF_TABLE: Final = _if(lambda value: isinstance(value, dict))
+_ZONE: Final = _if(lambda value: isinstance(value, str) and value in zones.names())
 _FAMILY: Final = {
     "announce": _Key("tops by window such as day = { top = 10 }", _IF_TABLE, {}),
     "expires": _Key(_SPAN_EXPECTED, _span, is_optional=True),
     "keep": _Key(_SPAN_EXPECTED, _span, "35 days"),
     "late": _Key(_SPAN_EXPECTED, _span, "7 days"),
-    "members": _choice(get_args(Members)),
+    "members": _choice(get_args(boards.Members)),
     "metrics": _Key("metrics", _some_metrics, {}),
     "prizes": _Key('prizes by window such as week = [{ ranks = "1", name = "gold" }]', _IF_TABLE, {}),
     "seasons": _Key("seasons", _if(lambda _: True), []),
     "settle": _Key('a list such as ["week", "month"] with each window once', _settled, []),
     "shards": _whole_number(1, MAX_SHARDS, 1),
-    "timezone": _Key('an IANA time zone such as "Europe/Berlin"', _timezone, "UTC"),
+    "timezone": _Key('an IANA time zone such as "Europe/Berlin"', _ZONE, "UTC"),
     "week_start": _choice(WEEKDAYS),
 }
 METRIC_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
@@ -297,8 +258,7 @@ def _metrics(path: _Path, tables: Mapping[str, Any], timetable: Timetable, shard
     return {name: metric(name) for name in values}
 
 
-_Values = Mapping[str, Mapping[str, Any]]
-"""The values of each metric, whose tie-breaks are names."""
+_Values = Mapping[str, Mapping[str, Any]]  # The values of each metric, whose tie-breaks are names
 
 
 def _check_tie_breaks(path: _Path, name: str, values: _Values) -> None:
@@ -307,10 +267,8 @@ def _check_tie_breaks(path: _Path, name: str, values: _Values) -> None:
     for each in values[name]["tie_breaks"]:
         if each not in values:
             there = ", ".join(other for other in values if other != name) or "none"
-            reason = (
-                f"expected other metrics of this family ({there}), got {each!r}: correct the name, or add the metric"
-            )
-            raise _Mistake(path, reason)
+            reason = f"expected other metrics of this family ({there}), got {each!r}"
+            raise _Mistake(path, f"{reason}: correct the name, or add the metric")
         if circle := _circle(each, name, values):
             chain = " by ".join((name, *circle))
             raise _Mistake(path, f"expected no circle, got {chain}: remove one of these names")
@@ -328,9 +286,10 @@ def _check_companion(path: _Path, name: str, values: _Values) -> None:
     best = values[name]["kept_with"]
     if best is None:
         return
-    bests = ", ".join(other for other, one in values.items() if one["aggregate"] in ("max", "min", "last")) or "none"
-    if values.get(best, {"aggregate": None})["aggregate"] not in ("max", "min", "last"):
-        reason = f"expected a metric with aggregate max, min or last ({bests}), got {best!r}"
+    bests = [other for other, one in values.items() if one["aggregate"] in ("max", "min", "last")]
+    if best not in bests:
+        there = ", ".join(bests) or "none"
+        reason = f"expected a metric with aggregate max, min or last ({there}), got {best!r}"
         raise _Mistake(path, f"{reason}: name one of these, or give {name!r} an aggregate instead")
     if name not in values[best]["tie_breaks"]:
         raise _Mistake(path, f"expected a tie-break of {best!r}: add {name!r} to its tie_breaks")
@@ -353,7 +312,7 @@ def _metric(path: _Path, table: Any) -> dict[str, Any]:
         raise _Mistake(path, f"expected a metric's name: a-z, then up to 63 of a-z 0-9 _, got {name!r}")
     is_companion = isinstance(table, dict) and "with" in table
     example = 'a table such as { aggregate = "sum", windows = ["all"] }'
-    values = _NO_NUMBERS | _table(path, table, _COMPANION if is_companion else _METRIC, example)
+    values = _DEFAULTS | _table(path, table, _COMPANION if is_companion else _METRIC, example)
     values["kept_with"] = values.pop("with", None)
     if values["notes"] and values["aggregate"] == "sum":
         raise _Mistake((*path, "notes"), "expected max, min or last: a sum comes from many events, each with a note")
@@ -382,7 +341,7 @@ def _windows(names: Any) -> tuple[Window, ...] | None:
         return None
     if len(set(names)) < len(names):
         raise ValueError(f"expected each window once, got {names!r}")
-    return tuple(map(parse_window, names))
+    return tuple(map(windows.parse_window, names))
 
 
 MAX_TIE_BREAKS: Final = 3
@@ -399,9 +358,7 @@ def _tie_breaks(names: Any) -> tuple[str, ...] | None:
 
 
 _LIMIT: Final = _Key(
-    "a number",
-    _if(lambda value: type(value) in (int, _Exact) and Decimal(value).is_finite()),
-    is_optional=True,
+    "a number", _if(lambda value: type(value) in (int, _Exact) and Decimal(value).is_finite()), is_optional=True
 )
 _UNIT_TEXT: Final = re.compile("(?! |(?i:times?)$).{0,15}[^ ]|time")
 _UNIT: Final = _Key(
@@ -410,35 +367,24 @@ _UNIT: Final = _Key(
     is_optional=True,
 )
 _METRIC: Final = {
-    "aggregate": _choice(get_args(AggregateFunction))._replace(default=None),
+    "aggregate": _choice(get_args(boards.AggregateFunction))._replace(default=None),
     "least": _LIMIT,
     "most": _LIMIT,
     "notes": _Key("true or false", _if(lambda value: isinstance(value, bool)), default=False),
-    "order": _choice(get_args(Order)),
+    "order": _choice(get_args(boards.Order)),
     "precision": _whole_number(0, MAX_DECIMALS, 0),
     "ranked_from": _LIMIT,
     "tie_breaks": _Key('a list of metrics such as ["penalty"]', _tie_breaks, []),
-    "ties": _choice(get_args(Ties)),
+    "ties": _choice(get_args(boards.Ties)),
     "unit": _UNIT,
     "windows": _Key('a list such as ["all", "last-7-days"]', _windows, []),
 }
 _COMPANION: Final = {
-    "least": _LIMIT,
-    "most": _LIMIT,
-    "order": _METRIC["order"],
-    "precision": _METRIC["precision"],
-    "unit": _UNIT,
+    **{name: _METRIC[name] for name in ("least", "most", "order", "precision", "unit")},
     "with": _Key('a metric such as "best"', _if(lambda value: isinstance(value, str))),
 }
-_NO_NUMBERS: Final[dict[str, Any]] = {
-    "aggregate": None,
-    "notes": False,
-    "ranked_from": None,
-    "ties": get_args(Ties)[0],
-    "tie_breaks": (),
-    "windows": (),
-}
-"""What a metric has that is kept with another one: nothing of these."""
+_DEFAULTS: Final = {name: key.make(key.default) for name, key in _METRIC.items()}
+"""The values of a metric whose table says nothing. One that is kept with another has these of all but its own keys."""
 MAX_SEASONS: Final = 100
 LAST_YEAR: Final = 2999
 
@@ -479,7 +425,7 @@ def _check_use(path: _Path, seasons: Seasons, metrics: Mapping[str, Metric]) -> 
 
 def _day(value: Any) -> int | None:
     try:
-        return parse_day(value) if int(value[:4]) <= LAST_YEAR else None
+        return windows.parse_day(value) if int(value[:4]) <= LAST_YEAR else None
     except (ValueError, TypeError):
         return None
 
@@ -507,7 +453,6 @@ MAX_PRIZES: Final = 20  # Prizes of one window
 
 
 def _endings(path: _Path, values: Mapping[str, Any], metrics: Mapping[str, Metric]) -> Endings:
-    """The windows that a family settles, and their prizes."""
     settle: tuple[str, ...] = values["settle"]
     ranked = {name: [metric.name for metric in metrics.values() if metric.window(name)] for name in settle}
     for name in settle:
@@ -568,16 +513,14 @@ def _ranks(text: Any) -> tuple[int, int] | None:
 
 
 _PRIZE: Final = {
-    "method": _choice(get_args(PrizeMethod)),
+    "method": _choice(get_args(boards.PrizeMethod)),
     "metric": _Key("a metric", _if(lambda _: True), is_optional=True),
     "name": _name(""),
     "percent": _whole_number(1, 100)._replace(is_optional=True),
     "ranks": _Key('a rank such as "1" or ranks such as "2-3"', _ranks, is_optional=True),
 }
-MAX_ITEM_BYTES: Final = 400_000
-"""DynamoDB takes 400 KiB, 409,600 bytes."""
-MAX_NOTED_BYTES: Final = 100_000
-"""The limit for items with notes: each write costs a unit for each KB of the item."""
+MAX_ITEM_BYTES: Final = 400_000  # DynamoDB takes 400 KiB, 409,600 bytes
+MAX_NOTED_BYTES: Final = 100_000  # The limit for items with notes: each write costs a unit for each KB of the item
 
 
 def _check_size(path: _Path, family: Family) -> None:
@@ -600,11 +543,7 @@ _COMPANION_BYTES: Final = 24
 
 
 def most_bytes(family: Family, *, late: bool) -> int:
-    """The most bytes of a member's item on a board of the family, if the member is active in every bucket.
-
-    The item has a number, and maybe a note, for each bucket that a period still needs. With `late`, it also has events
-    in every bucket that came when the bucket had closed.
-    """
+    """The most bytes of an item of a member that is active in every bucket; with `late`, of late events in each too."""
     size = _OVERHEAD
     for metric in family.counted_metrics:
         texts = (_TIE_KEY if metric.has_tie_keys else 0) + (_NOTE if metric.notes else 0)
@@ -633,7 +572,7 @@ def _attributes(metric: Metric, *, late: bool) -> Iterator[str]:
 def _buckets(metric: Metric, unit: Unit) -> Iterable[int]:
     """The buckets that an item may hold together."""
     if unit == "s":
-        stored = SEASON_KEPT // DAY + 2
+        stored = windows.SEASON_KEPT // DAY + 2
         seasons = metric.timetable.seasons.all
         together = [
             [one.index for one in seasons if one.starts <= newest.starts <= one.ends + stored] for newest in seasons

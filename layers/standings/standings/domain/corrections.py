@@ -10,26 +10,17 @@ from typing import Final
 
 import orjson
 
-from standings.domain.boards import Accumulator, Family, Metric, late_name
+from standings.domain import members
+from standings.domain.boards import Accumulator, Family, late_name
 from standings.domain.events import NO_AT, SET_INSTEAD, Event, RefusedEvent
-from standings.domain.members import (
-    HAS_BESTS,
-    SETS_TOTALS,
-    TOO_LARGE,
-    Content,
-    EventPart,
-    Image,
-    apply_event,
-    counted_in,
-    is_settled,
-)
+from standings.domain.members import Content, EventPart, Image
 from standings.domain.windows import Window
 
 WHY_NOT: Final = {
-    TOO_LARGE: "it counted in more places than its receipt has room for: post what is missing, or the difference as a "
-    "negative amount, with a new id",
-    SETS_TOTALS: "it set a total or a best: set the right one with a new id and a later `at`",
-    HAS_BESTS: f"it names a metric with another aggregate than sum: {SET_INSTEAD}",
+    members.TOO_LARGE: "it counted in more places than its receipt has room for: post what is missing, or the "
+    "difference as a negative amount, with a new id",
+    members.SETS_TOTALS: "it set a total or a best: set the right one with a new id and a later `at`",
+    members.HAS_BESTS: f"it names a metric with another aggregate than sum: {SET_INSTEAD}",
     "": "it counted before version 0.4, whose receipts say where an event counted: post the difference with a new id",
 }
 """Why an event cannot be corrected, and what to do instead, by what its receipt holds in place of the content."""
@@ -42,8 +33,8 @@ def decode_content(text: str) -> Content | None:
     at, boards, *digest_at = orjson.loads(text)
     counted = {
         (board, member): {name: units for names, units in added.items() for name in names.split(",")}
-        for board, members in boards.items()
-        for member, added in members.items()
+        for board, changed in boards.items()
+        for member, added in changed.items()
     }
     return Content(at, digest_at[0] if digest_at else at, counted)
 
@@ -65,22 +56,17 @@ def corrected(
     """
     names: set[str] = set()
     for name, units in counted.items():
-        held = _held(family, image, name)
-        cell = None if held is None else image.cell(held)
-        if held is not None and cell is not None:
+        if (held := _held(family, image, name)) is not None and (cell := image.cell(held)) is not None:
             image = image.with_cells({held: cell._replace(value=cell.value - units)})
             names.add(held)
     if instead is not None:
-        image, changed = apply_event(family, image, instead, now)
+        image, changed = members.apply_event(family, image, instead, now)
         names.update(changed)
     return image, names
 
 
 def _held(family: Family, image: Image, name: str) -> str | None:
-    """The accumulator that has what an event added to one of this name; None if it has gone.
-
-    Late buckets are merged once no closed period needs them apart.
-    """
+    """The accumulator that now has what was added to one: itself, or the late bucket it was merged into; or None."""
     if name in image.values:
         return name
     accumulator = family.accumulator(name)
@@ -99,15 +85,12 @@ def check_definition(family: Family, correction: Event, counted: Iterable[str]) 
 
 
 def counts_more(family: Family, counted: Iterable[str], part: EventPart, now: int) -> bool:
-    """Whether an event of history counts at `now` (ms) in more places than those in which it counted.
-
-    Not if it cannot be corrected, since a number was redefined or a period is settled.
-    """
+    """Whether an event of history counts at `now` (ms) in more places than it did, and can be corrected."""
     names = {*counted}
     for name in names:
-        if family.accumulator(name) is None or is_settled(family, name, part.history, now):
+        if family.accumulator(name) is None or members.is_settled(family, name, part.history, now):
             return False
-    for name in counted_in(family, part, now):
+    for name in members.counted_in(family, part, now):
         if (accumulator := family.accumulator(name)) is not None and accumulator.unit is not None:
             # Rolling periods read a bucket, and what came late for it.
             names_of_it = {name, accumulator.metric.bucket(accumulator.unit, accumulator.bucket)}
@@ -117,17 +100,14 @@ def counts_more(family: Family, counted: Iterable[str], part: EventPart, now: in
 
 
 def closed_period(family: Family, counted: Iterable[str], now: int) -> str | None:
-    """A period in which an event counted and that has closed at `now` (ms): `points in day 2026-11-20`; None for none.
-
-    A rolling period that can no longer be read is left out.
-    """
+    """A readable period in which an event counted and that has closed by `now` (ms): `points in day 2026-11-20`."""
     for name in counted:
         accumulator = family.accumulator(name)
         if accumulator is None or accumulator.unit is None:
             continue
         for window in accumulator.metric.kept_windows:
             if window.unit == accumulator.unit and (period := _closed_in(accumulator, window, now)) is not None:
-                metric: Metric = accumulator.metric
+                metric = accumulator.metric
                 return f"{metric.name} in {window.name} {metric.timetable.span(window, period).name}"
     return None
 

@@ -40,8 +40,7 @@ from typing import Final, NamedTuple
 from standings.domain.boards import Family, Metric, Ranking
 from standings.domain.windows import DAY, MINUTE, SECOND, Timetable, Unit, first_index, window_of
 
-AHEAD: Final = 10 * MINUTE
-"""Events may count in a bucket this long before it begins: `at` may be ahead, and clocks may be wrong."""
+AHEAD: Final = 10 * MINUTE  # Events may count in a bucket so long before it begins: `at` and clocks may be ahead
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +53,7 @@ class Coverage:
     - `totals`: the codes of the totals that have all events, by the code of the ranking `all` that is made of each, or
       by their own if there is none: `{"i4qa": "h9e"}`. That of a tie-break also stands by the rankings that it breaks
       ties of, as in `{"k3p.a": "h9e", "k3p.a+p0c": "p0c"}`.
-    - `lost`: the codes of totals that some definition stopped counting while the board was in use. A rebuild cannot
-      restore them.
+    - `lost`: the codes of totals that some definition in use stopped counting. A rebuild cannot restore them.
     """
 
     rankings: frozenset[str]
@@ -66,11 +64,7 @@ class Coverage:
     lost: frozenset[str] = frozenset()
 
     def intersect(self, other: "Coverage") -> "Coverage":
-        """What stays complete when functions with another coverage are at work: only what is in both.
-
-        A total is complete until a function that does not count it counts an event (`after_event_by`), whichever window
-        ranks it. Records of 0.2 have no totals.
-        """
+        """What is complete in both, while functions of two coverages are at work. Records of 0.2 have no totals."""
         rankings, kinds = self.rankings & other.rankings, self.buckets.keys() & other.buckets.keys()
         buckets = {code: self.buckets[code].intersect(other.buckets[code]) for code in kinds}
         ranked = {code: total for code, total in other.totals.items() if _ranking_of(code) in rankings}
@@ -85,10 +79,7 @@ class Coverage:
         return replace(self, totals=totals, lost=self.lost | (set(self.totals.values()) - counted))
 
     def after_rebuild(self, family: Family, since: int) -> "Coverage":
-        """What is complete after a rebuild, if this family's definition was the only one since an instant (ms).
-
-        The rebuild cuts it to what other definitions left of its own coverage meanwhile.
-        """
+        """What is complete after a rebuild, if this family's definition was alone since an instant (ms)."""
         fresh = coverage_of(family, since)
         buckets = {
             # If no function counted an event for a season, a rebuild cannot restore it.
@@ -148,8 +139,7 @@ class Coverage:
 class BucketCoverage(NamedTuple):
     """The buckets of one kind that are complete: those from `first` on (None: all), and `seasons`.
 
-    `windows` has, for each definition in use, the codes of the windows that made it keep these buckets, such as
-    `{{"d", "7d"}, {"d"}}`.
+    For each definition in use, `windows` has those that made it keep these buckets, by code: `{{"d", "7d"}, {"d"}}`.
     """
 
     windows: frozenset[frozenset[str]]
@@ -210,10 +200,7 @@ def _expires(timetable: Timetable, codes: frozenset[str], bucket: int) -> int:
 
 
 def written_codes(family: Family) -> frozenset[str]:
-    """The codes of all that is ranked on a board: `frozenset({"G0Pa", "q8Qd", "i4q7d"})`.
-
-    Each window has one; `season` has one for each season.
-    """
+    """The codes of all that is ranked on a board, of `season` one for each season: `frozenset({"G0Pa", "i4q7d"})`."""
     windows = {metric.ranking_code(window): window for metric in family.metrics.values() for window in metric.windows}
     seasons = {code for code, window in windows.items() if window.unit == "s"}
     return frozenset(windows.keys() - seasons) | {
@@ -240,15 +227,14 @@ removed member is kept."""
 class BoardRecord:
     """What is stored about a board. A process caches records: whoever changes one waits `PROPAGATION_WAIT`.
 
-    `version` grows by one with every write. `begun` is when the board began, in milliseconds. `codes` has the codes of
-    all rankings that any definition has written, such as `q8Qd`. Readers use `generation`, which has `coverage`;
-    projectors write all in `written`. `latest` is the newest generation, created at `renewed` (milliseconds). `stale`
-    ones await removal. A `deleted` board is not listed. `settled` has the codes of rankings that are settled, or being
-    settled: history counts in none of them. None: nobody has looked yet for what version 0.3 settled of the board.
-    So it is too of a board that began when its family settled nothing.
+    `version` grows by one with every write. `codes` has the codes of all rankings that any definition has written, such
+    as `q8Qd`. Readers use `generation`, which has `coverage`; projectors write all in `written`. `latest` is the newest
+    generation, created at `renewed`. `stale` ones await removal. A `deleted` board is not listed. `settled` has the
+    codes of rankings that are settled, or being settled: history counts in none of them. None: nobody has looked for
+    what version 0.3 settled of the board, or its family settled nothing when it began.
 
-    The board ends at the instant `ends` (milliseconds; None: never), which is fixed when it begins: from then on it
-    takes no events, and nothing of it is read. `RECORD_KEPT` later its name is free.
+    The board began at `begun`, and ends at `ends` (None: never), which is fixed then (instants are in milliseconds):
+    it takes no more events, and nothing of it is read. `RECORD_KEPT` later its name is free.
     """
 
     board: str

@@ -2,27 +2,38 @@
 
 
 class RequestError(Exception):
-    """A request that cannot be answered. The text says why."""
+    """A request that cannot be answered. The text says why; programs go by `kind` (`bad-body`), people by `title`."""
+
+    kind: str
+    title: str
 
 
 class InvalidArgumentError(RequestError):
     """An argument of the request is invalid."""
 
+    kind, title = "bad-argument", "Bad argument"
+
 
 class InvalidBodyError(RequestError):
     """The body of the request is invalid."""
+
+    kind, title = "bad-body", "Bad body"
 
 
 class TooFarError(RequestError):
     """An exact answer would read more than is allowed."""
 
+    kind, title = "too-far", "Too far to count"
+
 
 class NotYourMemberError(RequestError):
     """The caller may write for one member alone, and this is another."""
 
+    kind, title = "not-your-member", "Not your member"
+
 
 class NotFoundError(RequestError):
-    """The request names something that does not exist. Programs go by `kind` (`no-such-member`), people by `title`."""
+    """The request names something that does not exist: `kind` says what, such as `no-such-member`."""
 
     def __init__(self, kind: str, title: str, detail: str) -> None:
         super().__init__(detail)

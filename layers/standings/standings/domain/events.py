@@ -14,20 +14,10 @@ from typing import Any, Final, Literal, NamedTuple, NoReturn, TypeGuard
 
 import orjson
 
+from standings.domain import scoring
 from standings.domain.boards import BOARD_NAME_RULE, MAX_MEMBER_BYTES, Boards, Family, Metric, family_of, is_board_name
 from standings.domain.boards_toml import MAX_DECIMALS, MAX_METRICS, METRIC_NAME, METRIC_RULE
-from standings.domain.scoring import (
-    NO_COMPANIONS,
-    NO_NOTE,
-    Aggregate,
-    UnitsError,
-    check_units,
-    companions_of,
-    decimal_text,
-    merge,
-    units_of,
-    units_of_companions,
-)
+from standings.domain.scoring import Aggregate, UnitsError, decimal_text, units_of
 from standings.domain.windows import EPOCH, MINUTE, SECOND, instant
 
 _OfAField = Literal["id", "at", "board", "member", "metrics", "amount", "note", "set", "updates", "correct", "retract"]
@@ -60,10 +50,7 @@ def parse_event(body: str, boards: Boards, now: int, *, at_filled_in: bool | str
 
 
 def check_event(body: str, now: int) -> None:
-    """Check the rules that hold whatever `boards.toml` says. Raises RefusedEvent if the event in a body breaks one.
-
-    `now` is in milliseconds.
-    """
+    """Raise RefusedEvent if an event breaks a rule that holds whatever `boards.toml` says. `now` is in milliseconds."""
     document = _document(body)
     _head(document, now)
     for share in _shares(document) if "retract" not in document else ():
@@ -72,7 +59,7 @@ def check_event(body: str, now: int) -> None:
                 raise RefusedEvent("metrics", f"{share.prefix}metrics: expected {METRIC_RULE}, got {shown(name)}")
             field = f"{share.prefix}metrics.{name}"
             try:
-                check_units(_decimal(field, number), MAX_DECIMALS, MAX_DIGITS)
+                scoring.check_units(_decimal(field, number), MAX_DECIMALS, MAX_DIGITS)
             except UnitsError as error:
                 refuse("amount", field, str(error), number)
 
@@ -82,12 +69,9 @@ class Event:
     """One event. All of its updates count, or none. `at` is in milliseconds since 1970.
 
     `digest` depends neither on the order of fields nor on the notation of amounts, nor on an `at` that was filled in.
-    `digest_at` is the `at` in it; None if that was filled in.
-
-    A *correction* has the id of another event in `corrects`: its updates replace what that event counted. If it has no
-    updates, it takes back what the event counted. Without an `at` of its own it keeps the event's: both are NO_AT.
-
-    An event of `history` also counts in periods that have closed. The message says that, not the event.
+    `digest_at` is the `at` in it; None if that was filled in. A *correction* has the id of another event in `corrects`:
+    its updates replace what that event counted; without updates, it takes that back. Without an `at` of its own it
+    keeps the event's: both are NO_AT. One of `history`, as its message says, also counts in periods that have closed.
     """
 
     id: str
@@ -104,16 +88,12 @@ class Event:
         return [(update.board, update.member) for update in self.updates]
 
 
-NO_AT: Final = -1
-"""Stands for the `at` of a correction that has none."""
+NO_AT: Final = -1  # Stands for the `at` of a correction that has none
 
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """What an event adds to one member of one board: units by metric, and notes as JSON by metric.
-
-    With `sets`, the units are the member's new totals, and its new bests.
-    """
+    """What an event adds to a member of a board: units, and notes (JSON), by metric. With `sets`: totals or bests."""
 
     board: str
     member: str
@@ -123,10 +103,7 @@ class Update:
 
 
 class RefusedEvent(ValueError):
-    """An event that can never be applied. `rule` is for metrics; the message is for people.
-
-    `event_id` is the event's id; None if the body has none that can be read.
-    """
+    """An event that can never be applied: a `rule` for metrics, a message for people, the event's id if it has one."""
 
     def __init__(self, rule: Rule, message: str, event_id: str | None = None) -> None:
         super().__init__(message)
@@ -153,7 +130,6 @@ def _event(document: dict[str, Any], boards: Boards, now: int, *, at_filled_in: 
 
 
 def _updates(document: dict[str, Any], boards: Boards) -> tuple[Update, ...]:
-    """What an event's document adds to each pair of board and member."""
     pairs: dict[tuple[str, str], dict[str, Aggregate]] = {}
     set_pairs: set[tuple[str, str]] = set()
     for share in _shares(document):
@@ -164,12 +140,11 @@ def _updates(document: dict[str, Any], boards: Boards) -> tuple[Update, ...]:
             for metric, units in amounts:
                 is_kept = is_kept or metric.notes
                 if metric.kept_with is None:
-                    note = share.note if metric.notes else NO_NOTE
-                    companions = companions_of(metric, by_name) if metric.has_companions else NO_COMPANIONS
-                    added = Aggregate(units, note=note, companions=companions)
+                    companions = scoring.companions_of(metric, by_name) if metric.has_companions else ""
+                    added = Aggregate(units, note=share.note if metric.notes else "", companions=companions)
                     before = given.get(metric.name)
                     # Amounts of a member that an event names twice count like those of two events, the second one last.
-                    given[metric.name] = added if before is None else merge(metric, added, before)
+                    given[metric.name] = added if before is None else scoring.merge(metric, added, before)
         if share.note and not is_kept:
             expected = "a metric that keeps notes (notes = true in boards.toml)"
             refuse("note", f"{share.prefix}note", expected, orjson.loads(share.note))
@@ -239,9 +214,8 @@ def _corrected_id(document: dict[str, Any]) -> str | None:
     if not is_event_id(event_id):
         refuse(field, field, f"the id of an event, 1 to {MAX_ID_LENGTH} characters (it has {len(event_id)})", event_id)
     if event_id == document.get("id"):
-        raise RefusedEvent(
-            "id", f"id: expected an id of its own in a correction, got that of the event {shown(event_id)}"
-        )
+        expected = "expected an id of its own in a correction"
+        raise RefusedEvent("id", f"id: {expected}, got that of the event {shown(event_id)}")
     return event_id
 
 
@@ -291,10 +265,7 @@ def read_at(text: str, now: int) -> int:
 
 
 class _Share(NamedTuple):
-    """An update as it is written: numbers by metric, and a note as JSON, for a member of some boards.
-
-    Its fields' names begin with `prefix`, such as `updates[0].`. With `sets` the numbers are new totals, or bests.
-    """
+    """An update as it is written, for a member of some boards: numbers and a note (JSON); its fields' `prefix`."""
 
     prefix: str
     boards: list[str]
@@ -357,9 +328,9 @@ def _board_names(prefix: str, update: dict[str, Any]) -> list[str]:
 
 
 def _note(field: str, update: dict[str, Any]) -> str:
-    """The note of an update as JSON; NO_NOTE if it has none."""
+    """The note of an update as JSON; "" if it has none."""
     if "note" not in update:
-        return NO_NOTE
+        return ""
     if isinstance(update["note"], str):
         raise RefusedEvent("note", f"{field}: expected an object, got text")  # which may be personal
     if not isinstance(update["note"], dict):
@@ -377,7 +348,6 @@ def _note(field: str, update: dict[str, Any]) -> str:
 
 
 def _amounts(share: _Share, boards: Boards) -> Iterator[tuple[str, list[tuple[Metric, int]]]]:
-    """Each board of an update, with the units of each metric."""
     for board in share.boards:
         amounts: list[tuple[Metric, int]] = []
         family = boards.family(board)
@@ -423,12 +393,11 @@ def _check_companions(share: _Share, family: Family, amounts: list[tuple[Metric,
 
 
 def _with_companions(boards: Boards, board: str, given: Mapping[str, Aggregate]) -> dict[str, int]:
-    """The units of each metric, and of the companions of each best."""
     amounts = {name: one.value for name, one in given.items()}
     for name, one in given.items():
         if one.companions:
             metric = family_of(boards, board).metrics[name]
-            units = units_of_companions(metric, one) or ()
+            units = scoring.units_of_companions(metric, one) or ()
             amounts |= dict(zip((each.name for each in metric.tie_breaks), units, strict=True))
     return amounts
 
@@ -464,9 +433,9 @@ def limits_of(metric: Metric) -> str:
 def content_digest(at: int | None, updates: Iterable[Update], boards: Boards) -> bytes:
     """The digest of an event with this content; `at` is in milliseconds, None if it was filled in."""
     updates = tuple(updates)
-    precisions = {board: family.metrics for board in {one.board for one in updates} if (family := boards.family(board))}
+    metrics = {board: family.metrics for board in {one.board for one in updates} if (family := boards.family(board))}
     amounts = sorted(
-        [update.board, update.member, name, *_shortest(units, precisions[update.board][name].precision)]
+        [update.board, update.member, name, *_shortest(units, metrics[update.board][name].precision)]
         for update in updates
         for name, units in update.amounts.items()
     )
@@ -524,8 +493,9 @@ def _text(table: dict[str, Any], key: Rule, field: str) -> str:
 def _check_fields(table: dict[str, Any], known: frozenset[str] | set[str], prefix: str) -> None:
     for key in table:
         if key not in known:
-            if not prefix:
-                _refuse_envelope(table)
+            for names, got in _ENVELOPES:
+                if not prefix and table.keys() >= names:
+                    raise RefusedEvent("unknown", f"body: expected an event, got {got}")
             fields = ", ".join(sorted(known))
             raise RefusedEvent("unknown", f"{prefix}{shown(key)[1:-1]}: no such field; there are {fields}")
 
@@ -539,14 +509,6 @@ _ENVELOPES: Final = (
     ({"eventSource"}, "a record of a stream or queue around it: give the pipe's target an input template"),
 )
 """What services put around a message, by its fields, and how they leave it out."""
-
-
-def _refuse_envelope(document: dict[str, Any]) -> None:
-    for names, got in _ENVELOPES:
-        if document.keys() >= names:
-            raise RefusedEvent("unknown", f"body: expected an event, got {got}")
-
-
 MAX_SHOWN_LENGTH: Final = 80
 
 

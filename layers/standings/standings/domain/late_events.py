@@ -34,10 +34,7 @@ def advice(readable: Iterable[str], counts: str) -> str:
 def late_windows(
     boards_of: Callable[[str], Boards | None], parts: Iterable[tuple[str, Iterable[str], bool]], at: int, now: int
 ) -> Late:
-    """The windows for which an event comes too late. Each part has a board, metrics, and whether it sets them.
-
-    `boards_of` gives the definition of a board; None if nobody knows it. Times are in milliseconds.
-    """
+    """The windows for which an event comes too late (ms). Each part has a board, metrics, and whether it sets them."""
     closed, rolls = dict[str, bool](), False
     for board, names, sets in parts:
         boards = boards_of(board)
@@ -49,14 +46,11 @@ def late_windows(
                     continue
                 if window.rolling and not (sets and metric.is_best):
                     rolls |= metric.late_bucket(unit, at, now) is not None
-                elif unit != "s" or _period(metric, window, at) is not None:
-                    closed[window.name] = closed.get(window.name, False) or _can_be_read(metric, window, at, now)
+                elif (period := _period(metric, window, at)) is not None or unit != "s":
+                    until = None if period is None else metric.timetable.readable_until(window, period)
+                    can_be_read = until is not None and now < until
+                    closed[window.name] = closed.get(window.name, False) or can_be_read
     return Late([*closed], [name for name, can_be_read in closed.items() if can_be_read], rolls)
-
-
-def _can_be_read(metric: Metric, window: Window, at: int, now: int) -> bool:
-    period = _period(metric, window, at)
-    return period is not None and now < (metric.timetable.readable_until(window, period) or 0)
 
 
 def _period(metric: Metric, window: Window, at: int) -> int | None:

@@ -12,30 +12,10 @@ from typing import Final, NamedTuple
 
 import orjson
 
+from standings.domain import scoring
 from standings.domain.boards import MAX_UNITS, Boards, Family, Metric, Ranking, attribute_name, late_name
-from standings.domain.scoring import (
-    NO_COMPANIONS,
-    NO_NOTE,
-    NO_TIE_KEY,
-    Aggregate,
-    Place,
-    aggregate_of_event,
-    companions_of,
-    encode_sortable,
-    merge,
-    place_of,
-)
-from standings.domain.windows import (
-    DAY,
-    HOUR,
-    MAX_READ,
-    MINUTE,
-    NAMES,
-    NO_SEASON,
-    Unit,
-    Window,
-    final_at,
-)
+from standings.domain.scoring import Aggregate, Place, merge, place_of, sort_value
+from standings.domain.windows import DAY, HOUR, MAX_READ, MINUTE, NAMES, NO_SEASON, Unit, Window, final_at
 
 
 def moves(
@@ -43,8 +23,7 @@ def moves(
 ) -> list["Move"]:
     """The moves of one member, from its first image to its last, in each generation. `board_ends` is for `Ranking`.
 
-    A place that changed and changed back is a move too: its row must get the newest version, so that a late record from
-    in between is not applied.
+    A place that changed and changed back is a move too: the newest version in its row stops late records from between.
     """
     ordered = sorted(changes, key=lambda change: change.new.version)
     first, last = ordered[0].old, ordered[-1].new
@@ -87,11 +66,7 @@ class Move:
 
 
 def affected_rankings(family: Family, old: "Image | None", new: "Image") -> Iterator[Ranking]:
-    """The rankings in which a member's place may differ between two images, but for those of rolling windows.
-
-    A ranking may come twice: once for its score, once for a tie-break. Periods that are no longer kept when `new` is
-    written are skipped.
-    """
+    """The calendar rankings in which a member's place may differ, some twice; none that `new` is too late for."""
     before, tie_keys, companions = (old.values, old.tie_keys, old.companions) if old is not None else ({}, {}, {})
     has_companions = bool(companions or new.companions)
     # Hiding a member, or showing it again, moves it in every ranking.
@@ -122,10 +97,7 @@ SKIP_MARGIN: Final = HOUR
 
 
 def readable_rankings(family: Family, image: "Image", now: int) -> Iterator[Ranking]:
-    """The rankings in whose scores an image's accumulators count, and that are kept at `now` (ms) or later.
-
-    Those of rolling windows are not among them.
-    """
+    """The calendar rankings that an image has scores in and that are kept at `now` (ms) or later."""
     return affected_rankings(family, None, replace(image, written_at_ms=now))
 
 
@@ -156,28 +128,21 @@ def calendar_rankings(family: Family, board: str, now: int) -> Iterator[Ranking]
 
 
 def place(image: "Image | None", ranking: Ranking) -> Place | None:
-    """A member's place in a ranking; None if it has none.
-
-    So it is if the member is hidden or gone, has no event in the period, or a score that is not ranked.
-    """
+    """A member's place in a ranking; None if it is hidden or gone, has no event in the period, or is not ranked."""
     if image is None or image.hidden:
         return None
-    aggregate = aggregate_in_period(image, ranking.metric, ranking.window, ranking.period)
-    if aggregate is None or not ranking.metric.ranks(aggregate.value):
-        return None
-    return _place_of(image, ranking, aggregate)
+    there, metric = place_if_ranked(image, ranking), ranking.metric
+    if there is None or metric.ranked_from is None:
+        return there
+    return there if metric.ranks(sort_value(there.values[0], descending=metric.descending)) else None
 
 
 def place_if_ranked(image: "Image", ranking: Ranking) -> Place | None:
     """The place that a member would have if it were neither hidden nor had a score that is not ranked."""
-    aggregate = aggregate_in_period(image, ranking.metric, ranking.window, ranking.period)
-    return None if aggregate is None else _place_of(image, ranking, aggregate)
-
-
-def _place_of(image: "Image", ranking: Ranking, aggregate: Aggregate) -> Place:
     metric, window, period = ranking.metric, ranking.window, ranking.period
-    if not metric.tie_breaks:
-        return place_of(metric, aggregate)
+    aggregate = aggregate_in_period(image, metric, window, period)
+    if aggregate is None or not metric.tie_breaks:
+        return None if aggregate is None else place_of(metric, aggregate)
     others = (aggregate_in_period(image, each, window, period) for each in metric.separate_tie_breaks)
     return place_of(metric, aggregate, others)
 
@@ -252,10 +217,7 @@ class Image:
 
     @property
     def is_left_over(self) -> bool:
-        """Whether the item is what DynamoDB has not deleted yet of a board that has ended: it counts as none.
-
-        What is stored has more than the image, so nothing may be added to it. It is written over as a whole.
-        """
+        """Whether DynamoDB has yet to delete it with its ended board: it counts as none, and is overwritten whole."""
         return self.removed and self.removed_at is None
 
     @property
@@ -273,8 +235,7 @@ class Image:
         value = self.values.get(name)
         if value is None:
             return None
-        tie_key, note = self.tie_keys.get(name, NO_TIE_KEY), self.notes.get(name, NO_NOTE)
-        return Aggregate(value, tie_key, note, self.companions.get(name, NO_COMPANIONS))
+        return Aggregate(value, self.tie_keys.get(name, ""), self.notes.get(name, ""), self.companions.get(name, ""))
 
     def with_cells(self, cells: Mapping[str, Aggregate]) -> "Image":
         """The image with these aggregates in its accumulators."""
@@ -305,10 +266,7 @@ def registered(family: Family, image: Image) -> Image:
 
 
 def removed(image: Image, now: int) -> Image:
-    """The image of a member that is removed at `now` (ms): the next version, without scores.
-
-    Its stamp is later than any that the item had: so it is after the receipts of all that the item counted.
-    """
+    """The image of a member removed at `now` (ms): the next version, without scores, stamped later than it was."""
     stamp = max(now, image.written_at_ms + 1)
     gone = rewritten(image, stamp, image.values)
     return replace(gone, hidden=False, removed=True, removed_at=stamp, expiry=None)
@@ -317,18 +275,15 @@ def removed(image: Image, now: int) -> Image:
 def merged(family: Family, old: Image, new: Image, now: int) -> tuple[Image, Image, list[str]]:
     """The images of a member that is merged into another one at `now` (ms), and of that one, with what changed in it.
 
-    Numbers are merged by their metric's aggregate, period by period, as if all events had been the other one's. Of a
-    metric that this definition does not know, a number of the other one stays as it is. The stamp of both is later than
-    any that the first one had.
+    Numbers are merged by their metric's aggregate, period by period, as if all events had been the other one's. Of an
+    unknown metric the other one's number stays as it is. The stamp of both is later than any that the first one had.
     """
     stamp = max(now, old.written_at_ms + 1, new.written_at_ms)
     after, cells = registered(family, new), dict[str, Aggregate]()
     for name in old.values:
         accumulator, cell, there = family.accumulator(name), old.cell(name), after.cell(name)
-        if cell is not None and there is None:
-            cells[name] = cell
-        elif cell is not None and there is not None and accumulator is not None:
-            cells[name] = merge(accumulator.metric, there, cell)
+        if cell is not None and (there is None or accumulator is not None):
+            cells[name] = cell if accumulator is None else merge(accumulator.metric, there, cell)
     whole, gone = late_merged(family, after.with_cells(cells), stamp)
     whole = rewritten(whole, stamp, [*gone, *expired(family, whole, stamp)])
     changed = [name for name, value in whole.values.items() if value != new.values.get(name)]
@@ -380,10 +335,7 @@ def counts_again(images: Iterable["Image | None"], counted_at: int, sent: int | 
 
 
 class EventPart(NamedTuple):
-    """What one event adds to one item: units and notes by metric. `at` is in milliseconds.
-
-    With `sets`, the units are the new totals or bests. An event of `history` also counts in periods that have closed.
-    """
+    """What an event adds to an item: units (with `sets`: totals or bests) and notes by metric, `at` in milliseconds."""
 
     event_id: str
     at: int
@@ -394,20 +346,14 @@ class EventPart(NamedTuple):
 
 
 class History(NamedTuple):
-    """The codes of a board's rankings that are settled, such as `q8Qd20778`; None: nobody has noted them yet.
-
-    An event of history counts in each period that can still be read, closed or not, but in no settled one.
-    """
+    """The codes of a board's settled rankings, `q8Qd20778`, in which no history counts; None: nobody has noted them."""
 
     settled: frozenset[str] | None
 
 
 def set_key(part: EventPart) -> str:
-    """The key of a number that an event sets: its `at` as sortable text, then its id, as in `VP6xaXHVrun-0197f2c4`.
-
-    Of several numbers, the one with the greatest key stays.
-    """
-    return encode_sortable(part.at) + part.event_id
+    """The key of a number that an event sets, `VP6xaXHVrun-0197f2c4`: its `at`, then its id. The greatest one stays."""
+    return scoring.encode_sortable(part.at) + part.event_id
 
 
 def set_bests(family: Family, image: Image, event: EventPart, now: int) -> tuple[Image, list[str], bool]:
@@ -422,8 +368,7 @@ def set_bests(family: Family, image: Image, event: EventPart, now: int) -> tuple
         if key < image.set_keys.get(name, ""):
             is_superseded = is_superseded or name == metric.total()
             continue
-        note, companions = event.notes.get(metric.name, NO_NOTE), companions_of(metric, event.amounts)
-        best = aggregate_of_event(metric, bests[metric.name], event.at, event.event_id, note, companions)
+        best = _aggregate_in(event, metric)
         names = [name, *(each for each in image.values if _is_late_for(name, each))]
         image = replace(image.with_cells(dict.fromkeys(names, best)), set_keys={**image.set_keys, name: key})
         changed += names
@@ -440,15 +385,17 @@ def apply_event(family: Family, image: Image, event: EventPart, now: int) -> tup
     """Count one event at `now` (ms): the new image, and the accumulators that changed: `["h9e", "b1bd20778"]`."""
     changed = []
     for metric, name in _accumulators(family, event, now):
-        note = event.notes.get(metric.name, NO_NOTE)
-        companions = companions_of(metric, event.amounts)
-        added = aggregate_of_event(metric, event.amounts[metric.name], event.at, event.event_id, note, companions)
         before = image.cell(name)
-        after = added if before is None else merge(metric, before, added)
+        after = merge(metric, before, _aggregate_in(event, metric))
         if after != before:
             changed.append(name)
             image = image.with_cells({name: after})
     return image, changed
+
+
+def _aggregate_in(event: EventPart, metric: Metric) -> Aggregate:
+    note, companions = event.notes.get(metric.name, ""), scoring.companions_of(metric, event.amounts)
+    return scoring.aggregate_of_event(metric, event.amounts[metric.name], event.at, event.event_id, note, companions)
 
 
 def additions(counted: Iterable[Mapping[str, int]]) -> dict[str, int]:
@@ -465,8 +412,7 @@ def counted_in(family: Family, event: EventPart, now: int) -> dict[str, int]:
     return {name: event.amounts[metric.name] for metric, name in _accumulators(family, event, now)}
 
 
-MAX_RECEIPT_BYTES: Final = 1_024
-"""The most bytes of a receipt: it costs one write unit, and so does a receipt without content."""
+MAX_RECEIPT_BYTES: Final = 1_024  # The most bytes of a receipt: it costs one write unit, as one without content does
 _OTHERS: Final = 100  # Bytes of a receipt's other attributes, at most, without the ids
 TOO_LARGE: Final = "large"
 SETS_TOTALS: Final = "sets"
@@ -476,10 +422,7 @@ Counted = Mapping[tuple[str, str], Mapping[str, int]]
 
 
 class Content(NamedTuple):
-    """What an event counted: its `at` (ms), the `at` in its digest (None: none), and the amounts by accumulator.
-
-    An event that was taken back counted nothing.
-    """
+    """What an event counted: its `at` (ms), that in its digest or None, amounts by accumulator; none if taken back."""
 
     at: int
     digest_at: int | None
@@ -487,10 +430,7 @@ class Content(NamedTuple):
 
 
 def encode_content(ids: str, content: Content) -> str:
-    """The text of a content in a receipt that holds these ids too; TOO_LARGE if it does not fit there.
-
-    Accumulators to which the same was added stand together: `[1795256100000,{"b":{"u123":{"h9e,U99d20778":300}}}]`.
-    """
+    """A content in a receipt with these ids: `[1795256100000,{"b":{"u7":{"h9e,U99d20778":300}}}]`; or TOO_LARGE."""
     boards: dict[str, dict[str, dict[str, int]]] = {}
     for (board, member), added in content.counted.items():
         names: dict[int, str] = {}
@@ -593,8 +533,7 @@ def is_kept(family: Family, code: str, now: int) -> bool:
     return True
 
 
-REMOVAL_MARGIN: Final = DAY
-"""An accumulator is removed this long after its last period could be read: longer than any clock is wrong."""
+REMOVAL_MARGIN: Final = DAY  # From the end of an accumulator's reading to its removal: longer than clocks are wrong
 
 
 def expired(family: Family, image: Image, now: int) -> list[str]:
@@ -605,9 +544,8 @@ def expired(family: Family, image: Image, now: int) -> list[str]:
 def late_merged(family: Family, image: Image, now: int, most: int | None = None) -> tuple[Image, list[str]]:
     """Merge late buckets that no longer need to name their first period: the new image, and the names that are gone.
 
-    That is so an hour after the last earlier period could be read (`now` is in ms). Such a bucket is added to the one
-    without a first period. So an item has at most three late buckets for each bucket. With `most`, only so many are
-    merged.
+    That is so an hour after the last earlier period could be read (`now` is in ms). Each is added to the one without a
+    first period, so an item has at most three late buckets for each bucket. With `most`, only so many are merged.
     """
     gone: list[str] = []
     for name in image.values:
@@ -619,8 +557,7 @@ def late_merged(family: Family, image: Image, now: int, most: int | None = None)
         metric, unit = accumulator.metric, accumulator.unit
         if now >= metric.timetable.rolling_until(unit, accumulator.first - 1) + SKIP_MARGIN:
             whole = late_name(metric.bucket(unit, accumulator.bucket))
-            before = image.cell(whole)
-            image = image.with_cells({whole: cell if before is None else merge(metric, before, cell)})
+            image = image.with_cells({whole: merge(metric, image.cell(whole), cell)})
             gone.append(name)
     return image, gone
 

@@ -130,8 +130,7 @@ MAX_LOOKED_AT: Final = 200  # Profiles that a search on a board looks at
 def search_form(text: str) -> str:
     """A text as the search compares it: without case, marks and spaces at the ends. `Ádám` is `adam`.
 
-    If one text begins with another, so do their search forms. Compatible characters become equal (NFKD). Folding case
-    may compose a letter, so it is decomposed again.
+    If a text begins another, so does its search form. Letters that folding case composes are decomposed again (NFKD).
     """
     return _unmarked(_unmarked(text).casefold()).strip()
 

@@ -33,29 +33,27 @@ from typing import Final, NamedTuple
 
 from standings.domain.boards import MAX_UNITS, Metric
 
-NO_TIE_KEY: Final = ""  # The tie key of events that were counted before tie keys were kept. It sorts before all others.
-NO_NOTE: Final = ""
-NO_COMPANIONS: Final = ""
-
 
 class Aggregate(NamedTuple):
     """The value of some events in units, with tie key, note (JSON) and companions of the one that decides ties.
 
-    For example `Aggregate(1250, "VP6xaXHV", '{"course":"North"}', "b7x[654]")`.
+    For example `Aggregate(1250, "VP6xaXHV", '{"course":"North"}', "b7x[654]")`. A text is empty where there is none.
+    Events that were counted before tie keys were kept have an empty one too, which sorts before all others.
     """
 
     value: int
-    tie_key: str = NO_TIE_KEY
-    note: str = NO_NOTE
-    companions: str = NO_COMPANIONS
+    tie_key: str = ""
+    note: str = ""
+    companions: str = ""
 
 
-def merge(metric: Metric, one: Aggregate, other: Aggregate) -> Aggregate:
-    """Merge two aggregates of a metric. `ties` says which event's tie key is kept."""
+def merge(metric: Metric, one: Aggregate | None, other: Aggregate) -> Aggregate:
+    """Merge two aggregates of a metric (None: there is no first one). `ties` says which event's tie key is kept."""
+    if one is None:
+        return other
     if metric.aggregate == "sum":
         # A metric without tie keys adds amounts that have none: an older key would give the sum a wrong instant.
-        tie_key = _tie_key_of_sum(one, other) if metric.has_tie_keys else NO_TIE_KEY
-        return Aggregate(one.value + other.value, tie_key)
+        return Aggregate(one.value + other.value, _tie_key_of_sum(one, other) if metric.has_tie_keys else "")
     if metric.aggregate == "last":
         return max(one, other, key=lambda aggregate: aggregate.tie_key)
     if one.value == other.value:
@@ -78,9 +76,9 @@ def _tie_key_of_sum(one: Aggregate, other: Aggregate) -> str:
 
 
 def companions_of(metric: Metric, amounts: Mapping[str, int]) -> str:
-    """The companions that an update gives a number of the metric, such as `b7x[654]`; NO_COMPANIONS for none."""
+    """The companions that an update gives a number of the metric, such as `b7x[654]`; "" for none."""
     if not metric.has_companions or metric.tie_breaks[0].name not in amounts:
-        return NO_COMPANIONS
+        return ""
     units = ",".join(str(amounts[each.name]) for each in metric.tie_breaks)
     return f"{metric.companions_code}[{units}]"
 
@@ -103,7 +101,7 @@ def _of_companions(metric: Metric, aggregate: Aggregate) -> "SortValues":
 
 
 def aggregate_of_event(
-    metric: Metric, units: int, at: int, event_id: str, note: str = NO_NOTE, companions: str = NO_COMPANIONS
+    metric: Metric, units: int, at: int, event_id: str, note: str = "", companions: str = ""
 ) -> Aggregate:
     """The aggregate of one event; `at` is in milliseconds."""
     tie_key = tie_key_of_event(metric, at, event_id)
@@ -113,21 +111,18 @@ def aggregate_of_event(
 
 
 def tie_key_of_event(metric: Metric, at: int, event_id: str) -> str:
-    """The tie key of an event (`at` in ms), such as `VP6xaXHV`; NO_TIE_KEY if the metric needs none."""
+    """The tie key of an event (`at` in ms), such as `VP6xaXHV`; "" if the metric needs none."""
     if not metric.has_tie_keys:
-        return NO_TIE_KEY
+        return ""
     by_id = metric.aggregate == "last" or metric.notes
     return encode_sortable(at) + event_id if by_id else encode_sortable(at)
 
 
-LONG_AGO: Final = -MAX_UNITS  # The instant that stands for NO_TIE_KEY
+LONG_AGO: Final = -MAX_UNITS  # The instant that stands for an empty tie key
 
 
 def place_of(metric: Metric, aggregate: Aggregate, tie_breaks: Iterable[Aggregate | None] = ()) -> "Place":
-    """The place in the metric's rankings of a member with this aggregate, and these of the metric's tie-breaks.
-
-    They are those of the tie-breaks that have numbers of their own.
-    """
+    """The place in the metric's rankings of a member with this aggregate, and these of its `separate_tie_breaks`."""
     since = None
     if metric.ties_by_instant:
         since = decode_sortable(aggregate.tie_key)[0] if aggregate.tie_key else LONG_AGO
@@ -156,8 +151,7 @@ class Place(NamedTuple):
     since: int | None = None
 
 
-MISSING: Final = MAX_UNITS + 1
-"""The sort value of a tie-break of which a member has no number: behind all numbers."""
+MISSING: Final = MAX_UNITS + 1  # The sort value of a tie-break of which a member has no number: behind all numbers
 
 
 def are_possible(values: SortValues, metric: Metric) -> bool:
@@ -274,10 +268,7 @@ def check_units(number: Decimal, most_decimals: int, most_digits: int | None = N
 
 
 def rounded(number: Decimal, precision: int) -> Decimal:
-    """A number with at most so many decimals: 0.30000000000000004 is 0.3, and 0.125 is 0.13 with 2 (half away from 0).
-
-    What has no more decimals stays as it is.
-    """
+    """A number with at most so many decimals: 0.30000000000000004 is 0.3; with 2, 0.125 is 0.13 (half away from 0)."""
     _, digits, exponent = number.as_tuple()
     if not isinstance(exponent, int) or -exponent <= precision:
         return number

@@ -28,8 +28,7 @@ Path = tuple[int, ...]
 the sign and the number of digits that follow."""
 Counters = Mapping[int, int]
 Nodes = Mapping[Path, Counters]
-FANOUT: Final = 128
-"""Children of a node of the tier tree, and so scores of a leaf. A node stays near 1 KB, which is one write unit."""
+FANOUT: Final = 128  # Children of a node, and so scores of a leaf. A node stays near 1 KB, which is one write unit
 _MIDDLE: Final = FANOUT // 2
 ROOT: Final[Path] = ()
 
@@ -156,10 +155,7 @@ def undivided(values: SortValues, nodes: Nodes, components: int) -> dict[Path, i
 
 
 def distinct_ahead(places: Iterable[SortValues], nodes: Nodes, components: int) -> dict[SortValues, int]:
-    """How many distinct places are ahead of each: `{(-300,): 0, (-295,): 1}`. Never more than members are.
-
-    Read nodes until nothing is `undivided` ahead of the last one: a tier that was not read counts as one place.
-    """
+    """How many distinct places are ahead of each, once nothing is `undivided`: `{(-300,): 0, (-295,): 1}`."""
     known: dict[Path, int] = {}
 
     def distinct(tier: Path, count: int) -> int:
@@ -188,18 +184,12 @@ def percentile(ahead: int, total: int) -> int:
 
 
 def position_at(numerator: int, denominator: int, total: int) -> int:
-    """The last position (from 0) whose percentile is at least p: that of a member with p percent at or behind it.
-
-    p is `numerator` / `denominator`, at most 100, so nothing is rounded. At 0 it is the position behind the last one.
-    """
+    """The last position (from 0) with a percentile of at least `numerator` / `denominator`; at 0 the one behind all."""
     return total * (100 * denominator - numerator) // (100 * denominator)
 
 
 def select(position: int, fetch: Callable[[Path], Counters], components: int) -> "Selected | None":
-    """The sort values at a position (from 0) of the list; None beyond its end.
-
-    `fetch` reads one node. It is called from the root down, once for each digit.
-    """
+    """The sort values at a position (from 0); None beyond the end. `fetch` reads a node, once for each digit."""
     passed = 0
     node = ROOT
     while not is_whole(node, components):
@@ -256,10 +246,7 @@ def _first(counters: Counters, room: int, held: Counters) -> dict[int, int]:
 
 
 def deltas(moves: Iterable[tuple[SortValues | None, SortValues | None]]) -> dict[Path, dict[int, int]]:
-    """The net change of every counter when members move from some sort values to others (None: not in the list).
-
-    A move from `(-300,)` to `(-301,)` changes one leaf: `{(62, 125): {83: -1, 82: 1}}`.
-    """
+    """The net changes of counters when members move (None: not in the list): `{(62, 125): {83: -1, 82: 1}}`."""
     net: dict[Path, dict[int, int]] = {}
     for old, new in moves:
         for values, change in ((old, -1), (new, 1)):
@@ -322,8 +309,7 @@ def unread(most: int, nodes: Nodes, *, descending: bool) -> list[Path]:
     """The nodes to read next for `histogram`, the root first; none when it has all that it needs.
 
     The width of bins depends on the lowest and the highest score alone. So first come the paths to these two, as deep
-    as needed, then the nodes between them. There are at most 10 rounds and `most` ÷ 2 + 20 nodes, for any scores.
-    `most` is at least 1.
+    as needed, then the nodes between them. There are at most 10 rounds and `most` (at least 1) ÷ 2 + 20 nodes.
     """
     root = nodes.get(ROOT)
     if root is None:

@@ -53,16 +53,11 @@ class Window:
 
     @property
     def longest_block(self) -> int:
-        """The length of the longest block of periods that has a list of its own (`rankings.rolling.steps`).
-
-        Longer blocks make events cheaper, and pages merge more lists: 5 where the longest block has 4 periods, 9 where
-        it has 16.
-        """
+        """The periods of the longest block with a list of its own: longer ones make writes cheaper, reads dearer."""
         return min(4 if self.size <= _SHORT else MAX_SLAB, self.size)
 
 
-MAX_SLAB: Final = 16
-"""The most periods of a rolling window that are computed together (`Window.slab_of`)."""
+MAX_SLAB: Final = 16  # The most periods of a rolling window that are computed together (`Window.slab_of`)
 _SHORT: Final = 10  # Buckets of a rolling window that has short slabs and blocks
 _UNITS: Final[dict[str, Unit]] = {"hour": "h", "day": "d", "week": "w", "month": "m", "year": "y", "season": "s"}
 NAMES: Final[dict[str, str]] = {"a": "all", **{unit: name for name, unit in _UNITS.items()}}  # By unit: "d" is "day"
@@ -133,10 +128,7 @@ class Timetable:
         self.readable_until = lru_cache(maxsize=4096)(self._readable_until)
 
     def index(self, unit: Unit, at: int) -> int:
-        """The index of the bucket that contains an instant (ms), such as 20778 for a day.
-
-        For seasons: the latest that has begun, or NO_SEASON.
-        """
+        """The index of the bucket that contains an instant (ms): 20778; of seasons the latest begun, or NO_SEASON."""
         if unit == "h":
             return (at + self._hour_shift) // HOUR
         day = at // DAY if self._zone is None else self.local(at).toordinal() - _EPOCH_ORDINAL
@@ -193,10 +185,7 @@ class Timetable:
         return 0 if window.unit is None else self.index(window.unit, now)
 
     def bounds(self, window: Window, period: int) -> tuple[int, int] | None:
-        """The start and the end of a period in milliseconds, such as `(1795219200000, 1795305600000)`.
-
-        None for `all` and before the first season.
-        """
+        """The start and the end of a period (ms): `(1795219200000, 1795305600000)`; None for `all` and NO_SEASON."""
         if window.unit is None or (window.unit == "s" and period == NO_SEASON):
             return None
         return self.start(window.unit, window.buckets(period)[0]), self.end(window.unit, period)
@@ -224,10 +213,7 @@ class Timetable:
         return Span(self._name(window.unit, period), starts, ends)
 
     def _name(self, unit: Unit, index: int) -> str:
-        """What `parse_period` takes: a bucket's first day, its hour, or a season's name.
-
-        An hour has an offset where the clocks show it twice, and where another hour has the same text.
-        """
+        """What `parse_period` takes: a first day, an hour with its offset where the text needs one, a season's name."""
         if unit == "s":
             return self.seasons[index].name
         if unit != "h":
@@ -309,21 +295,16 @@ class Timetable:
         return self.end("s", period) + SEASON_KEPT if window.unit == "s" else self.readable_until(window, period)
 
     def _limited(self, late: int, keep: int) -> "Timetable":
-        """The same calendar with another `late` and `keep`."""
         if (late, keep) == (self.late, self.keep):
             return self
         return Timetable(self.timezone, self.week_start, late, keep, self.seasons)
 
 
-NO_SEASON: Final = -1
-"""The index of the time before the first season."""
+NO_SEASON: Final = -1  # The index of the time before the first season
 
 
 class Seasons:
-    """The seasons of a family, by start. They never overlap, and there may be gaps between them.
-
-    `longest` is the length of the longest, in days.
-    """
+    """The seasons of a family, by start. They never overlap, but may have gaps between them. `longest` is in days."""
 
     def __init__(self, seasons: Iterable["Season"] = ()) -> None:
         self.all = tuple(sorted(seasons, key=lambda season: season.starts))
@@ -383,10 +364,7 @@ WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "satu
 
 
 class Span(NamedTuple):
-    """A period as clients see it: its name in `?period=`, when it starts and ends; None for `all`.
-
-    For example `("2026-11-21", "2026-11-21T00:00:00+01:00", "2026-11-22T00:00:00+01:00")`.
-    """
+    """A period for clients: its name in `?period=`, its start and its end, `2026-11-22T00:00:00+01:00`; or None."""
 
     name: str | None = None
     starts: str | None = None
@@ -447,10 +425,7 @@ needs some seconds to write it. So this is the most by which a writer's clock ma
 
 
 def final_at(timetable: Timetable, window: Window, period: int) -> int | None:
-    """The instant from which no event can change a period's scores, in milliseconds; None if there is none.
-
-    There is none for `all`, nor for rolling windows: each day their next period begins.
-    """
+    """The instant (ms) from which no event changes a period's scores; None for `all`, and for rolling windows."""
     bounds = timetable.bounds(window, period)
     if window.unit is None or window.rolling or bounds is None:
         return None
@@ -466,10 +441,7 @@ def state_of(timetable: Timetable, window: Window, period: int, now: int) -> Sta
 
 
 def label_of(timetable: Timetable, window: Window, period: int) -> str:
-    """What a period is called in file names: its first day, such as `2026-11-16`, or the name of a season.
-
-    Raises ValueError for `all`, which has no periods.
-    """
+    """A period's name in files: its first day, such as `2026-11-16`, or a season's name. ValueError for `all`."""
     name = timetable.span(window, period).name
     if name is None:
         raise ValueError(f"the window {window.name!r} has no periods")

@@ -28,10 +28,7 @@ def time_zone(name: str) -> tzinfo:
 
 
 def of_system(file: Path = Path("/usr/share/zoneinfo/tzdata.zi")) -> str | None:
-    """The version of the system's own zone files, such as `2025b`, which nothing here reads.
-
-    None if there are none, or if they do not say.
-    """
+    """The version of the system's own zone files, `2025b`, which nothing here reads; None if they do not say one."""
     try:
         with file.open(encoding="utf-8") as lines:
             first = lines.readline()
@@ -57,8 +54,7 @@ def _package() -> ModuleType:
 
 
 _TZDATA: Final = _package()
-VERSION: Final[str] = _TZDATA.IANA_VERSION
-"""The version of the IANA database whose rules all zones follow, such as `2026f`."""
+VERSION: Final[str] = _TZDATA.IANA_VERSION  # Of the IANA database whose rules all zones follow, such as `2026f`
 
 
 class _Zone(ZoneInfo):

@@ -1,28 +1,96 @@
-"""Answers about boards: the list of boards, and the definition of one."""
+"""Answers about boards: the list of boards, those that a member is in with its ranks there, the definition of one."""
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
 
-from standings.domain.boards import BOARD_NAME, Family, Metric, Prize, family_of
+from standings.domain.boards import BOARD_NAME, Family, Metric, Prize, check_member, family_of
 from standings.domain.coverage import BoardRecord
-from standings.domain.errors import bad_argument, being_deleted
-from standings.domain.windows import WEEKDAYS, Timetable, day_text, instant, span_text
+from standings.domain.errors import NotFoundError, bad_argument, being_deleted
+from standings.domain.members import Image
+from standings.domain.windows import WEEKDAYS, Timetable, day_text, instant, parse_window, span_text
+from standings.read import member_ranks
 from standings.read.cursors import encode_name, read_name
 from standings.read.session import ReadSession, decimal_of
+from standings.stores import IndexNotBuiltError
+
+MAX_RANKINGS: Final = 100  # Rankings after which a page with ranks ends: each is about as dear as a member of a group
 
 
 def boards(session: ReadSession, *, prefix: str, limit: int, cursor: str | None) -> dict[str, Any]:
     """The boards whose names begin with a prefix, by name: `{"boards": [{"board": "berlin-2026"}, …], "next": None}`.
 
-    `next` is the cursor of the next page. Raises InvalidArgumentError for a prefix that no name has, and for a cursor
-    that does not fit.
+    `next` is the next page's cursor. InvalidArgumentError for a prefix that no name has, or a cursor of another list.
     """
     if prefix and not BOARD_NAME.fullmatch(prefix):
         raise bad_argument("prefix", f"no name of a board begins with {prefix[:80]!r}")
     after = None if cursor is None else read_name(cursor, prefix)
-    names = session.backoff().retry(session.tables.records.names, after, limit + 1, prefix, leaving=False)
+    names = session.retry(session.tables.records.names, after, limit + 1, prefix, leaving=False)
     following = encode_name(names[limit - 1], prefix) if len(names) > limit else None
     return {"boards": [{"board": name} for name in names[:limit]], "next": following}
+
+
+def boards_of(
+    session: ReadSession, *, member: str, limit: int, cursor: str | None, window: str | None = None
+) -> dict[str, Any]:
+    """The boards that a member is in, by name; with a `window` also its ranks in the current period of that.
+
+    `{"member": "u7", "boards": [{"board": "berlin-2026", "hidden": False}], "next": None}`. With a window each board
+    also has `metrics`, as on the member's card.
+
+    The index says where to look, the items say what is there: each is read strongly consistently. So a page may have
+    fewer boards than the index names, and a board may be missing to which the member has come within about a second.
+    `next` is the cursor of the next page. Raises InvalidArgumentError, and NotFoundError as long as the index is built.
+    """
+    check_member("id", member)
+    if window is not None:
+        try:
+            parse_window(window)
+        except ValueError as error:
+            raise bad_argument("window", str(error)) from error
+    after = None if cursor is None else read_name(cursor, _list_of(member))
+    try:
+        named = session.retry(session.tables.scores.boards_of, member, after, limit + 1)
+    except IndexNotBuiltError as error:
+        detail = "the index of members' boards is being built, which may take hours after an upgrade: try again later"
+        raise NotFoundError("not-built", "Index not built yet", detail) from error
+    images, last = _on_page(session, named[:limit], member, window)
+    is_last = last is None and len(named) <= limit
+    if window is not None and images:
+        found = member_ranks.cards(session, images, window)
+    else:
+        found = [{"board": image.board, "hidden": image.hidden} for image in images]
+    return {
+        "member": member,
+        "boards": [{name: value for name, value in board.items() if name != "member"} for board in found],
+        "next": None if is_last else encode_name(last or named[limit - 1], _list_of(member)),
+    }
+
+
+def _on_page(
+    session: ReadSession, boards: Sequence[str], member: str, window: str | None
+) -> tuple[list[Image], str | None]:
+    """The member's items on readable boards, and the board with which a page of `MAX_RANKINGS` ends early, or None."""
+    keys = [(board, member) for board in boards]
+    found = session.retry(session.tables.scores.images, keys, consistent=True)
+    records = session.records([board for board, member in keys if (board, member) in found])
+    images: list[Image] = []
+    rankings = 0
+    for previous, key in zip([None, *boards], keys, strict=False):
+        image, record = found.get(key), records.get(key[0])
+        has_gone = record is not None and (record.is_being_deleted or record.has_ended(session.now))
+        if image is None or image.removed or has_gone:
+            continue
+        more = len(member_ranks.rankings_in(session, image.board, window)) if window is not None else 0
+        if rankings and rankings + more > MAX_RANKINGS:
+            return images, previous
+        rankings += more
+        images.append(image)
+    return images, None
+
+
+def _list_of(member: str) -> str:
+    """The name of the list of a member's boards, in cursors. No prefix of boards' names begins like that."""
+    return f"/{member}"
 
 
 def definition(session: ReadSession, board: str) -> dict[str, Any]:
@@ -49,10 +117,7 @@ def definition(session: ReadSession, board: str) -> dict[str, Any]:
 
 
 def _expires(family: Family, record: BoardRecord | None) -> dict[str, Any]:
-    """How long boards last, and when this one ends: `{"expires": "60 days", "expires_at": "2027-01-20T10:15:00.000Z"}`.
-
-    Nothing where boards do not end. A board that began before `expires` was changed ends as it said then.
-    """
+    """How long boards last, and when this one ends, as it began: `{"expires": "60 days", "expires_at": …}`."""
     ends = None if record is None or record.deleted else record.ends
     if family.expires is None and ends is None:
         return {}
@@ -60,7 +125,6 @@ def _expires(family: Family, record: BoardRecord | None) -> dict[str, Any]:
 
 
 def _metric(session: ReadSession, board: str, family: Family, metric: Metric) -> dict[str, Any]:
-    """A metric's definition, with each window's current period."""
     least, most = (bound and decimal_of(bound, metric.precision) for bound in (metric.least, metric.most))
     last = metric.ranked_from
     return {
@@ -97,7 +161,6 @@ def _prizes(prizes: Iterable[Prize]) -> dict[str, Any]:
 
 
 def _seasons(timetable: Timetable) -> list[dict[str, str]]:
-    """A family's seasons as `boards.toml` writes them, by start."""
     return [
         {"name": season.name, "starts": day_text(season.starts), "ends": day_text(season.ends)}
         for season in timetable.seasons.all

@@ -18,10 +18,7 @@ T = TypeVar("T")
 
 
 class Cursor(NamedTuple):
-    """Read on from a key in a period's list, forward or backward: `Cursor(20778, True, "MvIu123", "competition")`.
-
-    The key `ENDS` is before and after all entries.
-    """
+    """Read on from a key, or one of the `ENDS`, of a period's list: `Cursor(20778, True, "MvIu123", "competition")`."""
 
     period: int
     forward: bool

@@ -13,7 +13,7 @@ not cached, where a log is folded meanwhile, or for `notes` and `profiles`. Thes
                         entry_ranks: members ahead + 1
           <-----------  {"rank": 211, "score": 50, ...}
 
-`ReadSession.backoff` retries each. Rolling windows are read by `rankings/rolling/reading.py`. A page of a list
+`ReadSession.retry` sends each. Rolling windows are read by `rankings/rolling/reading.py`. A page of a list
 (`pages.py`) reads its entries and its nodes side by side, in one round trip, or two if one partition has more than its
 share. `me` and `around` take one more before it: for the entry of the member.
 """
@@ -30,7 +30,8 @@ from standings.domain.coverage import BOARD_TTL_S, BoardRecord
 from standings.domain.errors import InvalidBodyError, bad_argument
 from standings.domain.profiles import Profile
 from standings.rankings.reading import RankingReads
-from standings.read import board_list, member_boards, member_ranks, notes, pages, profiles, score_statistics
+from standings.read import board_list, member_ranks, pages, profiles, score_statistics
+from standings.read.cursors import read_cursor
 from standings.read.session import PRIVATE_LIMITS, Limits, RankingReader, ReadSession, method_of
 from standings.runtime.clock import RANKING_TTL_S, Clock, TtlCache
 
@@ -50,18 +51,14 @@ class Answers:
     ) -> None:
         self.boards = boards
         self.limits = limits
-        self.reads: Final = _READS
-        """Every read, by its name in `CALLS`."""
+        self.reads: Final = _READS  # Every read, by its name in `CALLS`
         self._tables = tables
         self._search_needs_board = search_needs_board
 
     def answer(
         self, name: str, path: Mapping[str, str], arguments: Arguments, document: Callable[[], Any] = dict
     ) -> Answer:
-        """The answer to a read, by its name in `CALLS`. Raises RequestError and StoreUnavailableError.
-
-        `path` has the names in the path, `document()` parses the body.
-        """
+        """The answer to a read in `CALLS`; `document()` parses its body. Raises RequestError, StoreUnavailableError."""
         return _READS[name](_Read(self.session(), path, arguments, document, self._search_needs_board))
 
     def session(self) -> ReadSession:
@@ -79,39 +76,32 @@ class _Read(NamedTuple):
     search_needs_board: bool
 
     def reader(self) -> RankingReader:
-        """The reader of the ranking that the path and the arguments name."""
-        return self.session.reader(
-            **self.path, period=self.arguments.get("period"), method=self.arguments.get("method")
-        )
+        period, method = self.arguments.get("period"), self.arguments.get("method")
+        return self.session.reader(**self.path, period=period, method=method)
 
     def profile(self) -> Answer:
-        """A member's profile, or the members whose names begin with a text."""
         arguments = self.arguments
         if "name" not in arguments:
             member = arguments.required("id", "say whose profile, or give the beginning of a name")
             self._refuse("is only valid with name", "board", "limit")
             return profiles.profile(self.session, member)
         self._refuse("cannot go with name", "id")
-        board, limit = arguments.get("board"), arguments.whole("limit")
-        needs_board = self.search_needs_board
-        return profiles.search(self.session, name=arguments["name"], board=board, limit=limit, needs_board=needs_board)
+        name, board, limit = arguments["name"], arguments.get("board"), arguments.whole("limit")
+        return profiles.search(self.session, name=name, board=board, limit=limit, needs_board=self.search_needs_board)
 
     def boards(self) -> Answer:
-        """The list of boards."""
         prefix, cursor = self.arguments.get("prefix", ""), self.arguments.get("cursor")
         return board_list.boards(self.session, prefix=prefix, limit=self.arguments.whole("limit"), cursor=cursor)
 
     def boards_of(self) -> Answer:
-        """The boards that a member is in, with its ranks in a window if the client wants them."""
         ranks, arguments = self.arguments.flag("ranks"), self.arguments
         if not ranks:
             self._refuse("is only valid with ranks=true", "window")
         window = arguments.get("window", "all") if ranks else None
         limit, cursor = arguments.whole("limit"), arguments.get("cursor")
-        return member_boards.boards_of(self.session, member=arguments["id"], limit=limit, cursor=cursor, window=window)
+        return board_list.boards_of(self.session, member=arguments["id"], limit=limit, cursor=cursor, window=window)
 
     def member(self) -> Answer:
-        """A member's scores in every metric and window of a board."""
         ranks = self.arguments.flag("ranks")
         if not ranks:
             self._refuse("is only valid with ranks=true", "method")
@@ -148,7 +138,6 @@ class _Read(NamedTuple):
         return self._shown(page, noted)
 
     def rank(self) -> Answer:
-        """A member's rank, or the rank that a score would have."""
         reader, arguments = self.reader(), self.arguments
         if "score" in arguments:
             self._refuse("cannot go with score", "member", "previous", "profiles", "notes")
@@ -160,7 +149,6 @@ class _Read(NamedTuple):
         return self._shown(member_ranks.rank(reader, member=member, previous=arguments.flag("previous")), noted)
 
     def group(self) -> Answer:
-        """The ranks of a group of members."""
         reader = self.reader()
         noted = self._noted(reader)
         members = _members(self.document())
@@ -173,20 +161,23 @@ class _Read(NamedTuple):
                 raise bad_argument(name, detail)
 
     def _noted(self, reader: RankingReader) -> Ranking | None:
-        """The ranking whose notes the caller requested; None if it requested none."""
+        """The ranking whose notes the caller requested, of the cursor's period if there is one; None if none."""
+        ranking, cursor = reader.ranking, self.arguments.get("cursor")
         if not self.arguments.flag("notes"):
             return None
-        return notes.ranking_with_notes(reader, self.arguments.get("cursor"))
+        if not ranking.metric.notes:
+            detail = f"metric {ranking.metric.name!r} keeps none: boards.toml has no notes = true for it"
+            raise bad_argument("notes", detail)
+        return ranking if cursor is None else ranking._replace(period=read_cursor(reader, cursor).period)
 
     def _shown(self, answer: Answer, noted: Ranking | None = None) -> Answer:
         """The answer, with the note of each score and the profile of each member if the caller wants them."""
         if noted is not None:
-            answer = notes.show_notes(self.session, noted, answer)
+            answer = profiles.show_notes(self.session, noted, answer)
         return profiles.show_profiles(self.session, answer) if self.arguments.flag("profiles") else answer
 
 
 def _members(document: Any) -> list[str]:
-    """The members that a body names."""
     if not isinstance(document, dict) or set(document) != {"members"}:
         raise InvalidBodyError('expected an object such as {"members": ["u1", "u2"]}')
     members = document["members"]
@@ -218,22 +209,17 @@ _READS: Final[Mapping[str, Callable[[_Read], Answer]]] = {
 
 
 PROFILE_TTL_S: Final = 55
-"""Seconds for which a process caches a profile. With the delay of an eventually consistent read, a change shows
-everywhere within a minute."""
+"""Seconds for which a process caches a profile: with the delay of eventual consistency a change shows in a minute."""
 
 
 class Tables:
-    """The tables of a stack, by their names. Requests, also in several threads, share them and the caches.
-
-    `Tables(client, clock, rankings="standings-RankingsTable-1A2B", scores=…, profiles=…)`
-    """
+    """The tables of a stack by name, with caches that requests share: `Tables(client, clock, scores="S1A2", …)`."""
 
     def __init__(self, client: Any, clock: Clock, *, rankings: str, scores: str, profiles: str) -> None:
         self.clock = clock
         self.rankings = RankingReads(client, rankings, clock)
         self.records = BoardRecords(client, scores, clock)
-        # It only reads members: no receipts table is needed.
-        self.scores = Scores(client, scores, "", clock)
+        self.scores = Scores(client, scores, "", clock)  # It only reads members: no receipts table is needed
         self.profiles = Profiles(client, profiles, clock)
         self.known_records: TtlCache[str, BoardRecord | None] = TtlCache(clock, BOARD_TTL_S)
         self.known_shards: TtlCache[str, int] = TtlCache(clock, RANKING_TTL_S)

@@ -6,7 +6,7 @@ Each takes two round trips for its ranks: the members' entries, then the tier no
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from standings.domain import tiers
 from standings.domain.boards import Metric, Ranking, check_member, family_of
@@ -14,16 +14,7 @@ from standings.domain.errors import NotFoundError, TooFarError
 from standings.domain.members import Image, aggregate_in_period, place, place_if_ranked
 from standings.domain.scoring import Aggregate, SortValues, decimal_text, encode_values
 from standings.domain.tiers import ROOT, Path
-from standings.read.session import (
-    BEYOND,
-    Limits,
-    Method,
-    RankingReader,
-    ReadSession,
-    decimal_of,
-    note_of,
-    scored,
-)
+from standings.read.session import BEYOND, Limits, Method, RankingReader, ReadSession, decimal_of, note_of, scored
 from standings.stores import Entry, Node, Partition, Span
 
 MAX_MEMBERS: Final = 100  # Members of a group
@@ -41,10 +32,9 @@ def rank(reader: RankingReader, *, member: str, previous: bool = False) -> dict[
     """
     check_member("member", member)
     ranks, *earlier = read_ranks(reader.session, _periods(reader, 1 + previous), [member], reader.method)
-    if member not in ranks.lines:
+    if member not in ranks.entries:
         raise not_ranked(reader, member)
-    head = reader.head(ranks.total, ranks.nodes, ranks.entries)
-    return {**head, **ranks.lines[member], **(_previous(earlier, member) if previous else {})}
+    return {**ranks.head(), **ranks.line(member), **_previous(earlier, member, asked=previous)}
 
 
 def group(reader: RankingReader, *, members: Sequence[str], previous: bool = False) -> dict[str, Any]:
@@ -55,30 +45,22 @@ def group(reader: RankingReader, *, members: Sequence[str], previous: bool = Fal
     """
     wanted = list(dict.fromkeys(members))
     ranks, *earlier = read_ranks(reader.session, _periods(reader, 1 + previous), wanted, reader.method)
-    marks = {
-        entry.member: (entry.place.values, entry.key if reader.method == "ordinal" else "") for entry in ranks.entries
-    }
+    by_key = reader.method == "ordinal"
+    marks = {member: (entry.place.values, entry.key if by_key else "") for member, entry in ranks.entries.items()}
     ordered = sorted(set(marks.values()) if reader.method == "dense" else marks.values())
     in_group = {member: bisect_left(ordered, mark) + 1 for member, mark in marks.items()}
-    return {
-        **reader.head(ranks.total, ranks.nodes, ranks.entries),
-        "entries": [
-            {
-                **ranks.line(member),
-                "group_rank": in_group.get(member),
-                **(_previous(earlier, member) if previous else {}),
-            }
-            for member in members
-        ],
-    }
+    lines = [
+        {**ranks.line(one), "group_rank": in_group.get(one), **_previous(earlier, one, asked=previous)}
+        for one in members
+    ]
+    return {**ranks.head(), "entries": lines}
 
 
 def history(reader: RankingReader, *, member: str, periods: int) -> dict[str, Any]:
     """The member's rank and score in up to `periods` periods, newest first; None where it was not ranked.
 
-    Its `periods` are `[{"period": {"name": "2026-11-21", …}, "rank": 3, "score": 50, "total": 40}]`. The newest is the
-    reader's own period; `all` has one. Raises NotFoundError if the board has no such member, InvalidArgumentError for a
-    text that is no member, TooFarError.
+    Its `periods` are `[{"period": {"name": "2026-11-21", …}, "rank": 3, "score": 50, "total": 40}]`, from the reader's
+    own back; `all` has one. May raise NotFoundError, InvalidArgumentError and TooFarError.
     """
     check_member("member", member)
     rankings = _periods(reader, periods)
@@ -86,56 +68,38 @@ def history(reader: RankingReader, *, member: str, periods: int) -> dict[str, An
     found = read_ranks(reader.session, rankings, [member], reader.method, limits)
     if not any(ranks.entries for ranks in found):
         reader.session.image(reader.ranking.board, member)
-    return {
-        **reader.head(found[0].total, found[0].nodes, found[0].entries),
-        "member": member,
-        "periods": [
-            {
-                "period": reader.session.period(ranking),
-                **{name: value for name, value in ranks.line(member).items() if name not in ("member", "percentile")},
-                "total": ranks.total,
-            }
-            for ranking, ranks in zip(rankings, found, strict=True)
-        ],
-    }
+    shown = []
+    for ranking, ranks in zip(rankings, found, strict=True):
+        line = {name: value for name, value in ranks.line(member).items() if name not in ("member", "percentile")}
+        shown.append({"period": reader.session.period(ranking), **line, "total": ranks.total})
+    return {**found[0].head(), "member": member, "periods": shown}
 
 
 def card(
     session: ReadSession, board: str, member: str, method: Method | None, *, notes: bool = False
 ) -> dict[str, Any]:
-    """A member's total and its score in each window's current period, also if it is hidden; ranks if a method is given.
-
-    With `notes` each score has the note of the event that it came with, or None. Raises NotFoundError if there is no
-    such board or member, InvalidArgumentError for a text that is no member, TooFarError.
-    """
+    """A member's total, and its score in each window, also if it is hidden; ranks by a method. Raises NotFoundError."""
     check_member("id", member)
     windows = _current(session, board)
     image = session.image(board, member)
-    return _card(
-        session, image, windows, None if method is None else _ranks_now(session, windows, member, method), notes=notes
-    )
+    ranks = None if method is None else _ranks_now(session, windows, member, method)
+    return _card(session, image, windows, ranks, notes=notes)
 
 
 def cards(session: ReadSession, images: Sequence[Image], window: str) -> list[dict[str, Any]]:
-    """The cards of a member on several boards, with its ranks in the current period of one window.
-
-    Each has the metrics alone that are ranked in this window. The ranks of all boards take two round trips together.
-    """
+    """The cards of a member on several boards, with the metrics and the ranks of one window, all in two round trips."""
     windows = {image.board: rankings_in(session, image.board, window) for image in images}
     ranks = _ranks_now(session, [one for some in windows.values() for one in some], images[0].member, "competition")
     return [_card(session, image, windows[image.board], ranks) for image in images]
 
 
 def followed(session: ReadSession, board: str, member: str) -> dict[str, Any] | None:
-    """The card with ranks once each of them follows the member's item; None as long as one does not.
-
-    A rank follows if its entry has the place that the item gives, or is of a newer version. Raises NotFoundError.
-    """
+    """The card with ranks once each follows the member's item, or a newer one; None till then. NotFoundError."""
     windows = _current(session, board)
     image = session.image(board, member)
     ranks = _ranks_now(session, windows, member, "competition")
     for ranking, found in ranks.items():
-        entry = next(iter(found.entries), None)
+        entry = found.entries.get(member)
         is_newer = entry is not None and entry.written_at_ms > image.written_at_ms
         if not is_newer and place(image, ranking) != (entry.place if entry is not None else None):
             return None
@@ -146,22 +110,15 @@ _Windows = list[tuple[Metric, list[Ranking]]]  # The rankings of each metric in 
 
 
 def _current(session: ReadSession, board: str) -> _Windows:
-    family = family_of(session.boards, board)
-    return [
-        (metric, [session.current(board, metric, window) for window in metric.windows])
-        for metric in family.counted_metrics
-    ]
+    counted = family_of(session.boards, board).counted_metrics
+    return [(metric, [session.current(board, metric, window) for window in metric.windows]) for metric in counted]
 
 
 def rankings_in(session: ReadSession, board: str, window: str) -> _Windows:
     """The rankings of a board in the current period of one window, each with its metric; none without a family."""
     family = session.boards.family(board)
-    return [
-        (metric, [session.current(board, metric, one)])
-        for metric in (family.counted_metrics if family is not None else ())
-        for one in metric.windows
-        if one.name == window
-    ]
+    counted = family.counted_metrics if family is not None else ()
+    return [(metric, [session.current(board, metric, one)]) for metric in counted if (one := metric.window(window))]
 
 
 def _ranks_now(session: ReadSession, windows: _Windows, member: str, method: Method) -> dict[Ranking, "Ranks"]:
@@ -178,32 +135,27 @@ def _card(
     *,
     notes: bool = False,
 ) -> dict[str, Any]:
-    return {
-        "board": image.board,
-        "member": image.member,
-        "hidden": image.hidden,
-        "metrics": [
-            {
-                "metric": metric.name,
-                **_total(image.cell(metric.total()), metric, notes=notes),
-                "windows": [
-                    {
-                        **_window(session, image, ranking, notes=notes),
-                        **(_ranked(ranks.get(ranking), image.member) if ranks is not None else {}),
-                    }
-                    for ranking in some
-                ],
-            }
-            for metric, some in windows
-        ],
-    }
+    def noted(aggregate: Aggregate | None) -> dict[str, Any]:
+        return {"note": note_of(aggregate)} if notes else {}
+
+    def metric_of(metric: Metric, rankings: Iterable[Ranking]) -> dict[str, Any]:
+        total = image.cell(metric.total())
+        score = None if total is None else decimal_of(total.value, metric.precision)
+        return {"metric": metric.name, "score": score, **noted(total), "windows": [*map(window_of, rankings)]}
+
+    def window_of(ranking: Ranking) -> dict[str, Any]:
+        aggregate = aggregate_in_period(image, ranking.metric, ranking.window, ranking.period)
+        there = place_if_ranked(image, ranking)
+        shown = scored(there.values if there is not None else None, ranking.metric) | noted(aggregate)
+        shown |= {} if ranks is None else _ranked(ranks.get(ranking), image.member)
+        return {"window": ranking.window.name, "period": session.period(ranking), **shown}
+
+    metrics = [metric_of(*each) for each in windows]
+    return {"board": image.board, "member": image.member, "hidden": image.hidden, "metrics": metrics}
 
 
 def not_ranked(reader: RankingReader, member: str) -> NotFoundError:
-    """The error of a member without a rank: it is hidden, inactive, or its score is not ranked.
-
-    Raises NotFoundError if it is unknown.
-    """
+    """The error of a member without a rank: hidden, inactive, or with such a score. NotFoundError if it is unknown."""
     ranking = reader.ranking
     image = reader.session.image(ranking.board, member)
     aggregate = aggregate_in_period(image, ranking.metric, ranking.window, ranking.period)
@@ -228,22 +180,36 @@ def _ranked_from(metric: Metric) -> str:
     return f"{metric.name!r} ranks from {last} {'up' if metric.descending else 'down'}"
 
 
-class Ranks(NamedTuple):
-    """The members that are ranked, with their lines and entries, the nodes read, and how many are ranked in all.
+class Ranks:
+    """The ranks of members in a ranking: the entries of those that are ranked, by member, and the nodes that were read.
 
-    A line is `{"member": "u7", "rank": 3, "score": 50, "percentile": 99.5}`.
+    Members may move between the two reads, but those that were found are ranked where they were found.
     """
 
-    metric: Metric
-    lines: Mapping[str, dict[str, Any]]
-    entries: Sequence[Entry]
-    nodes: Mapping[Path, Node]
-    total: int
+    def __init__(self, reader: RankingReader) -> None:
+        self.reader = reader
+        self.entries: dict[str, Entry] = {}
+        self.nodes: dict[Path, Node] = {}
+        self.numbers: Mapping[str, int] = {}
+
+    def count(self) -> None:
+        """Count by the entries and nodes that were read."""
+        self.reader.learn_shards(self.nodes)
+        self.counters = counters_of(self.nodes, [entry.place.values for entry in self.entries.values()])
+        self.total = sum(self.counters[ROOT].values())
 
     def line(self, member: str) -> dict[str, Any]:
-        """The line of a member; one that is not ranked has `{"member": "u7", "rank": None, "score": None, …}`."""
-        unranked = {"member": member, "rank": None, **scored(None, self.metric), "percentile": None}
-        return self.lines.get(member) or unranked
+        """The line of a member: `{"member": "u7", "rank": 3, "score": 50, "percentile": 99.5}`; None if not ranked."""
+        metric, entry = self.reader.ranking.metric, self.entries.get(member)
+        if entry is None:
+            return {"member": member, "rank": None, **scored(None, metric), "percentile": None}
+        values = entry.place.values
+        percentile = decimal_of(tiers.percentile(tiers.ahead(values, self.counters), self.total), 2)
+        return {"member": member, "rank": self.numbers[member], **scored(values, metric), "percentile": percentile}
+
+    def head(self) -> dict[str, Any]:
+        """The head of an answer that is made of them."""
+        return self.reader.head(self.total, self.nodes, self.entries.values())
 
 
 def read_ranks(
@@ -253,52 +219,24 @@ def read_ranks(
     method: Method,
     limits: Limits | None = None,
 ) -> list[Ranks]:
-    """The ranks of all these members in each ranking. Where none of them is ranked, only the root is read.
-
-    TooFarError beyond the limits of each ranking, by default those of the request.
-    """
-    entries: dict[Ranking, list[Entry]] = {ranking: [] for ranking in rankings}
+    """The ranks of all these members in each ranking; where none is ranked, only the root is read. TooFarError."""
+    found = {ranking: Ranks(RankingReader(session, ranking, method, limits)) for ranking in rankings}
     pairs = [(ranking, member) for ranking in rankings for member in members]
-    for (ranking, _), entry in session.backoff().retry(session.rankings.entries, pairs).items():
-        entries[ranking].append(entry)
+    for (ranking, member), entry in session.retry(session.rankings.entries, pairs).items():
+        found[ranking].entries[member] = entry
     paths = {
         (ranking, path): None
-        for ranking, some in entries.items()
-        for path in (ROOT, *(path for entry in some for path in tiers.nodes_for(entry.place.values)))
+        for ranking, ranks in found.items()
+        for path in (ROOT, *(path for one in ranks.entries.values() for path in tiers.nodes_for(one.place.values)))
     }
-    nodes: dict[Ranking, dict[Path, Node]] = {ranking: {} for ranking in rankings}
-    for (ranking, path), node in session.backoff().retry(session.rankings.nodes, list(paths)).items():
-        nodes[ranking][path] = node
-    readers = [RankingReader(session, ranking, method, limits) for ranking in rankings]
-    # Members may move between the two reads, but those that were found are ranked where they were found.
-    counters = [counters_of(nodes[each], [entry.place.values for entry in entries[each]]) for each in rankings]
-    for reader in readers:
-        reader.learn_shards(nodes[reader.ranking])
-    numbers = _numbers([(each, entries[each.ranking], counts) for each, counts in zip(readers, counters, strict=True)])
-    return [
-        _ranks(each.metric, entries[each], nodes[each], counts, ranks)
-        for each, counts, ranks in zip(rankings, counters, numbers, strict=True)
-    ]
-
-
-def _ranks(
-    metric: Metric,
-    entries: Sequence[Entry],
-    nodes: Mapping[Path, Node],
-    counters: tiers.Nodes,
-    numbers: Mapping[str, int],
-) -> Ranks:
-    total = sum(counters[ROOT].values())
-    lines = {
-        entry.member: {
-            "member": entry.member,
-            "rank": numbers[entry.member],
-            **scored(entry.place.values, metric),
-            "percentile": decimal_of(tiers.percentile(tiers.ahead(entry.place.values, counters), total), 2),
-        }
-        for entry in entries
-    }
-    return Ranks(metric, lines, entries, nodes, total)
+    for (ranking, path), node in session.retry(session.rankings.nodes, list(paths)).items():
+        found[ranking].nodes[path] = node
+    for ranks in found.values():
+        ranks.count()
+    numbers = _numbers([(ranks.reader, [*ranks.entries.values()], ranks.counters) for ranks in found.values()])
+    for ranks, by_member in zip(found.values(), numbers, strict=True):
+        ranks.numbers = by_member
+    return [*found.values()]
 
 
 def _periods(reader: RankingReader, most: int) -> list[Ranking]:
@@ -309,32 +247,16 @@ def _periods(reader: RankingReader, most: int) -> list[Ranking]:
     return rankings
 
 
-def _previous(earlier: Sequence[Ranks], member: str) -> dict[str, int | None]:
-    """The rank of a member in the period before; None if it was not ranked, or nothing can be read of that period."""
-    return {"previous_rank": earlier[0].line(member)["rank"] if earlier else None}
-
-
-def _window(session: ReadSession, image: Image, ranking: Ranking, *, notes: bool) -> dict[str, Any]:
-    aggregate = aggregate_in_period(image, ranking.metric, ranking.window, ranking.period)
-    there = place_if_ranked(image, ranking)
-    shown = scored(there.values if there is not None else None, ranking.metric) | _noted(aggregate, notes=notes)
-    return {"window": ranking.window.name, "period": session.period(ranking), **shown}
-
-
-def _total(aggregate: Aggregate | None, metric: Metric, *, notes: bool) -> dict[str, Any]:
-    score = None if aggregate is None else decimal_of(aggregate.value, metric.precision)
-    return {"score": score, **_noted(aggregate, notes=notes)}
-
-
-def _noted(aggregate: Aggregate | None, *, notes: bool) -> dict[str, Any]:
-    return {"note": note_of(aggregate)} if notes else {}
+def _previous(earlier: Sequence[Ranks], member: str, *, asked: bool) -> dict[str, int | None]:
+    """The rank of a member in the period before, if it is asked for; None if it had none or that cannot be read."""
+    return {"previous_rank": earlier[0].line(member)["rank"] if earlier else None} if asked else {}
 
 
 def _ranked(ranks: Ranks | None, member: str) -> dict[str, Any]:
     """The ranks of a window on a card; the total is None too if the member is not ranked."""
-    if ranks is None or member not in ranks.lines:
+    if ranks is None or member not in ranks.entries:
         return {"rank": None, "percentile": None, "total": None}
-    line = ranks.lines[member]
+    line = ranks.line(member)
     return {"rank": line["rank"], "percentile": line["percentile"], "total": ranks.total}
 
 
@@ -347,36 +269,27 @@ def _numbers(found: Sequence[tuple[RankingReader, Sequence[Entry], tiers.Nodes]]
     """The same in several rankings, by one method: what dense ranks read of the tiers, they read together."""
     if found and found[0][0].method == "dense":
         wanted = [(reader, {entry.place.values for entry in entries}, counters) for reader, entries, counters in found]
-        return [
-            {entry.member: distinct[entry.place.values] + 1 for entry in entries}
-            for distinct, (_, entries, _) in zip(_distinct_ahead(wanted), found, strict=True)
-        ]
+        ahead = zip(_distinct_ahead(wanted), (entries for _, entries, _ in found), strict=True)
+        return [{each.member: distinct[each.place.values] + 1 for each in entries} for distinct, entries in ahead]
     numbers = []
     for reader, entries, counters in found:
         equals = equals_ahead(reader, entries, counters) if reader.method == "ordinal" else {}
-        ahead = [tiers.ahead(entry.place.values, counters) + equals.get(entry.key, 0) for entry in entries]
-        numbers.append({entry.member: count + 1 for entry, count in zip(entries, ahead, strict=True)})
+        ranks = {one.member: tiers.ahead(one.place.values, counters) + equals.get(one.key, 0) + 1 for one in entries}
+        numbers.append(ranks)
     return numbers
 
 
 def counters_of(nodes: Mapping[Path, Node], members: Iterable[SortValues] = ()) -> dict[Path, tiers.Counters]:
-    """The counters of nodes, as they agree with each other and with members that were found at these sort values.
-
-    A missing root counts nobody.
-    """
+    """The counters of nodes, agreeing with each other and with members that were found. A missing root is empty."""
     return tiers.agreeing({ROOT: {}, **{path: node.counters for path, node in nodes.items()}}, members)
 
 
 def equals_ahead(reader: RankingReader, entries: Sequence[Entry], counters: tiers.Nodes) -> dict[str, int]:
-    """How many members of equal score are ahead of each entry, by key: `{"MvIu123": 2}`.
-
-    Counts them in the sorted index. Raises TooFarError if there are more than `Limits.equals` in all.
-    """
+    """How many equals are ahead of each entry, by key: `{"MvIu123": 2}`. TooFarError beyond `Limits.equals` in all."""
     ahead = {entry.key: 0 for entry in entries}
-    tied = [entry for entry in entries if tiers.equals(entry.place.values, counters) > 1]
+    tied = sorted((each for each in entries if tiers.equals(each.place.values, counters) > 1), key=lambda one: one.key)
     if not tied:
         return ahead
-    tied.sort(key=lambda entry: entry.key)
     # Count from one entry to the next of the same score, so that no entry is read twice.
     last_keys: dict[SortValues, str] = {}
     ranges: list[tuple[str, str]] = []
@@ -427,7 +340,7 @@ def _distinct_ahead(wanted: Sequence[tuple[RankingReader, Iterable[SortValues], 
             except StopIteration as stop:
                 found[ranking] = stop.value
         pairs = [(ranking, path) for ranking, some in asked.items() if ranking not in found for path in some]
-        nodes = session.backoff().retry(session.rankings.nodes, pairs) if pairs else {}
+        nodes = session.retry(session.rankings.nodes, pairs) if pairs else {}
     return [found[reader.ranking] for reader, _, _ in wanted]
 
 
@@ -490,10 +403,7 @@ def _check_scores(reader: RankingReader, count: int) -> None:
 
 
 def select(reader: RankingReader, position_of: Callable[[int], int], nodes: dict[Path, Node]) -> tiers.Selected | None:
-    """The score at a position, counted from 0; None beyond the ends. `position_of` gives the position for a total.
-
-    The nodes on the path are added to `nodes`.
-    """
+    """The score at the position (from 0) of a total; None beyond the ends. The nodes on its path go to `nodes`."""
 
     def counters_at(path: Path) -> tiers.Counters:
         if path not in nodes:

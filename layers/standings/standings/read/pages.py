@@ -80,10 +80,7 @@ def page_at(reader: RankingReader, *, rank: int, limit: int, me: str | None = No
 def page_from(
     reader: RankingReader, *, score: str, tie_breaks: str | None = None, limit: int, me: str | None = None
 ) -> dict[str, Any]:
-    """The page that starts at the first entry with a score, and with tie-breaks if they are given, or behind it.
-
-    InvalidArgumentError if the metric has no such score.
-    """
+    """The page from the first entry with a score (and tie-breaks) on, or behind it. May raise InvalidArgumentError."""
     values = parse_values(score, tie_breaks, reader.ranking.metric)
     shown = _Page(reader, me)
     entries = shown.stretch(encode_values(values), limit + 1, tiers.nodes_for(values), forward=True)
@@ -151,8 +148,7 @@ class _Page:
     def __init__(self, reader: RankingReader, me: str | None, around: str | None = None) -> None:
         self.reader = reader
         self.me = me
-        self.nodes: dict[Path, Node] = {}
-        """All nodes that were read."""
+        self.nodes: dict[Path, Node] = {}  # All nodes that were read
         names = [name for name in (me, around) if name is not None]
         entries = reader.entries(names) if names else {}
         self.middle = None if around is None else entries.get(around)
@@ -160,7 +156,6 @@ class _Page:
         self.before_me = [] if self.mine is None else [Stretch(self.mine.key, 1, forward=False)]
 
     def stretch(self, beyond: str | None, limit: int, paths: Sequence[Path], *, forward: bool) -> list[Entry]:
-        """Read one stretch, and nodes."""
         stretch = Stretch(beyond, limit, forward=forward)
         self.read([stretch], paths)
         return stretch.entries
@@ -168,9 +163,8 @@ class _Page:
     def read(self, stretches: Sequence["Stretch"], paths: Sequence[Path]) -> None:
         """Read stretches, until each is complete, and nodes for the page. May raise TooFarError.
 
-        Each round reads all its spans in parallel, and the nodes that are known to be needed by then. Call it once, so
-        that nothing for `me` is read twice. Name the root, unless it was just read: it may name more shards than
-        `boards.toml`.
+        Each round reads its spans in parallel, with the nodes known to be needed by then. Call it once, so that nothing
+        for `me` is read twice. Name the root, unless it was just read: it may name more shards.
         """
         stretches = list(dict.fromkeys([*stretches, *self.before_me]))
         asked = set(self.nodes)
@@ -294,10 +288,7 @@ class _Page:
         return _Known(page, me, before)
 
     def _rank_me(self, me: Entry, known: "_Known", ranks: "_Ranks") -> tuple[int, int, tuple[Entry, int] | None]:
-        """The rank of `me`, how many have a better score, and the entry just before it with its rank.
-
-        They never contradict what was found of the list.
-        """
+        """The rank of `me`, how many are ahead by score, and the entry before it with its rank, as the list has it."""
         method = self.reader.method
         place = next((place for place, entry in enumerate(known.entries) if entry is me), 0)
         if known.behind or not known.entries or known.entries[place] is not me:
@@ -387,10 +378,7 @@ def _ranks(reader: RankingReader, known: _Known, base: _Base, counters: tiers.No
 
 
 def _bounded(rank: int, entry: Entry, known: _Known, numbers: Sequence[int], method: Method) -> int:
-    """The rank of an entry that is not on the page, within the bounds of the ranks that are known.
-
-    If the entry is behind the page, its own number is the last of `numbers`.
-    """
+    """The rank of an entry off the page, within the known ranks. Of one behind it, `numbers` ends with its own."""
     if known.behind:
         last = known.entries[-1 - len(known.behind)]
         return max(rank, numbers[-1]) if _apart(last, entry, method) else numbers[-1]
@@ -401,7 +389,6 @@ def _bounded(rank: int, entry: Entry, known: _Known, numbers: Sequence[int], met
 
 
 def _apart(one: Entry, other: Entry, method: Method) -> bool:
-    """Whether two entries have different ranks."""
     return method == "ordinal" or one.place.values != other.place.values
 
 

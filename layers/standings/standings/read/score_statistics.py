@@ -3,6 +3,7 @@
 import re
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import Any, Final
 
 from standings.domain import tiers
@@ -22,8 +23,7 @@ _NUMBER: Final = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,2})
 def score_rank(reader: RankingReader, *, score: str, tie_breaks: str | None = None) -> dict[str, Any]:
     """The rank that a score would have, and how many members are ahead of it, at it and behind it.
 
-    Without tie-breaks it is ahead of all members with the score. Raises InvalidArgumentError if the metric has no such
-    score or tie-breaks, NotFoundError if the score is not ranked, and TooFarError.
+    Without tie-breaks it is ahead of all with the score. Raises InvalidArgumentError, NotFoundError, TooFarError.
     """
     metric = reader.ranking.metric
     values = parse_values(score, tie_breaks, metric)
@@ -33,15 +33,13 @@ def score_rank(reader: RankingReader, *, score: str, tie_breaks: str | None = No
     counters = counters_of({path: nodes.get(path, Node({}, None)) for path in paths})
     ahead, equals = tiers.ahead(values, counters), tiers.equals(values, counters)
     total = sum(counters[ROOT].values())
-    rank = ahead + 1
-    if reader.method == "ordinal":
-        rank += equals
-    elif reader.method == "dense":
-        rank = distinct_ahead(reader, [values], counters)[values] + 1
+    before = ahead + equals if reader.method == "ordinal" else ahead
+    if reader.method == "dense":
+        before = distinct_ahead(reader, [values], counters)[values]
     return {
         **reader.head(total, nodes),
         **(scored(values, metric) if tie_breaks is not None else {"score": score_at(values[0], metric)}),
-        "rank": rank,
+        "rank": before + 1,
         "above": ahead,
         "at": equals,
         "below": total - ahead - equals,
@@ -49,10 +47,7 @@ def score_rank(reader: RankingReader, *, score: str, tie_breaks: str | None = No
 
 
 def percentile(reader: RankingReader, *, p: str) -> dict[str, Any]:
-    """The score at a percentile: the last in the list whose percentile is at least `p`. At 0 it is the last of all.
-
-    InvalidArgumentError if `p` is no percentile.
-    """
+    """The last score of the list whose percentile is at least `p`; at 0 of all. InvalidArgumentError if it is none."""
     share = Fraction(_parse_number("p", p))
     if not 0 <= share <= 100 or (share * 10**MAX_DECIMALS).denominator != 1:  # noqa: PLR2004 - percent
         detail = f"expected a number from 0 to 100, with at most {MAX_DECIMALS} decimals"
@@ -68,10 +63,7 @@ def percentile(reader: RankingReader, *, p: str) -> dict[str, Any]:
 
 
 def distribution(reader: RankingReader, *, buckets: int) -> dict[str, Any]:
-    """The number of members in each of at most `buckets` ranges of scores of equal width.
-
-    Its `buckets` are `[{"from": 0, "to": 9, "members": 31}, {"from": 10, "to": 19, "members": 9}]`.
-    """
+    """The members in each of at most `buckets` equal ranges of scores: `[{"from": 0, "to": 9, "members": 31}, …]`."""
     metric = reader.ranking.metric
     nodes: dict[Path, Node] = {}
     counters: dict[Path, tiers.Counters] = {}
@@ -79,24 +71,15 @@ def distribution(reader: RankingReader, *, buckets: int) -> dict[str, Any]:
         nodes.update(reader.nodes(unread))
         counters.update((path, nodes[path].counters if path in nodes else {}) for path in unread)
     histogram = tiers.histogram(buckets, counters, descending=metric.descending)
+    shown = partial(decimal_of, precision=metric.precision)
     return {
         **reader.head(sum(bucket.members for bucket in histogram), nodes),
-        "buckets": [
-            {
-                "from": decimal_of(bucket.low, metric.precision),
-                "to": decimal_of(bucket.high, metric.precision),
-                "members": bucket.members,
-            }
-            for bucket in histogram
-        ],
+        "buckets": [{"from": shown(low), "to": shown(high), "members": members} for low, high, members in histogram],
     }
 
 
 def parse_values(score: str, tie_breaks: str | None, metric: Metric) -> SortValues:
-    """The sort values of a score, and of tie-breaks if there are some, as a client writes them: `8` and `312,null`.
-
-    `12.5` is -1250 where the highest leads, with precision 2. InvalidArgumentError if the metric has no such score.
-    """
+    """The sort values of a score, `12.5`, and of tie-breaks, `312,null`. InvalidArgumentError for what can be none."""
     number = _parse_units("score", score, metric)
     if tie_breaks is None:
         return (number,)
@@ -111,9 +94,8 @@ def _parse_tie_break(text: str, metric: Metric) -> int:
     if text != "null":
         return _parse_units("tie_breaks", text, metric)
     if metric.aggregate == "sum":
-        raise bad_argument(
-            "tie_breaks", f"expected a number of {metric.name}, got null: a member without one counts as 0"
-        )
+        detail = f"expected a number of {metric.name}, got null: a member without one counts as 0"
+        raise bad_argument("tie_breaks", detail)
     return MISSING
 
 

@@ -4,8 +4,8 @@
 request's deadline, and may raise StoreUnavailableError.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, ParamSpec, TypeVar, cast
 
 import orjson
 
@@ -26,26 +26,24 @@ if TYPE_CHECKING:  # Functions that only show values as answers do (`score_at`, 
 
 Method = Literal["competition", "ordinal", "dense"]
 METHODS: Final = ("competition", "ordinal", "dense")
-BEYOND: Final = 12
-"""Entries that are read of a partition beyond its share. Of ten shards, few have more of a hundred entries."""
+P = ParamSpec("P")
+T = TypeVar("T")
+BEYOND: Final = 12  # Entries read of a partition beyond its share: few of ten shards have more of a hundred entries
 _UNREAD: Final[Any] = object()
-LAST_READ_S: Final = 12.0
-"""Seconds after which a request starts no more reads. The last read must end before the function times out."""
+LAST_READ_S: Final = 12.0  # Seconds after which no read starts: the last one must end before the function times out
 
 
 class ReadSession:
     """One request: all of its answer is of the moment `now`, in milliseconds.
 
-    All its reads share two limits, in seconds from its begin: reads are tried again for `RETRIED_FOR_S`, and none
-    begins after `LAST_READ_S`.
+    From its begin, reads are tried again for `RETRIED_FOR_S` seconds, and none begins after `LAST_READ_S`.
     """
 
     def __init__(self, boards: Boards, tables: "Tables", limits: "Limits") -> None:
         self.tables = tables
         self.limits = limits
         self.rankings = tables.rankings.for_request()
-        self.queries = 0
-        """Queries of the sorted index that the request has sent."""
+        self.queries = 0  # Queries of the sorted index that the request has sent
         self.boards = boards
         self._begun = tables.clock.monotonic()
         self.now = tables.clock.now()
@@ -60,13 +58,11 @@ class ReadSession:
         """
         numbering = method_of(method)
         family = family_of(self.boards, board)
-        ranked = family.metrics.get(metric)
-        if ranked is None:
+        if (ranked := family.metrics.get(metric)) is None:
             names = ", ".join(sorted(family.metrics))
             detail = f"board {board!r} has no metric {metric!r}; there are: {names}"
             raise NotFoundError("no-such-metric", "No such metric", detail)
-        within = next((one for one in ranked.windows if one.name == window), None)
-        if within is None:
+        if (within := ranked.window(window)) is None:
             names = ", ".join(one.name for one in ranked.windows) or "none"
             detail = f"metric {metric!r} of board {board!r} is not ranked in {window!r}; windows: {names}"
             raise NotFoundError("no-such-window", "No such window", detail)
@@ -83,15 +79,12 @@ class ReadSession:
         reader.names_period, reader.names_method = period is not None, method is not None
         return reader
 
-    def backoff(self) -> Backoff:
-        """What retries one read: `session.backoff().retry(session.rankings.entries, [(ranking, "u7")])`.
-
-        Raises StoreUnavailableError if the request has taken too long to begin another read.
-        """
+    def retry(self, read: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Send a read: `session.retry(session.rankings.entries, keys)`. StoreUnavailableError also if it is late."""
         clock = self.tables.clock
         if clock.monotonic() >= self._begun + LAST_READ_S:
             raise StoreUnavailableError(f"the request took longer than {LAST_READ_S:.0f} seconds: try again later")
-        return Backoff(clock, self._begun + RETRIED_FOR_S)
+        return Backoff(clock, self._begun + RETRIED_FOR_S).retry(read, *args, **kwargs)
 
     def record(self, board: str) -> BoardRecord | None:
         """A board's record, up to a minute old; None for a board without events.
@@ -99,12 +92,10 @@ class ReadSession:
         Raises NotFoundError if the board has ended. Then its record is read each time, and so it is where boards end
         and this one has none: one that begins under the name has a new generation.
         """
-        known = self.tables.known_records
-        read_at, record = known.instant(), known.get(board, _UNREAD)
+        record = self.tables.known_records.get(board, _UNREAD)
         is_in_doubt = family_of(self.boards, board).expires is not None if record is None else False
         if record is _UNREAD or is_in_doubt or (record is not None and record.has_ended(self.now)):
-            record = self.backoff().retry(self.tables.records.records, [board]).get(board)
-            known.put(board, record, read_at)
+            record = self._read_records([board])[board]
         if record is None or record.is_gone(self.now):
             return None
         if record.has_ended(self.now):
@@ -112,30 +103,26 @@ class ReadSession:
         return record
 
     def check_open(self, board: str, images: Iterable[Image | None] = ()) -> None:
-        """NotFoundError if a board has ended. Its record is read only where its family, or one of its items, expires.
-
-        Whoever reads no ranking of the board calls it.
-        """
+        """NotFoundError if a board has ended. It reads its record only where its family or an item expires."""
         if family_of(self.boards, board).expires is not None or any(one and one.expiry is not None for one in images):
             self.record(board)
 
     def records(self, boards: Iterable[str]) -> dict[str, BoardRecord | None]:
         """The records of several boards, by name, as `record` has them. Those that are not cached are read together."""
-        known = self.tables.known_records
-        records = {board: known.get(board) for board in boards}
-        missing, read_at = [board for board, record in records.items() if record is None], known.instant()
-        found = self.backoff().retry(self.tables.records.records, missing) if missing else {}
-        for board in missing:
-            records[board] = found.get(board)
-            known.put(board, records[board], read_at)
-        return records
+        records = {board: self.tables.known_records.get(board) for board in boards}
+        missing = [board for board, record in records.items() if record is None]
+        return records | self._read_records(missing) if missing else records
+
+    def _read_records(self, boards: list[str]) -> dict[str, BoardRecord | None]:
+        known, read_at = self.tables.known_records, self.tables.known_records.instant()
+        found = self.retry(self.tables.records.records, boards)
+        for board in boards:
+            known.put(board, found.get(board), read_at)
+        return {board: found.get(board) for board in boards}
 
     def image(self, board: str, member: str) -> Image:
-        """A member's item, strongly consistently.
-
-        NotFoundError if the board has ended, or has no such member, or no longer.
-        """
-        image = self.backoff().retry(self.tables.scores.image, (board, member))
+        """A member's item, strongly consistently. NotFoundError if the board has ended, or has no such member."""
+        image = self.retry(self.tables.scores.image, (board, member))
         self.check_open(board, [image])
         if image is None or image.removed:
             raise no_such_member(board, member)
@@ -161,10 +148,7 @@ class ReadSession:
         return self.readable(ranking._replace(period=period))
 
     def period(self, ranking: Ranking) -> dict[str, str | None]:
-        """A ranking's period, with the names of those before and after it that a client can read now.
-
-        It is `{"name": "2026-11-21", "starts": …, "ends": …, "previous": "2026-11-20", "next": None}`.
-        """
+        """A ranking's period, with the readable ones beside it: `{"name": "2026-11-21", …, "next": None}`."""
         before, after = (self.beside(ranking, step) for step in (-1, 1))
         named = {"previous": before, "next": after}
         return period_of(ranking) | {side: one and period_of(one)["name"] for side, one in named.items()}
@@ -178,11 +162,10 @@ class ReadSession:
             raise NotFoundError("no-season-yet", "No season has begun", detail)
         # Use one record throughout: the next may name another generation.
         record = self.record(board)
+        until = ranking.readable_until
         if record is not None and record.is_being_deleted:
             raise being_deleted(board)
-        if record is None:
-            until = ranking.readable_until
-        else:
+        if record is not None:
             ranking = ranking._replace(generation=record.generation)
             until = record.coverage.readable_until(ranking)
         if until is not None and self.now >= until:
@@ -236,13 +219,13 @@ class RankingReader:
     def entries(self, members: Iterable[str]) -> dict[str, Entry]:
         """The entries of members; a member that is not ranked is left out."""
         wanted = [(self.ranking, member) for member in dict.fromkeys(members)]
-        found = self.session.backoff().retry(self.session.rankings.entries, wanted)
+        found = self.session.retry(self.session.rankings.entries, wanted)
         return {member: entry for (_, member), entry in found.items()}
 
     def nodes(self, paths: Iterable[Path]) -> dict[Path, Node]:
         """Nodes of the tier tree. Empty nodes are left out."""
         wanted = [(self.ranking, path) for path in paths]
-        found = self.session.backoff().retry(self.session.rankings.nodes, wanted)
+        found = self.session.retry(self.session.rankings.nodes, wanted)
         nodes = {path: node for (_, path), node in found.items()}
         self.learn_shards(nodes)
         return nodes
@@ -250,7 +233,7 @@ class RankingReader:
     def spans(self, spans: Sequence[Span], paths: Sequence[Path]) -> tuple[list[list[Entry]], dict[Path, Node]]:
         """Spans of the list and nodes of the tier tree, read in parallel. TooFarError beyond the limit of queries."""
         self._count_queries(len(spans))
-        entries, nodes = self.session.backoff().retry(self.session.rankings.spans, self.ranking, spans, paths)
+        entries, nodes = self.session.retry(self.session.rankings.spans, self.ranking, spans, paths)
         self.learn_shards(nodes)
         return entries, nodes
 
@@ -265,7 +248,7 @@ class RankingReader:
         while left:
             share = -(-(most + 1 - sum(found)) // len(left))
             self._count_queries(len(left), most)
-            counted = self.session.backoff().retry(self.session.rankings.counts, [part for _, part in left], share)
+            counted = self.session.retry(self.session.rankings.counts, [part for _, part in left], share)
             rest: list[tuple[int, Part]] = []
             for (number, part), (count, beyond) in zip(left, counted, strict=True):
                 found[number] += count
@@ -282,20 +265,13 @@ class RankingReader:
         return self.session.rankings.partitions(self.ranking, self._shards)
 
     def learn_shards(self, nodes: Mapping[Path, Node]) -> None:
-        """Take the number of shards from the root, if it is among the nodes.
-
-        It is the largest number that the ranking ever had, so it may be larger than that of `boards.toml`.
-        """
+        """Take the number of shards from the root, if it is there: the most that the ranking ever had."""
         if ROOT in nodes and nodes[ROOT].shards > self._shards:
             self._shards = nodes[ROOT].shards
             self.session.tables.known_shards.put(self.ranking.key, self._shards)
 
     def head(self, total: int, nodes: Mapping[Path, Node], entries: Iterable[Entry] = ()) -> dict[str, Any]:
-        """The head of every answer: the ranking, the method, its `total` of members, and `as_of`.
-
-        `as_of` is when the latest of what was read was written. `state` and `final_at` say whether events can still
-        change its scores.
-        """
+        """The head of every answer. `as_of` is when the latest of what was read was written: `2026-11-21T10:15:…Z`."""
         ranking, timetable = self.ranking, self.ranking.metric.timetable
         stamps = [node.written_at_ms for node in nodes.values() if node.written_at_ms is not None]
         stamps += [entry.written_at_ms for entry in entries]
@@ -340,10 +316,7 @@ def scored(values: SortValues | None, metric: Metric) -> dict[str, Any]:
 
 
 def score_at(number: int | None, metric: Metric) -> Any:
-    """The score that has this sort value, as a JSON number: -1250 is `12.5` where the highest leads, precision 2.
-
-    None for None, and for `MISSING`.
-    """
+    """The score with this sort value as JSON: -1250 is `12.5` where the highest leads, precision 2. None: MISSING."""
     if number is None or number == MISSING:
         return None
     return decimal_of(-number if metric.descending else number, metric.precision)
@@ -362,8 +335,7 @@ def note_of(aggregate: Aggregate | None) -> Any:
 def period_of(ranking: Ranking) -> dict[str, str | None]:
     """A ranking's period: its name in `?period=`, when it starts and ends; None for `all` and before all seasons.
 
-    `{"name": "2026-11-21", "starts": "2026-11-21T00:00:00Z", …}`. `start` and `end` are the same instants. Programs
-    that were written against 0.3 read them.
+    `{"name": "2026-11-21", "starts": "2026-11-21T00:00:00Z", …}`; `start` and `end` are the same, as 0.3 named them.
     """
     name, starts, ends = ranking.metric.timetable.span(ranking.window, ranking.period)
     return {"name": name, "starts": starts, "ends": ends, "start": starts, "end": ends}

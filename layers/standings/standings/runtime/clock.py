@@ -108,11 +108,7 @@ class Backoff:
 
 
 def backoff(attempt: int, first: float, longest: float, chance: Callable[[], float]) -> float:
-    """The seconds to wait after a failed attempt, by number and not until a deadline; attempts count from 1.
-
-    The wait doubles from `first` up to `longest` seconds. Half of it is random (`chance`), so that many clients do not
-    retry at once.
-    """
+    """The seconds to wait after a failed attempt, from 1: `first`, doubled up to `longest`, half of it by `chance`."""
     return min(first * 2.0 ** min(attempt - 1, 30), longest) * (0.5 + chance() / 2)
 
 
@@ -127,8 +123,7 @@ V = TypeVar("V")
 class TtlCache(Generic[K, V]):
     """A cache whose entries expire after `ttl_s` seconds. Threads may share it; if full, it drops its oldest entry.
 
-    An entry expires by whichever clock is first. The monotonic clock may stop while Lambda freezes the process, and the
-    wall clock may be set back.
+    The monotonic clock may stop while Lambda freezes the process, the wall clock be set back: the first one counts.
     """
 
     def __init__(self, clock: Clock, ttl_s: float, max_entries: int = MAX_ENTRIES) -> None:

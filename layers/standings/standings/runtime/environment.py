@@ -26,11 +26,7 @@ MARKER: Final = Path(__file__).parents[2] / "built-for.txt"
 
 
 def check_built_for(marker: Path = MARKER) -> None:
-    """Raise ImportError if the layer was built for another runtime or processor. Run from source, there is no layer.
-
-    `sam deploy --guided` asks for both after `sam build`. Without this check orjson fails to import, and does not say
-    why.
-    """
+    """Raise ImportError if the layer was built for another runtime or processor: orjson's would not say why."""
     try:
         built = marker.read_text(encoding="utf-8").strip()
     except FileNotFoundError:

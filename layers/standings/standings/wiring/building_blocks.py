@@ -56,10 +56,7 @@ def dynamodb_client() -> str:
 
 
 def client_of(session: Any, service: str) -> Any:
-    """Create a client of a service from a session of botocore or boto3.
-
-    botocore creates the same client as boto3, in two thirds of the time.
-    """
+    """Create a client of a service from a session of botocore, which takes two thirds of the time, or of boto3."""
     from botocore.client import BaseClient  # noqa: PLC0415 - as above
     from botocore.config import Config  # noqa: PLC0415 - as above
 
@@ -78,10 +75,7 @@ def client_of(session: Any, service: str) -> Any:
 
 
 def _wait_no_longer(response: Any, **_: Any) -> None:
-    """Take from an answer how long the service would like the SDK to wait: up to 5 s more than it would by itself.
-
-    Our own retries know the function's deadline, and they wait (docs/decisions/0027-a-call-has-a-longest-time.md).
-    """
+    """Leave out how long a service asks the SDK to wait, up to 5 s more: our own retries know the deadline (0027)."""
     if response is not None:
         response[0].headers.pop(_RETRY_AFTER, None)
 
