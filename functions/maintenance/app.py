@@ -27,7 +27,7 @@ from standings.aws.functions import Invoker
 from standings.aws.s3 import ResultsBucket
 from standings.aws.sqs import DeadLetterQueue, Sender
 from standings.domain import zones
-from standings.domain.boards import family_of
+from standings.domain.boards import Family, family_of
 from standings.domain.coverage import DELETE, REBUILD
 from standings.domain.errors import InvalidBodyError
 from standings.domain.events import MAX_SHOWN_LENGTH
@@ -38,7 +38,7 @@ from standings.maintain.erase import Erase
 from standings.maintain.failures import DeadLetterTasks, ParkedRecords, Selection
 from standings.maintain.merge_everywhere import MergeEverywhere
 from standings.maintain.rebuild import Rebuild
-from standings.maintain.settlements import Destination, Settlements
+from standings.maintain.settlements import Settlements
 from standings.maintain.task_arguments import Task, Tasks, task_of
 from standings.maintain.turns import Lease, Position
 from standings.members import MemberAdmin
@@ -75,11 +75,6 @@ _catalog = building_blocks.board_catalog(_dynamodb, _clock)
 _scores = Scores(_dynamodb, _scores_table, required("RECEIPTS_TABLE"), _clock)
 _rankings = rankings.store(_dynamodb, _clock)
 _evidence = AuditReads(_dynamodb, _scores_table, _rankings_table, _clock)
-_destination: Destination | None = None  # A stack without the bucket settles nothing
-if _results := given("RESULTS_BUCKET"):
-    _files = ResultsBucket(lambda: building_blocks.client("s3"), _results)
-    _destination = Destination(_files, EventBus(lambda: building_blocks.client("events")), required("STACK_NAME"))
-
 _audit_lease = Lease(
     TurnRecord(_dynamodb, _rankings_table, AUDIT),
     AuditPosition.decode,
@@ -90,14 +85,19 @@ _audits = Audits(_catalog, _evidence, _audit_lease, _clock)
 _settle_lease = Lease(
     TurnRecord(_dynamodb, _rankings_table, SETTLE), Position, _clock, partial(_report_board, "board not settled")
 )
-_settlements = Settlements(_catalog, _evidence, _settle_lease, _clock, _destination)
+_named = given("RESULTS_BUCKET")  # A stack without it settles nothing
+_results = None if _named is None else ResultsBucket(lambda: building_blocks.client("s3"), _named)
+_bus = EventBus(lambda: building_blocks.client("events"))
+_settlements: Settlements | None = None
+if _results is not None:
+    _settlements = Settlements(_catalog, _evidence, _settle_lease, _clock, _bus, _results, required("STACK_NAME"))
 _entries = CalendarReads(partial(items_by_key, _dynamodb, _rankings_table, clock=_clock), _clock)
 _states = BoardStates(_catalog, _audit_lease, _clock)
 _purging = Purging(_dynamodb, _rankings_table, _clock)
 _rebuilds = Rebuild(_catalog, _scores, _rankings, _entries, _purging, _clock, _looks)
 _deletions = Deletion(_rebuilds, _clock)
 _profiles = Profiles(_dynamodb, required("PROFILES_TABLE"), _clock)
-_erase = Erase(_catalog, _scores, _clock, _profiles, None if _destination is None else _destination.results)
+_erase = Erase(_catalog, _scores, _clock, _profiles, _results)
 _members = MemberAdmin(_catalog, _scores, _clock)
 _merges = MergeEverywhere(_catalog, _scores, _clock, _members)
 _activity = Sender(_sqs, required("ACTIVITY_QUEUE_URL"))
@@ -134,7 +134,7 @@ def _report_drift(boards: list[dict[str, Any]]) -> None:
 
 def _settling(do: Callable[..., dict[str, Any]], deadline: float, **arguments: Any) -> dict[str, Any]:
     """Log what could not be settled, and count the differences that its audit found."""
-    answer = do(deadline, **arguments)
+    answer = do(_open_settlements(), deadline, **arguments)
     metrics.add_metric("Drift", MetricUnit.Count, sum(ranking["drift"] for ranking in answer["rankings"]))
     for period in answer.get("left", ()):
         logger.warning("empty period left unsealed", extra=period)
@@ -142,6 +142,12 @@ def _settling(do: Callable[..., dict[str, Any]], deadline: float, **arguments: A
         if ranking["why"] is not None and not ranking.get("empty"):
             logger.error("period not settled", extra={name: ranking[name] for name in _LOGGED})
     return answer
+
+
+def _open_settlements() -> Settlements:
+    if _settlements is None:
+        raise ValueError("this stack settles nothing: deploy it with Settlements=true")
+    return _settlements
 
 
 def _rebuild(deadline: float, *, board: str, begin: bool = True, cursor: int | None = None) -> dict[str, Any]:
@@ -188,10 +194,10 @@ def _runtime(_deadline: float) -> dict[str, Any]:
     }
 
 
-def _announced(_: float) -> dict[str, Any]:
-    """The patterns of the families that announce, and whether this stack does."""
-    families = [family.pattern for family in _boards.families if family.announce]
-    return {"done": True, "families": families, "announces": _looks is not None}
+def _show(of: Callable[[Family], Any], name: str, does: object, _: float) -> dict[str, Any]:
+    """The patterns of the families that settle, or announce, and whether this stack does."""
+    families = [family.pattern for family in _boards.families if of(family)]
+    return {"done": True, "families": families, name: does is not None}
 
 
 def _choosing(names: str, do: Callable[..., dict[str, Any]], **types: type) -> Task:
@@ -204,12 +210,16 @@ def _choosing(names: str, do: Callable[..., dict[str, Any]], **types: type) -> T
     return Task(call, {names: list, "reason": str, "board": str, **types})
 
 
-def _settled(deadline: float, *, board: str, cursor: str = "") -> dict[str, Any]:
+def _settled(deadline: float, **arguments: Any) -> dict[str, Any]:
+    return _open_settlements().settled(deadline, **arguments)
+
+
+def _settled_or_none(deadline: float, *, board: str, cursor: str = "") -> dict[str, Any]:
     """The settled periods of a board; none where the stack settles nothing, or the board has had no event."""
     family_of(_boards, board)
-    if _destination is None:
+    if _settlements is None:
         return {"done": True, "cursor": None, "bucket": None, "results": []}
-    return _settlements.results(deadline, board=board, cursor=cursor)
+    return _settlements.settled(deadline, board=board, cursor=cursor)
 
 
 _TASKS: Final[Tasks] = {
@@ -225,16 +235,16 @@ _TASKS: Final[Tasks] = {
         _merge, {"board": str, "old": str, "new": str, "all_boards": bool, "every_board": bool, "cursor": str}
     ),
     "settle": Task(
-        partial(_settling, _settlements.settle),
+        partial(_settling, Settlements.settle),
         {"board": str, "window": str, "metric": str, "period": str, "again": bool, "empty": bool, "cursor": dict},
         required="board",
     ),
     "settlements": {
-        "next": Task(partial(_settling, _settlements.settle_due), {}),
-        "show": Task(_settlements.show, {}),
-        "list": Task(_settlements.results, {"board": str, "cursor": str}, required="board"),
+        "next": Task(partial(_settling, Settlements.settle_due), {}),
+        "show": Task(partial(_show, lambda family: family.endings.settle, "settles", _settlements), {}),
+        "list": Task(_settled, {"board": str, "cursor": str}, required="board"),
     },
-    "announcements": {"show": Task(_announced, {})},
+    "announcements": {"show": Task(partial(_show, lambda family: family.announce, "announces", _looks), {})},
     "boards": {"show": Task(_states.show, {"boards": list}, required="boards")},
     "runtime": Task(_runtime, {}),
     "dead_letters": {
@@ -254,7 +264,7 @@ OVER_HTTP_S: Final = 20.0
 _OVER_HTTP: Final[Tasks] = {
     **{name: _TASKS[name] for name in ("boards", "dead_letters")},
     "merge": Task(_merge, {"board": str, "old": str, "new": str}, required="board"),
-    "settlements": {"list": Task(_settled, {"board": str, "cursor": str}, required="board")},
+    "settlements": {"list": Task(_settled_or_none, {"board": str, "cursor": str}, required="board")},
 }
 _api = http.Api()
 

@@ -17,7 +17,7 @@ import csv
 import gzip
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import sha256
@@ -46,34 +46,30 @@ _SENT: Final = "sent-"
 class Files:
     """The files of one ranking's period. Each request is retried for up to `RETRIED_FOR_S`.
 
-    The period lasts from `start` to `end`, such as `2026-11-16T00:00:00+01:00`. Methods may raise
-    StoreUnavailableError.
+    Methods may raise StoreUnavailableError.
     """
 
     results: ResultsBucket
     prefix: str
     clock: Clock
-    start: str
-    end: str
 
     @classmethod
     def of(cls, results: ResultsBucket, ranking: Ranking, clock: Clock) -> "Files":
         """The files of a ranking that has periods."""
-        label = label_of(ranking.metric.timetable, ranking.window, ranking.period)
-        folder = f"{board_prefix(ranking.board)}{ranking.metric.name}/{ranking.window.name}/"
-        about = period_of(ranking)
-        files = cls(results, f"{folder}{label}/", clock, str(about["start"]), str(about["end"]))
-        if ranking.window.unit != "s" or not files._are_of_another_period():
+        about, lasts = names_of(ranking), period_of(ranking)
+        folder = f"{board_prefix(ranking.board)}{about['metric']}/{about['window']}/{about['period']}"
+        files = cls(results, f"{folder}/", clock)
+        if ranking.window.unit != "s" or not files._are_of_another_period(lasts):
             return files
-        return replace(files, prefix=f"{folder}{label}-{files.start[:10]}/")
+        return replace(files, prefix=f"{folder}-{str(lasts['start'])[:10]}/")
 
-    def _are_of_another_period(self) -> bool:
+    def _are_of_another_period(self, lasts: Mapping[str, Any]) -> bool:
         """Whether the files that are there belong to a period that shares no time with this one."""
         about = self.document(ATTEMPT) or self.document(SUMMARY)
         if about is None:
             return False
         start, end, their_start, their_end = (
-            datetime.fromisoformat(text) for text in (self.start, self.end, about["start"], about["end"])
+            datetime.fromisoformat(period[name]) for period in (lasts, about) for name in ("start", "end")
         )
         return end <= their_start or their_end <= start
 
@@ -103,9 +99,10 @@ class Files:
         self.clock.retry(self.results.delete, self.prefix + ALL_SENT)
         self.clock.retry(self.results.delete, self.prefix + SUMMARY)
 
-    def begin(self, attempt: str) -> None:
-        """Store that an attempt begins to write files. From now on, older attempts are outdated."""
-        self.put(ATTEMPT, {"attempt": attempt, "start": self.start, "end": self.end})
+    def begin(self, attempt: str, ranking: Ranking) -> None:
+        """Store that an attempt begins to write a ranking's files. From now on, older attempts are outdated."""
+        lasts = period_of(ranking)
+        self.put(ATTEMPT, {"attempt": attempt, "start": lasts["start"], "end": lasts["end"]})
 
     def is_outdated(self, attempt: str | None) -> bool:
         """Whether another attempt has begun to write files after this one."""
@@ -167,6 +164,13 @@ def mentions(results: ResultsBucket, clock: Clock, board: str, member: str, afte
 def keys_of(results: ResultsBucket, clock: Clock, prefix: str, after: str) -> Iterator[str]:
     """All keys that begin with a prefix and sort after `after`, in order. May raise StoreUnavailableError."""
     return (stored.key for stored in results.following(clock.retry, prefix, after))
+
+
+def names_of(ranking: Ranking) -> dict[str, str]:
+    """A ranking by names: `{"board": "b", "metric": "points", "window": "day", "period": "2026-11-16"}`."""
+    metric, window = ranking.metric, ranking.window
+    label = label_of(metric.timetable, window, ranking.period)
+    return {"board": ranking.board, "metric": metric.name, "window": window.name, "period": label}
 
 
 def board_prefix(board: str) -> str:
