@@ -9,7 +9,7 @@ from standings.announce import Announcer, merged_tries
 from standings.aws.dynamodb.scores import BoardRecords
 from standings.aws.dynamodb.versioned_items import AnnouncedTops
 from standings.aws.eventbridge import EventBus
-from standings.aws.sqs import Look, LookQueue, decode_look
+from standings.aws.sqs import Look, LookQueue, Sender, decode_look
 from standings.rankings.reading import TopReads
 from standings.runtime.environment import required
 from standings.runtime.logs import logger, metrics, stack_of
@@ -27,7 +27,7 @@ _announcer = Announcer(
     _clock,
     required("STACK_NAME"),
 )
-_looks = LookQueue(lambda: building_blocks.client("sqs"), required("LOOKS_QUEUE_URL"))
+_looks = LookQueue(Sender(lambda: building_blocks.client("sqs"), required("LOOKS_QUEUE_URL")))
 
 
 @metrics.log_metrics

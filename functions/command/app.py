@@ -14,10 +14,11 @@ from standings.aws.dynamodb.profiles import Profiles
 from standings.aws.dynamodb.scores import BoardRecords, Scores
 from standings.aws.sqs import MAX_BODY_BYTES, Sender, Taken, message_of
 from standings.domain.errors import InvalidBodyError, bad_argument
-from standings.ingest import CountedEvents, Posted, Posting, event_status
+from standings.ingest import CountedEvents, Posting, event_status
 from standings.members import MemberAdmin, ProfileAdmin
 from standings.runtime.environment import required
 from standings.runtime.logs import logger, stack_of
+from standings.stores import Posted
 from standings.wiring import building_blocks
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def _posting() -> Posting:
     queue = Sender(lambda: building_blocks.client("sqs"), required("ACTIVITY_QUEUE_URL"))
 
     def send(events: Sequence[Posted]) -> Taken:
-        return queue.send([message_of(*event) for event in events])
+        return queue.send(list(map(message_of, events)))
 
     def report(bug: Exception) -> None:
         logger.error("event refused", extra={"rule": "internal"}, exc_info=stack_of(bug))

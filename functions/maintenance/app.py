@@ -8,7 +8,7 @@ has one, and with `"begin": false` for a rebuild or deletion.
 """
 
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, Final
 
@@ -48,13 +48,7 @@ from standings.rankings.storing import Purging
 from standings.runtime.bytecode import is_compiled
 from standings.runtime.environment import given, required
 from standings.runtime.logs import logger, metrics, stack_of
-from standings.stores import RankingName
 from standings.wiring import building_blocks, rankings
-
-
-def _request_looks(moved: Sequence[RankingName]) -> None:
-    if _looks is not None and moved:
-        _looks.send_now(moved)
 
 
 def _report(bug: Exception) -> None:
@@ -102,7 +96,7 @@ _members = MemberAdmin(_catalog, _scores, _clock)
 _merges = MergeEverywhere(_catalog, _scores, _clock, _members)
 _activity = Sender(_sqs, required("ACTIVITY_QUEUE_URL"))
 _dead_letters = DeadLetterTasks(DeadLetterQueue(_sqs, required("DEAD_LETTER_QUEUE_URL"), _activity, _bucket), _clock)
-_parked = ParkedRecords(_catalog, _scores, _rankings, _bucket, _clock, _report, _request_looks)
+_parked = ParkedRecords(_catalog, _scores, _rankings, _bucket, _clock, _report, _looks)
 
 _GLOB: Final = frozenset("*?[")
 _LOGGED: Final = ("board", "metric", "window", "period", "why", "drift", "found")

@@ -35,7 +35,7 @@ from standings.domain.late_events import late_windows
 from standings.domain.members import Counted, EventPart, History, counts_again, may_count_again
 from standings.domain.windows import instant
 from standings.runtime.clock import RETRIED_FOR_S, Backoff, Clock
-from standings.stores import StoreUnavailableError
+from standings.stores import Posted, StoreUnavailableError
 
 if TYPE_CHECKING:
     from standings.aws.dynamodb.scores import BoardRecords, Receipt, Scores
@@ -50,18 +50,6 @@ class CountedEvents(NamedTuple):
 
     scores: "Scores"
     records: "BoardRecords"
-
-
-class Posted(NamedTuple):
-    """An event for the queue. `board`: the first board it names, if valid.
-
-    `at_filled_in`: it was sent without `at`, or it is one of many that were given this one (as for `parse_event`).
-    """
-
-    body: str
-    at_filled_in: bool | str
-    board: str | None
-    history: bool = False
 
 
 @dataclass(frozen=True, slots=True)

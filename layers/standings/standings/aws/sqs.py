@@ -20,7 +20,7 @@ from botocore.exceptions import BotoCoreError, ClientError, ConnectionError, HTT
 from standings.aws.s3 import FailureBucket
 from standings.aws.sdk_errors import error_code, errors_as_unavailable
 from standings.runtime.clock import OUT_OF_TIME
-from standings.stores import RankingName, StoreUnavailableError
+from standings.stores import Posted, RankingName, StoreUnavailableError
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import client as stubs
@@ -46,7 +46,6 @@ WAIT: Final = 1  # Seconds to wait for a message. Without a wait SQS asks only s
 _MAX_DIGITS: Final = 15
 _KEPT: Final = "kept whole in "
 _DEAD_LETTER_ERRORS: Final = errors_as_unavailable("dead-letter queue")
-_SQS_ERRORS: Final = errors_as_unavailable("SQS")
 
 SQSClient: TypeAlias = "stubs.SQSClient"
 Attributes = dict[str, dict[str, Any]]  # In the form of the SQS API: {"reason": {"DataType": "String", …}}
@@ -206,24 +205,20 @@ class Look(NamedTuple):
     tries: int = 0
 
 
-class LookQueue:
-    """The queue of looks. The first call makes the client."""
+class LookQueue(NamedTuple):
+    """The queue of looks."""
 
-    def __init__(self, client: Callable[[], SQSClient], queue_url: str) -> None:
-        self._sqs = cache(client)
-        self._queue_url = queue_url
+    sender: Sender
 
     def send_now(self, names: Iterable[RankingName]) -> None:
         """Put a first look at each ranking on the queue, to be delivered at once. Raises StoreUnavailableError."""
         self.send((Look(name), 0) for name in names)
 
-    @_SQS_ERRORS
     def send(self, looks: Iterable[tuple[Look, int]]) -> None:
         """Put looks on the queue, each to be delivered after so many seconds. Raises StoreUnavailableError."""
         messages = [OutgoingMessage(_encoded(look), {}, delay=delay) for look, delay in looks]
-        for batch in batches(enumerate(messages), itemgetter(1)):
-            for why in _send_once(self._sqs(), self._queue_url, batch).failed.values():
-                raise StoreUnavailableError(f"SQS: {why}")
+        for why in self.sender.send(messages).failed.values():
+            raise StoreUnavailableError(f"SQS: {why}")
 
 
 def decode_look(body: str) -> Look:
@@ -443,19 +438,12 @@ def _parts(whole: Sequence[_T]) -> Iterator[Sequence[_T]]:
     return (whole[start : start + MAX_ENTRIES] for start in range(0, len(whole), MAX_ENTRIES))
 
 
-def message_of(
-    body: str,
-    filled_in: bool | str,  # noqa: FBT001 - as `Posted`
-    board: str | None,
-    history: bool = False,  # noqa: FBT001, FBT002 - as `Posted`
-) -> OutgoingMessage:
-    """The message of an `ingest.Posted` event. `filled_in` is its `at_filled_in`.
-
-    Its group is the board: every name of a board is also a valid name of a group.
-    """
-    attributes = {AT_FILLED_IN: _text(filled_in if isinstance(filled_in, str) else "true")} if filled_in else {}
-    attributes |= {HISTORY: _text("true")} if history else {}
-    return OutgoingMessage(body, attributes, board)
+def message_of(event: Posted) -> OutgoingMessage:
+    """The message of an event. Its group is the board: every name of a board is also a valid name of a group."""
+    filled_in = event.at_filled_in if isinstance(event.at_filled_in, str) else "true"
+    attributes = {AT_FILLED_IN: _text(filled_in)} if event.at_filled_in else {}
+    attributes |= {HISTORY: _text("true")} if event.history else {}
+    return OutgoingMessage(event.body, attributes, event.board)
 
 
 def is_history(record: Mapping[str, Any]) -> bool:

@@ -14,7 +14,7 @@ import orjson
 
 from standings.aws.dynamodb.scores import ParkedMember, Scores, decode_parked
 from standings.aws.s3 import FailureBucket, StoredObject
-from standings.aws.sqs import DeadLetter, DeadLetterQueue
+from standings.aws.sqs import DeadLetter, DeadLetterQueue, LookQueue
 from standings.catalog import BoardCatalog
 from standings.domain.coverage import MAX_ATTEMPT_S
 from standings.domain.members import Image, calendar_rankings
@@ -22,13 +22,7 @@ from standings.domain.windows import DAY, MINUTE, instant
 from standings.project.projector import announced
 from standings.rankings.storing import Placement, Rankings, placements_now
 from standings.runtime.clock import Backoff, Clock
-from standings.stores import (
-    REPLAYABLE_DAYS,
-    MemberKey,
-    RankingName,
-    StoreRefusedError,
-    StoreUnavailableError,
-)
+from standings.stores import REPLAYABLE_DAYS, MemberKey, StoreRefusedError, StoreUnavailableError
 
 
 class Selection(NamedTuple):
@@ -72,8 +66,8 @@ within them may still end: a rebuild waits `MAX_ATTEMPT_S` for attempts with an 
 class ParkedRecords:
     """Lists and replays what is parked: at any time, also while projectors and other replays run.
 
-    `report` is called with each unexpected error in reading a record. `request_looks` requests looks at the tops that
-    may have changed. A `deadline` is in seconds of the monotonic clock.
+    `report` is called with each unexpected error in reading a record. `looks` is None on a stack without announcements.
+    A `deadline` is in seconds of the monotonic clock.
     """
 
     catalog: BoardCatalog
@@ -82,7 +76,7 @@ class ParkedRecords:
     objects: FailureBucket
     clock: Clock
     report: Callable[[Exception], None]
-    request_looks: Callable[[Sequence[RankingName]], None] = lambda _: None
+    looks: LookQueue | None
 
     def list(self, deadline: float, *, chosen: Selection = ALL, limit: int = 100, cursor: str = "") -> dict[str, Any]:
         """The parked objects: `{"done": True, "cursor": "…", "why": None, "objects": [{"key": "…", "reason": …}, …]}`.
@@ -175,8 +169,10 @@ class ParkedRecords:
         for outcome in outcomes:
             why = why or outcome.failure
             never.update(((move.ranking.board, move.member), reason) for move, reason in outcome.refused)
+        moved = announced(self.catalog.boards, outcomes)
         try:
-            backoff.retry(self.request_looks, announced(self.catalog.boards, outcomes))
+            if self.looks is not None and moved:
+                backoff.retry(self.looks.send_now, moved)
         except StoreUnavailableError as error:
             why = why or str(error)
         return never, why
@@ -195,14 +191,12 @@ class ParkedRecords:
         now = self.clock.now()
         rankings = list(calendar_rankings(family, named.board, now))
         record = self.catalog.written([named.board]).get(named.board)
-        if record is None and family.expires is not None:
-            return  # The board has ended, and its record is gone.
-        if record is not None and record.has_ended(now):
-            return
-        board_ends = record.ends if record is not None else None
-        for generation in record.written if record is not None else (0,):
+        if family.expires is not None if record is None else record.has_ended(now):
+            return  # The board has ended, and maybe its record is gone.
+        written, ends = ((0,), None) if record is None else (record.written, record.ends)
+        for generation in written:
             yield from placements_now(
-                family, image, rankings, generation, now, rewrite_every_item=True, board_ends=board_ends
+                family, image, rankings, generation, now, rewrite_every_item=True, board_ends=ends
             )
 
     def _image(self, named: ParkedMember, backoff: Backoff) -> Image | None:

@@ -154,8 +154,8 @@ class Settlement:
         counted = {**at, "sum": str(seen), "members": seen.members}
         if not report["done"]:
             return {**counted, "at": report["cursor"]}
-        is_sealed_empty = self.attempt.seals_empty or seen.members
-        if not is_sealed_empty and has_members(self.findings.reads, self.ranking.board):
+        is_left = not (seen.members or self.attempt.seals_empty)
+        if is_left and has_members(self.findings.reads, self.ranking.board):
             raise NotSettledError(_EMPTY, is_empty=True)
         if not self.is_marked:
             raise NotSettledError("the ranking was empty when the audit began, and is not now: try again", report)

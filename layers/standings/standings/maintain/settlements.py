@@ -293,7 +293,7 @@ class Settlements:
             is_final = final is not None and record.begun < final <= now
             if is_final and ranking.window.name in family.endings.settle and not _why_not_whole(record, ranking, now):
                 prefixes[ranking] = self._files_of(ranking).prefix
-        found, bounds = self._ended(prefixes.values()), family.timetable.bounds
+        found, bounds = self._done_or_left(prefixes.values()), family.timetable.bounds
         return [
             ranking
             for ranking in sorted(prefixes, key=lambda one: (one.ranking_code != first, bounds(one.window, one.period)))
@@ -301,7 +301,7 @@ class Settlements:
             and not (prefixes[ranking] + EMPTY in found and is_empty(self.reads, ranking, record.generation))
         ]
 
-    def _ended(self, prefixes: Iterable[str]) -> set[str]:
+    def _done_or_left(self, prefixes: Iterable[str]) -> set[str]:
         """The files that tell that a period is done, or was left. It lists no files of earlier periods."""
         earliest: dict[str, str] = {}
         for prefix in prefixes:
