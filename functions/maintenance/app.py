@@ -157,20 +157,14 @@ def _delete(deadline: float, *, board: str, begin: bool = True, calls: int = 0) 
 
 
 def _merge(
-    deadline: float,
-    *,
-    board: str | None = None,
-    all_boards: bool = False,
-    old: str = "",
-    new: str = "",
-    **everywhere: Any,
+    deadline: float, *, board: str | None = None, all_boards: bool = False, old: str = "", new: str = "", **more: Any
 ) -> dict[str, Any]:
     if board is None and not all_boards:
         raise ValueError("merge: board is missing")
-    if board is not None and (all_boards or everywhere):
+    if board is not None and (all_boards or more):
         raise ValueError("merge: board cannot go with all_boards, every_board or cursor")
     if board is None:
-        return _merges.merge(deadline, old=old, new=new, **everywhere)
+        return _merges.merge(deadline, old=old, new=new, **more)
     return {**_members.merge(board, old, new), "done": True}
 
 

@@ -34,12 +34,11 @@ class BoardCatalog:
         A board without a record is left out: nothing of it has been built, so its rankings are of generation 0. With
         `register`, each of the boards has a new event. Raises ValueError for a board that no family matches.
         """
-        missing = set(names)
-        now = self._clock.now()
+        names, now = set(names), self._clock.now()
         # Of a board that has ended, another life may have begun since.
-        cached = {name: record for name in missing if (record := self._cache.get(name)) is not None}
+        cached = {name: record for name in names if (record := self._cache.get(name)) is not None}
         records = {name: record for name, record in cached.items() if not record.has_ended(now)}
-        missing -= records.keys()
+        missing = names - records.keys()
         for _ in range(_TRIES):
             if not missing:
                 return records
@@ -142,18 +141,8 @@ def _new_record(name: str, family: Family, before: BoardRecord | None, now: int)
     if before is not None:
         version, generation = before.version + 1, max(before.latest + 1, generation)
     mine, codes = coverage_of(family, now), written_codes(family)
-    return BoardRecord(
-        name,
-        version,
-        now,
-        mine,
-        codes,
-        generation,
-        written=(generation,),
-        latest=generation,
-        settled=_none_settled(family),
-        ends=ends,
-    )
+    record = BoardRecord(name, version, now, mine, codes, generation, written=(generation,), latest=generation)
+    return replace(record, settled=_none_settled(family), ends=ends)
 
 
 def _end_of(family: Family, now: int) -> int | None:

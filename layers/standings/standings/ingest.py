@@ -115,6 +115,7 @@ class Posting:
         receipts = backoff.retry(scores.receipts, sorted({event.id for event in read}))
         images = self._images(read, scores, receipts, now, backoff)
         ended = backoff.retry(self._ended, tables.records, read, now)
+        known: dict[int, Event] = {}
         for number, (_, event) in events.items():
             receipt = receipts.get(event.id)
             if receipt is not None and event.digest not in (receipt.digest, receipt.current):
@@ -125,10 +126,10 @@ class Posting:
                 results[number].update(status="new", detail=None if history else self._where(event, now))
             elif receipt.current not in (None, event.digest) and event.corrects is None:
                 results[number]["detail"] = OTHER_COUNTS
-        if history:
-            known = {number: event for number, (_, event) in events.items() if results[number] == _known(event)}
-            for number in self._lacking(known, receipts, tables.records, backoff):
-                results[number]["detail"] = WITHOUT_HISTORY
+            else:
+                known[number] = event
+        for number in self._lacking(known, receipts, tables.records, backoff) if history else ():
+            results[number]["detail"] = WITHOUT_HISTORY
         return results
 
     @staticmethod
@@ -151,11 +152,8 @@ class Posting:
         self, known: Mapping[int, Event], receipts: Mapping[str, "Receipt"], records: "BoardRecords", backoff: Backoff
     ) -> list[int]:
         """The numbers of the known events that counted without history, and would count in more periods with it."""
-        counted: dict[int, Counted] = {}
-        for number, event in known.items():
-            content = decode_content(receipts[event.id].content or "")
-            if content is not None:
-                counted[number] = content.counted
+        contents = {number: decode_content(receipts[event.id].content or "") for number, event in known.items()}
+        counted = {number: content.counted for number, content in contents.items() if content is not None}
         boards = {board for each in counted.values() for board, _ in each}
         found = backoff.retry(records.records, boards) if boards else {}
         now = self.clock.now()
@@ -210,10 +208,6 @@ def _counts_again(event: Event, receipt: "Receipt", images: Mapping["MemberKey",
     """Whether an event that has a receipt would count again if it were posted now (ms)."""
     is_current = event.corrects is None and receipt.current == event.digest
     return is_current and counts_again(map(images.get, event.items), receipt.stamp, now)
-
-
-def _known(event: Event) -> dict[str, Any]:
-    return {"id": event.id, "status": "known", "detail": None}
 
 
 def _lacks(boards: Boards, event: Event, counted: Counted, records: Mapping[str, "BoardRecord"], now: int) -> bool:

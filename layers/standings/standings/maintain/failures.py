@@ -108,17 +108,23 @@ class ParkedRecords:
         reported. Pass the previous answer's `cursor` to go on, even within a large object. `why` is the store's error
         that ended the call, if one did.
         """
-        return _Replay(self, deadline, chosen, _Position(**cursor or {})).run()
+        replay = _Replay(self, deadline, chosen, _Position(**cursor or {}))
+        try:
+            done = all(map(replay.replay, self.stored(deadline, chosen.names, replay.position.after)))
+        except StoreUnavailableError as error:
+            done, replay.why = False, str(error)
+        position, problems = replay.position._asdict(), replay.problems[:MAX_SHOWN]
+        return {"done": done, "cursor": position, "why": replay.why, **replay.tally, "problems": problems}
 
     def stored(self, deadline: float, keys: Collection[str] | None, after: str) -> Iterator[StoredObject]:
         """The parked objects with these keys (None: all) that follow a key, in order."""
-
-        def retry(*call: Any) -> Any:
-            return self.clock.backoff(deadline).retry(*call)
-
         for prefix in (LAMBDA_PREFIX, PROJECTOR_PREFIX):
             first = max(after, prefix)
-            found = self.objects.following(retry, prefix, first) if first.startswith(prefix) else ()
+            found = (
+                self.objects.following(self.clock.backoff(deadline).retry, prefix, first)
+                if first.startswith(prefix)
+                else ()
+            )
             yield from (stored for stored in found if keys is None or stored.key in keys)
 
     def read(self, deadline: float, stored: StoredObject, chosen: Selection) -> "_ParkedObject | None":
@@ -273,7 +279,7 @@ class DeadLetterTasks:
         """
         began = self.clock.now() if cursor is None else cursor
         tally = dict.fromkeys(("replayed", "refused", "failed", "not_chosen", "newer"), 0)
-        problems: list[dict[str, str]] = []
+        problems: dict[str, str] = {}
 
         def send(letters: Sequence[DeadLetter]) -> Collection[str]:
             ready = []
@@ -284,15 +290,16 @@ class DeadLetterTasks:
                     tally["newer"] += 1
                 elif (problem := self._problem(letter)) is not None:
                     tally["refused"] += 1
-                    problems.append({"id": letter.id, "why": problem})
+                    problems[letter.id] = problem
                 else:
                     ready.append(letter)
-            replayed = _succeeded(ready, self.queue.replay(ready), problems)
-            tally["replayed"] += len(replayed)
-            tally["failed"] += len(ready) - len(replayed)
-            return replayed
+            failed = self.queue.replay(ready)
+            problems.update(failed)
+            tally["replayed"] += len(ready) - len(failed)
+            tally["failed"] += len(failed)
+            return {letter.id for letter in ready} - failed.keys()
 
-        return {**self._for_each_message(send, deadline), "cursor": began, **tally, "problems": problems[:MAX_SHOWN]}
+        return {**self._for_each_message(send, deadline), "cursor": began, **tally, "problems": _listed(problems)}
 
     def delete(self, deadline: float, *, ids: Collection[str]) -> dict[str, Any]:
         """Delete messages for good, by their ids or those of their events.
@@ -302,18 +309,20 @@ class DeadLetterTasks:
         chosen = frozenset(ids)
         deleted: list[str] = []
         named: set[str] = set()
-        problems: list[dict[str, str]] = []
+        problems: dict[str, str] = {}
 
         def delete(letters: Sequence[DeadLetter]) -> Collection[str]:
             part = [letter for letter in letters if chosen & _names(letter)]
             named.update(*map(_names, part))
-            gone = _succeeded(part, self.queue.delete(part), problems)
+            failed = self.queue.delete(part)
+            problems.update(failed)
+            gone = {letter.id for letter in part} - failed.keys()
             deleted.extend(gone)
             return gone
 
         answer = self._for_each_message(delete, deadline, lambda: chosen <= set(deleted))
         missing = sorted(chosen - named)
-        return {**answer, "deleted": len(deleted), "missing": missing, "problems": problems[:MAX_SHOWN]}
+        return {**answer, "deleted": len(deleted), "missing": missing, "problems": _listed(problems)}
 
     def _for_each_message(
         self,
@@ -397,18 +406,10 @@ class _Replay:
     problems: list[dict[str, str]] = field(default_factory=list)
     why: str | None = None
 
-    def run(self) -> dict[str, Any]:
-        try:
-            done = all(map(self._replay, self.records.stored(self.deadline, self.chosen.names, self.position.after)))
-        except StoreUnavailableError as error:
-            done, self.why = False, str(error)
-        cursor, problems = self.position._asdict(), self.problems[:MAX_SHOWN]
-        return {"done": done, "cursor": cursor, "why": self.why, **self.tally, "problems": problems}
-
     def _is_over(self) -> bool:
         return self.records.clock.monotonic() >= self.deadline
 
-    def _replay(self, stored: StoredObject) -> bool:
+    def replay(self, stored: StoredObject) -> bool:
         """Replay an object; False if the next call has to continue it."""
         if self._is_over():
             return False
@@ -498,12 +499,8 @@ def _names(letter: DeadLetter) -> set[str]:
     return {letter.id, *_named(letter.body, "id")[:1]}
 
 
-def _succeeded(
-    letters: Sequence[DeadLetter], failed: dict[str, str], problems: list[dict[str, str]]
-) -> Collection[str]:
-    """The ids of messages that did not fail; the others are added to the problems."""
-    problems.extend({"id": name, "why": why} for name, why in failed.items())
-    return {letter.id for letter in letters} - failed.keys()
+def _listed(problems: Mapping[str, str]) -> list[dict[str, str]]:
+    return [{"id": name, "why": why} for name, why in problems.items()][:MAX_SHOWN]
 
 
 def _named(body: str, field: str) -> list[str]:
