@@ -95,16 +95,17 @@ def post() -> http.Response:
     """Queue events, or only check them. The answer has the outcome of each; with `wait` also the ranks that follow."""
     own, admin = own_member(_api.event, _MEMBER_CLAIM), is_admin(_api.event)
     body, wait, history = _api.body(), _api.arguments.whole("wait"), _api.arguments.flag("history")
-    if _api.arguments.flag("dry_run"):
-        if wait:
-            raise bad_argument("wait", "cannot go with dry_run: nothing is posted")
-        checked = _posting().dry_run(body, _counted(), own, is_admin=admin, history=history)
-        return http.json({"results": checked}, 202)
-    if not wait:
-        return http.json({"results": _posting().post(body, own, is_admin=admin, history=history)}, 202)
-    if not _OPEN_READS:
+    is_dry_run = _api.arguments.flag("dry_run")
+    if is_dry_run and wait:
+        raise bad_argument("wait", "cannot go with dry_run: nothing is posted")
+    if wait and not _OPEN_READS:
         check_reads(_api.event)
-    results, members = _following().post(body, own, wait, is_admin=admin, history=history)
+    checked = _posting().check(body, own, is_admin=admin, history=history)
+    if is_dry_run:
+        return http.json({"results": _posting().dry_run(checked, _counted())}, 202)
+    if not wait:
+        return http.json({"results": _posting().post(checked)}, 202)
+    results, members = _following().post(checked, wait)
     if members is None:
         return http.json({"results": results}, 202)
     return http.json({"results": results, "members": members})
