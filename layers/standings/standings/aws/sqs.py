@@ -155,7 +155,6 @@ def _send_once(sqs: SQSClient, queue_url: str, batch: Sequence[tuple[int, Outgoi
 
 
 def _failure_text(failed: Mapping[str, Any]) -> str:
-    """Why an entry of a batch failed: the code and message of SQS."""
     return f"{failed['Code']}: {failed.get('Message', '')}"
 
 
@@ -394,10 +393,7 @@ class DeadLetterQueue:
         return {letters[int(failed["Id"])].id: _failure_text(failed) for failed in answer.get("Failed", [])}
 
     def _letter(self, message: Any) -> DeadLetter:
-        attributes: Attributes = {
-            name: {kind: value[kind] for kind in ("DataType", "StringValue", "BinaryValue") if kind in value}
-            for name, value in message.get("MessageAttributes", {}).items()
-        }
+        attributes: Attributes = message.get("MessageAttributes", {})
         system = message.get("Attributes", {})
         # A message that SQS itself moved here keeps the time at which it was first sent.
         sent = _instant(system.get("SentTimestamp")) or 0
@@ -478,7 +474,6 @@ def first_received(record: Mapping[str, Any]) -> int | None:
 
 
 def _group_of(record: Mapping[str, Any]) -> str | None:
-    """The message's group, if its producer set one."""
     group = record.get("attributes", {}).get("MessageGroupId")
     return group if isinstance(group, str) else None
 
@@ -504,7 +499,6 @@ def _attributes_of(record: Mapping[str, Any]) -> Attributes:
 
 
 def _without_refusal(attributes: Attributes) -> Attributes:
-    """Attributes without those that a refusal adds."""
     return {name: value for name, value in attributes.items() if name not in (REASON, KEPT_IN, FIRST_RECEIVED)}
 
 

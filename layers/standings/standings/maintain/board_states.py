@@ -7,7 +7,7 @@ from typing import Any, Final
 from standings.catalog import BoardCatalog
 from standings.domain.coverage import BoardRecord
 from standings.domain.windows import instant
-from standings.maintain.audit import AuditPosition, Tally
+from standings.maintain.audit import AuditPosition
 from standings.maintain.turns import Lease
 from standings.runtime.clock import Clock
 from standings.stores import SLOTS
@@ -46,8 +46,8 @@ class BoardStates:
         job = None
         if record.job is not None:
             task, phase, since, _, slot, _, members = record.job
-            work = {"task": task, "phase": phase, "since": instant(since), "members": members}
-            job = {**work, "part": slot, "parts": SLOTS}
+            job = {"task": task, "phase": phase, "since": instant(since), "members": members}
+            job |= {"part": slot, "parts": SLOTS}
         return {
             **shown,
             "state": _state(record, now),
@@ -72,15 +72,6 @@ def _audited(name: str, record: BoardRecord, position: AuditPosition) -> dict[st
     passed = position.turn if position.board is not None and name < position.board else None
     for turn in (passed, position.last):
         if turn is not None and (turn.until is None or record.begun <= turn.until):
-            return _turn(name, turn)
+            found = {"boards": turn.boards, "drift": turn.drift, "failed": name in turn.failed}
+            return {"since": instant(turn.since), "until": instant(turn.until), **found}
     return None
-
-
-def _turn(name: str, turn: Tally) -> dict[str, Any]:
-    return {
-        "since": instant(turn.since),
-        "until": None if turn.until is None else instant(turn.until),
-        "boards": turn.boards,
-        "drift": turn.drift,
-        "failed": name in turn.failed,
-    }

@@ -396,8 +396,6 @@ class _Position(NamedTuple):
 
 @dataclass(slots=True)
 class _Replay:
-    """One call of a replay of parked records."""
-
     records: ParkedRecords
     deadline: float
     chosen: Selection

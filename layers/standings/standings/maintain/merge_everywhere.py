@@ -37,7 +37,6 @@ class MergeEverywhere(MemberBoards):
         return self.go_through(call, lambda call, boards: self._merge_on(call, boards, new))
 
     def _merge_on(self, call: Call, boards: Sequence[str], new: str) -> None:
-        """Merge the members on some boards, one after the other."""
         images, problems = self.images(call, boards)
         for board in boards:
             if call.is_over:

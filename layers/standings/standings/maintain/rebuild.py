@@ -209,7 +209,6 @@ class _Run:
         return self._record
 
     def _wait(self, job: Job) -> float:
-        """Seconds until the phase may go on."""
         return max(0, job.since + PHASES[job.phase].wait - self._now()) / SECOND
 
     def _begin(self, phase: str) -> None:

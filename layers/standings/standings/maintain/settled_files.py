@@ -89,7 +89,7 @@ class Files:
 
     def settle(self, summary: dict[str, Any]) -> None:
         """Write the summary, unless there is one."""
-        self.clock.retry(self.results.put, self.prefix + SUMMARY, _as_json(summary), is_new=True)
+        self._put(SUMMARY, _as_json(summary), is_new=True)
 
     def reopen(self) -> None:
         """Delete the summary, so that the period is not settled. The ids of events that were put stay.
@@ -140,8 +140,8 @@ class Files:
     def _content(self, name: str) -> bytes | None:
         return self.clock.retry(self.results.content, self.prefix + name)
 
-    def _put(self, name: str, content: bytes) -> None:
-        self.clock.retry(self.results.put, self.prefix + name, content)
+    def _put(self, name: str, content: bytes, *, is_new: bool = False) -> None:
+        self.clock.retry(self.results.put, self.prefix + name, content, is_new=is_new)
 
     def _keys(self, beginning: str, after: str = "") -> Iterator[str]:
         return keys_of(self.results, self.clock, self.prefix + beginning, after)
@@ -210,17 +210,15 @@ class Line(NamedTuple):
         return self.numbers.partition(_TIE_BREAKS)[2]
 
     @property
-    def columns(self) -> dict[str, str]:
-        """The line as a row of CSV by column: `{"rank": "1", "member": "u1", "score": "8", "penalty": "312"}`."""
-        found = ((column_of(name.decode()), value) for name, value in _NUMBERS.findall(self.tie_breaks))
-        more = {column: b"" if value == b"null" else value for column, value in found}
-        numbers = {"score": self.score, **more}
-        return {"rank": str(self.rank), "member": self.member} | {name: text.decode() for name, text in numbers.items()}
+    def row(self) -> list[str]:
+        """The line as a row of CSV, with its tie-breaks: `["1", "u1", "8", "312"]`."""
+        ties = (b"" if value == b"null" else value for value in _VALUES.findall(self.tie_breaks))
+        return [str(self.rank), self.member, *(number.decode() for number in (self.score, *ties))]
 
 
 _SCORE: Final = b',"score":'  # In a member's id, JSON has a backslash before each quote
 _TIE_BREAKS: Final = b',"tie_breaks":'
-_NUMBERS: Final = re.compile(rb'"([a-z0-9_]+)":([^,}]+)')
+_VALUES: Final = re.compile(rb":([^,}]+)")
 
 
 def rest_of(member: str, values: SortValues, metric: Metric) -> bytes:
@@ -261,7 +259,7 @@ def _csv_part(lines: Sequence[Line], metric: Metric) -> bytes:
     quoted = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
     table.writerow(("rank", "member", "score", *(column_of(each.name) for each in metric.tie_breaks)))
     for line in lines:
-        (quoted if "\r" in line.member else table).writerow(line.columns.values())
+        (quoted if "\r" in line.member else table).writerow(line.row)
     return gzip.compress(text.getvalue().encode(), _LEVEL, mtime=0)
 
 

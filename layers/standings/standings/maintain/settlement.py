@@ -319,6 +319,5 @@ def _is_won(prize: Mapping[str, Any], rank: int, position: int) -> bool:
 
 
 def _event(kind: str, about: list[str], detail: Mapping[str, Any]) -> BusEvent:
-    """An event whose id is made from what it is about."""
     identity = sha256(orjson.dumps(about)).hexdigest()[:32]
     return BusEvent(identity, kind, orjson.dumps({"id": identity, **detail}).decode())

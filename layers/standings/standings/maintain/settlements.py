@@ -326,7 +326,6 @@ def _why_not_whole(record: BoardRecord, ranking: Ranking, now: int) -> str | Non
 
 
 def _metrics(family: Family, window: str, metric: str | None) -> list[Metric]:
-    """The metrics to settle in a window."""
     settle = family.endings.settle
     if window not in settle:
         named = ", ".join(settle) or "none"
