@@ -31,9 +31,9 @@ from standings.domain.boards import Family, family_of
 from standings.domain.coverage import DELETE, REBUILD
 from standings.domain.errors import InvalidBodyError
 from standings.domain.events import MAX_SHOWN_LENGTH
+from standings.maintain import deletion
 from standings.maintain.audit import AuditPosition, Audits
 from standings.maintain.board_states import BoardStates
-from standings.maintain.deletion import Deletion
 from standings.maintain.erase import Erase
 from standings.maintain.failures import DeadLetterTasks, ParkedRecords, Selection
 from standings.maintain.merge_everywhere import MergeEverywhere
@@ -89,7 +89,6 @@ _entries = CalendarReads(partial(items_by_key, _dynamodb, _rankings_table, clock
 _states = BoardStates(_catalog, _audit_lease, _clock)
 _purging = Purging(_dynamodb, _rankings_table, _clock)
 _rebuilds = Rebuild(_catalog, _scores, _rankings, _entries, _purging, _clock, _looks)
-_deletions = Deletion(_rebuilds, _clock)
 _profiles = Profiles(_dynamodb, required("PROFILES_TABLE"), _clock)
 _erase = Erase(_catalog, _scores, _clock, _profiles, _results)
 _members = MemberAdmin(_catalog, _scores, _clock)
@@ -152,7 +151,7 @@ def _rebuild(deadline: float, *, board: str, begin: bool = True, cursor: int | N
 
 def _delete(deadline: float, *, board: str, begin: bool = True, calls: int = 0) -> dict[str, Any]:
     if calls:
-        return _deletions.finish(deadline, board=board, calls=calls)
+        return deletion.finish(_rebuilds, _clock, deadline, board=board, calls=calls)
     return _rebuilds.continue_job(board, DELETE, deadline, begin=begin)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from standings.domain.errors import InvalidBodyError, NotFoundError
 from standings.ingest import CheckedEvents, CountedEvents, Posting
@@ -21,14 +21,11 @@ MAX_PAIRS: Final = 10
 """Pairs of board and member of an event that can be waited for."""
 
 
-class Followed(NamedTuple):
-    """The results of a post, and the cards of the event's members; None: the ranks had not followed in time.
+Followed = tuple[Sequence[dict[str, Any]], Sequence[dict[str, Any]] | None]
+"""The results of a post, and the cards of the event's members; None: the ranks had not followed in time.
 
-    `Followed([{"id": "0197f2c4", "status": "counted", "detail": None}], [{"board": "b", "member": "u7", …}])`
-    """
-
-    results: Sequence[dict[str, Any]]
-    members: Sequence[dict[str, Any]] | None = None
+`([{"id": "0197f2c4", "status": "counted", "detail": None}], [{"board": "b", "member": "u7", …}])`
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +47,19 @@ class Following:
         deadline, pairs = self.clock.after(wait), _pairs(checked)
         (result,) = self.posting.dry_run(checked, self.tables)
         if result["status"] == "refused":
-            return Followed([result])
+            return [result], None
         # An earlier status is not the one to wait for: it was refused then, or counted before a member was removed.
         before = None if result["status"] == "known" else self.clock.retry(self.tables.scores.status, result["id"])
         results = self.posting.post(checked)
         if result["status"] != "queued":
-            return Followed(results)
+            return results, None
         for _ in range(LOOKS):
             self.clock.sleep(max(0, min(wait / LOOKS, deadline - self.clock.monotonic())))
             if (found := self._look(result, pairs, before, with_reason=checked.is_admin)) is not None:
                 return found
             if self.clock.monotonic() >= deadline:
                 break
-        return Followed(results)
+        return results, None
 
     def _look(
         self, result: dict[str, Any], pairs: Sequence[MemberKey], before: "EventStatus | None", *, with_reason: bool
@@ -74,7 +71,7 @@ class Following:
                 return None
             if status.reason is not None:
                 detail = status.reason if with_reason else "the writer refused it; an administrator sees why"
-                return Followed([{**result, "status": "refused", "detail": detail}])
+                return [{**result, "status": "refused", "detail": detail}], None
             cards = []
             for board, member in pairs:
                 if (card := member_ranks.followed(self.answers.session(), board, member)) is None:
@@ -85,7 +82,7 @@ class Following:
         except StoreUnavailableError as error:
             logger.warning("ranks not read while a post waits", extra={"reason": str(error)})
             return None  # The event is on the queue: a refusal of the whole request would say that it is not
-        return Followed([{**result, "status": "counted"}], cards)
+        return [{**result, "status": "counted"}], cards
 
 
 def _pairs(checked: CheckedEvents) -> list[MemberKey]:

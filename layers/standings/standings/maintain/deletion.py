@@ -52,32 +52,25 @@ class DeletionRequest:
         return {"board": board, "status": "deleting"}
 
 
-@dataclass(frozen=True)
-class Deletion:
-    """Brings a deletion that has begun to its end. Most of that is waiting."""
+def finish(rebuilds: Rebuild, clock: Clock, deadline: float, *, board: str, calls: int) -> dict[str, Any]:
+    """Bring a deletion to its end until a deadline in seconds of the monotonic clock; then another call does.
 
-    rebuilds: Rebuild
-    clock: Clock
-
-    def finish(self, deadline: float, *, board: str, calls: int) -> dict[str, Any]:
-        """Go on until the deletion is done, or a deadline in seconds of the monotonic clock; then another call does.
-
-        The answer is that of `Rebuild.continue_job`. If it is not done, `again` is the event with which to call the
-        function again, as `{"delete": {"board": "b", "begin": False, "calls": 11}}`. `calls` is how many calls there
-        may be in all.
-        RuntimeError: it is not done after so many.
-        """
-        answer: dict[str, Any] = {"board": board, "done": False}
-        try:
-            answer = self.rebuilds.continue_job(board, DELETE, deadline, begin=False)
-            while not answer["done"] and self.clock.monotonic() + answer["wait"] < deadline:
-                self.clock.sleep(answer["wait"])
-                answer = self.rebuilds.continue_job(board, DELETE, deadline, begin=False)
-        except StoreUnavailableError:  # It was tried until the deadline
-            if calls <= 1:
-                raise
-        if not answer["done"]:
-            if calls <= 1:
-                raise RuntimeError(f"board {board!r} is not deleted yet: delete it again, which goes on")
-            answer["again"] = {"delete": {"board": board, "begin": False, "calls": calls - 1}}
-        return answer
+    Most of that is waiting. The answer is that of `Rebuild.continue_job`. If it is not done, `again` is the event with
+    which to call the function again, as `{"delete": {"board": "b", "begin": False, "calls": 11}}`. `calls` is how many
+    calls there may be in all.
+    RuntimeError: it is not done after so many.
+    """
+    answer: dict[str, Any] = {"board": board, "done": False}
+    try:
+        answer = rebuilds.continue_job(board, DELETE, deadline, begin=False)
+        while not answer["done"] and clock.monotonic() + answer["wait"] < deadline:
+            clock.sleep(answer["wait"])
+            answer = rebuilds.continue_job(board, DELETE, deadline, begin=False)
+    except StoreUnavailableError:  # It was tried until the deadline
+        if calls <= 1:
+            raise
+    if not answer["done"]:
+        if calls <= 1:
+            raise RuntimeError(f"board {board!r} is not deleted yet: delete it again, which goes on")
+        answer["again"] = {"delete": {"board": board, "begin": False, "calls": calls - 1}}
+    return answer
