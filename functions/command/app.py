@@ -23,7 +23,6 @@ from standings.wiring import building_blocks
 
 if TYPE_CHECKING:
     from standings.following import Following
-    from standings.maintain.deletion import DeletionRequest
 
 _clock = building_blocks.real_clock()
 _MEMBER_CLAIM: Final = os.environ.get("JWT_MEMBER_CLAIM", "")
@@ -77,15 +76,6 @@ def _members() -> MemberAdmin:
 
 
 @cache
-def _deletion() -> "DeletionRequest":
-    from standings.aws.functions import Invoker  # noqa: PLC0415 - few requests need it
-    from standings.maintain.deletion import DeletionRequest  # noqa: PLC0415 - it imports all that rebuilds
-
-    maintenance = Invoker(lambda: building_blocks.client("lambda"), required("MAINTENANCE_FUNCTION"))
-    return DeletionRequest(building_blocks.board_catalog(_dynamodb(), _clock), _clock, maintenance.call_later)
-
-
-@cache
 def _profiles() -> ProfileAdmin:
     return ProfileAdmin(Profiles(_dynamodb(), required("PROFILES_TABLE"), _clock), _clock)
 
@@ -136,8 +126,13 @@ def delete(board: str) -> http.Response:
 @_api.route("deleteBoard")
 def delete_board(board: str) -> http.Response:
     """Begin the deletion of a board, which takes minutes. The board's own address says when it has ended."""
+    from standings.aws.functions import Invoker  # noqa: PLC0415 - few requests need it
+    from standings.maintain import deletion  # noqa: PLC0415 - it imports all that rebuilds
+
     check_admin(_api.event)
-    answer = http.json(_deletion().delete(board), 202)
+    catalog = building_blocks.board_catalog(_dynamodb(), _clock)
+    maintenance = Invoker(lambda: building_blocks.client("lambda"), required("MAINTENANCE_FUNCTION"))
+    answer = http.json(deletion.request(catalog, _clock, maintenance.call_later, board), 202)
     answer.headers["Location"] = f"/boards/{board}"
     return answer
 

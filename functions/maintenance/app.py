@@ -31,9 +31,8 @@ from standings.domain.boards import Family, family_of
 from standings.domain.coverage import DELETE, REBUILD
 from standings.domain.errors import InvalidBodyError
 from standings.domain.events import MAX_SHOWN_LENGTH
-from standings.maintain import deletion
+from standings.maintain import board_states, deletion
 from standings.maintain.audit import AuditPosition, Audits
-from standings.maintain.board_states import BoardStates
 from standings.maintain.erase import Erase
 from standings.maintain.failures import DeadLetterTasks, ParkedRecords, Selection
 from standings.maintain.merge_everywhere import MergeEverywhere
@@ -69,24 +68,18 @@ _catalog = building_blocks.board_catalog(_dynamodb, _clock)
 _scores = Scores(_dynamodb, _scores_table, required("RECEIPTS_TABLE"), _clock)
 _rankings = rankings.store(_dynamodb, _clock)
 _evidence = AuditReads(_dynamodb, _scores_table, _rankings_table, _clock)
-_audit_lease = Lease(
-    TurnRecord(_dynamodb, _rankings_table, AUDIT),
-    AuditPosition.decode,
-    _clock,
-    partial(_report_board, "board not audited"),
-)
+_turn = partial(TurnRecord, _dynamodb, _rankings_table)
+_audit_lease = Lease(_turn(AUDIT), AuditPosition.decode, _clock, partial(_report_board, "board not audited"))
 _audits = Audits(_catalog, _evidence, _audit_lease, _clock)
-_settle_lease = Lease(
-    TurnRecord(_dynamodb, _rankings_table, SETTLE), Position, _clock, partial(_report_board, "board not settled")
-)
+_settle_lease = Lease(_turn(SETTLE), Position, _clock, partial(_report_board, "board not settled"))
 _named = given("RESULTS_BUCKET")  # A stack without it settles nothing
 _results = None if _named is None else ResultsBucket(lambda: building_blocks.client("s3"), _named)
 _bus = EventBus(lambda: building_blocks.client("events"))
 _settlements: Settlements | None = None
 if _results is not None:
     _settlements = Settlements(_catalog, _evidence, _settle_lease, _clock, _bus, _results, required("STACK_NAME"))
+_states = partial(board_states.show, _catalog, _audit_lease, _clock)
 _entries = CalendarReads(partial(items_by_key, _dynamodb, _rankings_table, clock=_clock), _clock)
-_states = BoardStates(_catalog, _audit_lease, _clock)
 _purging = Purging(_dynamodb, _rankings_table, _clock)
 _rebuilds = Rebuild(_catalog, _scores, _rankings, _entries, _purging, _clock, _looks)
 _profiles = Profiles(_dynamodb, required("PROFILES_TABLE"), _clock)
@@ -232,7 +225,7 @@ _TASKS: Final[Tasks] = {
         "list": Task(_settled, {"board": str, "cursor": str}, required="board"),
     },
     "announcements": {"show": Task(partial(_show, lambda family: family.announce, "announces", _looks), {})},
-    "boards": {"show": Task(_states.show, {"boards": list}, required="boards")},
+    "boards": {"show": Task(_states, {"boards": list}, required="boards")},
     "runtime": Task(_runtime, {}),
     "dead_letters": {
         "list": _choosing("ids", _dead_letters.list, member=str, limit=int),

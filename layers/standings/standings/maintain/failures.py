@@ -118,14 +118,11 @@ class ParkedRecords:
 
     def stored(self, deadline: float, keys: Collection[str] | None, after: str) -> Iterator[StoredObject]:
         """The parked objects with these keys (None: all) that follow a key, in order."""
+        retry = self.clock.backoff(deadline).retry
         for prefix in (LAMBDA_PREFIX, PROJECTOR_PREFIX):
-            first = max(after, prefix)
-            found = (
-                self.objects.following(self.clock.backoff(deadline).retry, prefix, first)
-                if first.startswith(prefix)
-                else ()
-            )
-            yield from (stored for stored in found if keys is None or stored.key in keys)
+            if (first := max(after, prefix)).startswith(prefix):
+                found = self.objects.following(retry, prefix, first)
+                yield from (stored for stored in found if keys is None or stored.key in keys)
 
     def read(self, deadline: float, stored: StoredObject, chosen: Selection) -> "_ParkedObject | None":
         """The records of an object; None if it is gone or not chosen."""
