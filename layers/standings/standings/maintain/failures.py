@@ -86,11 +86,12 @@ class ParkedRecords:
         """
         shown: list[dict[str, Any]] = []
         answer: dict[str, Any] = {"done": True, "cursor": cursor, "why": None, "objects": shown}
+        backoff = self.clock.backoff(deadline)
         try:
-            for stored in self.stored(deadline, chosen.names, cursor):
-                if len(shown) >= min(limit, MAX_SHOWN) or self.clock.monotonic() >= deadline:
+            for stored in self.stored(backoff, chosen.names, cursor):
+                if len(shown) >= min(limit, MAX_SHOWN) or backoff.expired:
                     return {**answer, "done": False}
-                parked = self.read(deadline, stored, chosen)
+                parked = self.read(backoff, stored, chosen)
                 if parked is not None:
                     shown.append(self._shown(stored, parked))
                 answer["cursor"] = stored.key
@@ -108,25 +109,24 @@ class ParkedRecords:
         reported. Pass the previous answer's `cursor` to go on, even within a large object. `why` is the store's error
         that ended the call, if one did.
         """
-        replay = _Replay(self, deadline, chosen, _Position(**cursor or {}))
+        replay = _Replay(self, self.clock.backoff(deadline), chosen, _Position(**cursor or {}))
         try:
-            done = all(map(replay.replay, self.stored(deadline, chosen.names, replay.position.after)))
+            done = all(map(replay.replay, self.stored(replay.backoff, chosen.names, replay.position.after)))
         except StoreUnavailableError as error:
             done, replay.why = False, str(error)
         position, problems = replay.position._asdict(), replay.problems[:MAX_SHOWN]
         return {"done": done, "cursor": position, "why": replay.why, **replay.tally, "problems": problems}
 
-    def stored(self, deadline: float, keys: Collection[str] | None, after: str) -> Iterator[StoredObject]:
+    def stored(self, backoff: Backoff, keys: Collection[str] | None, after: str) -> Iterator[StoredObject]:
         """The parked objects with these keys (None: all) that follow a key, in order."""
-        retry = self.clock.backoff(deadline).retry
         for prefix in (LAMBDA_PREFIX, PROJECTOR_PREFIX):
             if (first := max(after, prefix)).startswith(prefix):
-                found = self.objects.following(retry, prefix, first)
+                found = self.objects.following(backoff.retry, prefix, first)
                 yield from (stored for stored in found if keys is None or stored.key in keys)
 
-    def read(self, deadline: float, stored: StoredObject, chosen: Selection) -> "_ParkedObject | None":
+    def read(self, backoff: Backoff, stored: StoredObject, chosen: Selection) -> "_ParkedObject | None":
         """The records of an object; None if it is gone or not chosen."""
-        content = self.clock.backoff(deadline).retry(self.objects.content, stored.key)
+        content = backoff.retry(self.objects.content, stored.key)
         if content is None:
             return None
         parked = _ParkedObject()
@@ -182,8 +182,7 @@ class ParkedRecords:
 
     def _moves(self, named: ParkedMember, backoff: Backoff) -> Iterator[Placement]:
         """The moves that place a member in every ranking of all generations; ValueError if that is impossible."""
-        problem = self._problem(named)
-        if problem is not None:
+        if (problem := self._problem(named)) is not None:
             raise ValueError(problem)
         family = self.catalog.boards.family(named.board)
         if family is None:
@@ -394,29 +393,26 @@ class _Position(NamedTuple):
 @dataclass(slots=True)
 class _Replay:
     records: ParkedRecords
-    deadline: float
+    backoff: Backoff
     chosen: Selection
     position: _Position
     tally: Counter[str] = field(default_factory=lambda: Counter(placed=0, removed=0, left=0))
     problems: list[dict[str, str]] = field(default_factory=list)
     why: str | None = None
 
-    def _is_over(self) -> bool:
-        return self.records.clock.monotonic() >= self.deadline
-
     def replay(self, stored: StoredObject) -> bool:
         """Replay an object; False if the next call has to continue it."""
-        if self._is_over():
+        if self.backoff.expired:
             return False
         if self.position.begun != stored.key:
             self.position = _Position(self.position.after, stored.key)
-        parked = self.records.read(self.deadline, stored, self.chosen)
+        parked = self.records.read(self.backoff, stored, self.chosen)
         if parked is not None:
             if not self._place(stored.key, list(parked.members.values())):
                 return False
             self._add_problems(stored.key, parked.problems)
             if not self.position.stays:
-                self.records.clock.backoff(self.deadline).retry(self.records.objects.delete, stored.key)
+                self.backoff.retry(self.records.objects.delete, stored.key)
             self.tally["left" if self.position.stays else "removed"] += 1
         self.position = self.position._replace(after=stored.key)
         return True
@@ -424,11 +420,11 @@ class _Replay:
     def _place(self, key: str, members: Sequence[ParkedMember]) -> bool:
         """Place the members of an object that are left, a part at a time; False if the next call has to go on."""
         while self.position.members < len(members):
-            if self._is_over():
+            if self.backoff.expired:
                 return False
             part = members[self.position.members :][:MEMBERS_TOGETHER]
             chosen = [named for named in part if self.chosen.board in (None, named.board)]
-            never, self.why = self.records.place(chosen, self.deadline)
+            never, self.why = self.records.place(chosen, self.backoff.deadline)
             if self.why is not None:
                 return False
             stays = self.position.stays or len(chosen) < len(part)

@@ -239,23 +239,19 @@ class Settlement:
             raise StoreUnavailableError("the summary was removed meanwhile: settle the period again")
         if self.files.document(ALL_SENT) is not None:
             return None
-        sent, fresh, batch = self.files.sent(), list[str](), list[BusEvent]()
-        for count, event in enumerate(self._events(summary), 1):  # noqa: B007 - the last one is their number
-            if event.id in sent:
-                continue
-            batch.append(event)
-            if len(batch) == MAX_EVENTS:
-                self._put(batch, fresh)
-                batch = []
-                if len(fresh) >= REMEMBERED_TOGETHER:
+        sent, events = self.files.sent(), list(self._events(summary))
+        unsent = [event for event in events if event.id not in sent]
+        for start in range(0, len(unsent), REMEMBERED_TOGETHER):
+            if start and self.findings.is_over():
+                return at
+            part, fresh = unsent[start : start + REMEMBERED_TOGETHER], list[str]()
+            try:
+                for first in range(0, len(part), MAX_EVENTS):
+                    self._put(part[first : first + MAX_EVENTS], fresh)
+            finally:
+                if fresh:
                     self.files.add_sent(fresh)
-                    fresh = []
-                    if self.findings.is_over():
-                        return at
-        self._put(batch, fresh)
-        if fresh:
-            self.files.add_sent(fresh)
-        self.files.put(ALL_SENT, {"events": count})
+        self.files.put(ALL_SENT, {"events": len(events)})
         return None
 
     def _put(self, batch: list[BusEvent], fresh: list[str]) -> None:
@@ -269,8 +265,6 @@ class Settlement:
             fresh += (event.id for event in batch if event.id not in failed)
             batch = [event for event in batch if event.id in failed]
             if batch and not backoff.wait():
-                if fresh:
-                    self.files.add_sent(fresh)
                 raise StoreUnavailableError(f"events were not taken: {why or next(iter(failed.values()))}")
 
     def _events(self, summary: Mapping[str, Any]) -> Iterator[BusEvent]:
