@@ -344,7 +344,7 @@ class DeadLetterQueue:
         return [self._letter(message) for message in answer.get("Messages", [])]
 
     def replay(self, letters: Sequence[DeadLetter]) -> dict[str, str]:
-        """Send messages to the activity queue, then delete them here. Returns the errors of failures, by message id."""
+        """Send up to `MAX_ENTRIES` messages to the activity queue, then delete them here. Returns the errors by id."""
         failed: dict[str, str] = {}
         ready: list[tuple[DeadLetter, OutgoingMessage]] = []
         for letter in letters:
@@ -362,29 +362,24 @@ class DeadLetterQueue:
         return failed
 
     def delete(self, letters: Sequence[DeadLetter]) -> dict[str, str]:
-        """Delete messages. Returns the error by id of each failure."""
-        failed: dict[str, str] = {}
-        for part in _parts(letters):
-            try:
-                failed.update(self._delete(part))
-            except StoreUnavailableError as error:
-                failed.update((letter.id, str(error)) for letter in part)
-            for letter in part:
-                if letter.kept_in is not None and letter.id not in failed:
-                    try:
-                        self._bucket.delete(letter.kept_in)
-                    except StoreUnavailableError as error:
-                        failed[letter.id] = f"{letter.kept_in} was not deleted and will expire: {error}"
+        """Delete at most `MAX_ENTRIES` messages. Returns the error by id of each failure."""
+        try:
+            failed = self._delete(letters) if letters else {}
+        except StoreUnavailableError as error:
+            return {letter.id: str(error) for letter in letters}
+        for letter in letters:
+            if letter.kept_in is not None and letter.id not in failed:
+                try:
+                    self._bucket.delete(letter.kept_in)
+                except StoreUnavailableError as error:
+                    failed[letter.id] = f"{letter.kept_in} was not deleted and will expire: {error}"
         return failed
 
     @_DEAD_LETTER_ERRORS
     def release(self, handles: Sequence[str]) -> None:
-        """Make messages visible again at once."""
-        for part in _parts(handles):
-            entries: Any = [
-                {"Id": str(n), "ReceiptHandle": handle, "VisibilityTimeout": 0} for n, handle in enumerate(part)
-            ]
-            self._sqs().change_message_visibility_batch(QueueUrl=self._queue_url, Entries=entries)
+        """Make at most `MAX_ENTRIES` messages visible again at once."""
+        released: Any = [{"Id": str(n), "ReceiptHandle": one, "VisibilityTimeout": 0} for n, one in enumerate(handles)]
+        self._sqs().change_message_visibility_batch(QueueUrl=self._queue_url, Entries=released)
 
     @_DEAD_LETTER_ERRORS
     def _delete(self, letters: Sequence[DeadLetter]) -> dict[str, str]:
@@ -428,10 +423,6 @@ class DeadLetterQueue:
             return letter._replace(body=body, size=len(body.encode()), attributes=_attributes_of(record))
         except (StoreUnavailableError, ValueError, LookupError, TypeError, AttributeError) as error:
             return letter._replace(problem=f"{key} cannot be read: {error}")
-
-
-def _parts(whole: Sequence[_T]) -> Iterator[Sequence[_T]]:
-    return (whole[start : start + MAX_ENTRIES] for start in range(0, len(whole), MAX_ENTRIES))
 
 
 def message_of(event: Posted) -> OutgoingMessage:

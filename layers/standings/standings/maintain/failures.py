@@ -14,7 +14,7 @@ import orjson
 
 from standings.aws.dynamodb.scores import ParkedMember, Scores, decode_parked
 from standings.aws.s3 import FailureBucket, StoredObject
-from standings.aws.sqs import DeadLetter, DeadLetterQueue, LookQueue
+from standings.aws.sqs import MAX_ENTRIES, DeadLetter, DeadLetterQueue, LookQueue
 from standings.catalog import BoardCatalog
 from standings.domain.coverage import MAX_ATTEMPT_S
 from standings.domain.members import Image, calendar_rankings
@@ -227,7 +227,6 @@ MAX_REASONS: Final = 100
 MAX_HELD: Final = 100_000  # Messages held at once; SQS allows 120,000 in flight
 MAX_EXCERPT_LENGTH: Final = 200
 EMPTY_ROUNDS: Final = 2  # Empty answers of the queue before it counts as empty
-RELEASED_TOGETHER: Final = 100  # Messages that are released between two checks of the deadline
 HOLD_MARGIN: Final = 30  # Seconds after a call's deadline when messages that it could not release show up again
 RECEIVED_TOO_OFTEN: Final = "received too often"  # The reason of messages that SQS itself moved to the queue
 
@@ -347,10 +346,10 @@ class DeadLetterTasks:
             why = str(error)
         done = empty >= EMPTY_ROUNDS or enough()
         try:
-            for first in range(0, len(held), RELEASED_TOGETHER):
+            for first in range(0, len(held), MAX_ENTRIES):
                 if self.clock.monotonic() >= deadline:
                     break  # the others show up again when their hold ends
-                self.queue.release(held[first : first + RELEASED_TOGETHER])
+                self.queue.release(held[first : first + MAX_ENTRIES])
         except StoreUnavailableError as error:
             why = f"some messages stay hidden for a while: {error}"
         return {"done": done, "seen": seen, "why": why}
