@@ -13,17 +13,9 @@ from standings.domain.coverage import BoardRecord
 from standings.domain.errors import bad_argument
 from standings.domain.members import calendar_rankings, open_rankings, settled_code
 from standings.domain.windows import NO_SEASON, final_at, instant, state_of
+from standings.maintain import settlement
 from standings.maintain.audit import GRACE, is_read
 from standings.maintain.settled_files import ALL_SENT, ATTEMPT, EMPTY, SUMMARY, Files, board_prefix, keys_of, names_of
-from standings.maintain.settlement import (
-    RESERVE_S,
-    Attempt,
-    NotSettledError,
-    Settlement,
-    has_members,
-    is_empty,
-    winners_of,
-)
 from standings.maintain.turns import Lease, Position, Run
 from standings.rankings.audit_reads import AuditReads
 from standings.rankings.findings import Findings
@@ -101,7 +93,7 @@ class Settlements:
         attempt, told, left = self._attempt(position, deadline), list[Any](), list[Any]()
 
         def is_over() -> bool:
-            return self.clock.monotonic() >= deadline - RESERVE_S
+            return self.clock.monotonic() >= deadline - settlement.RESERVE_S
 
         def visit(board: str, at: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
             at = at or {"ranking": "", "at": None}
@@ -138,7 +130,7 @@ class Settlements:
             if key.endswith(f"/{SUMMARY}"):
                 files = Files(self.results, key.removesuffix(SUMMARY), self.clock)
                 if (summary := files.document(SUMMARY)) is not None:
-                    winners = winners_of(files, summary, NAMED)
+                    winners = settlement.winners_of(files, summary, NAMED)
                     found.append({**summary, "prefix": files.prefix, "winners": winners})
             if len(found) == MAX_LISTED:
                 return {"done": False, "cursor": key, "bucket": self.results.name, "results": found}
@@ -146,13 +138,13 @@ class Settlements:
             self.clock.retry(self.catalog.known, board)
         return {"done": True, "cursor": None, "bucket": self.results.name, "results": found}
 
-    def _attempt(self, position: Position, deadline: float) -> Attempt:
+    def _attempt(self, position: Position, deadline: float) -> settlement.Attempt:
         """The attempt of a call that began now, and with this position has the lease."""
-        return Attempt(f"{self.clock.now()}-{position.version}", self.bus, self.stack, deadline)
+        return settlement.Attempt(f"{self.clock.now()}-{position.version}", self.bus, self.stack, deadline)
 
     def _settle_metrics(
         self,
-        attempt: Attempt,
+        attempt: settlement.Attempt,
         metrics: Sequence[Metric],
         ranking: Callable[[Metric, str | None], Ranking],
         at: Mapping[str, Any],
@@ -164,7 +156,7 @@ class Settlements:
             report, after = self._settle_ranking(attempt, ranking(metric, at["period"]), after)
             if (summary := report["summary"]) is not None:
                 files = Files(self.results, report["prefix"], self.clock)
-                report["winners"] = winners_of(files, summary, NAMED)
+                report["winners"] = settlement.winners_of(files, summary, NAMED)
             told.append(report)
             if after is not None:
                 cursor = {"metric": metric.name, "period": report["period"], "at": after}
@@ -187,7 +179,7 @@ class Settlements:
         return found
 
     def _settle_ranking(
-        self, attempt: Attempt, ranking: Ranking, at: Mapping[str, Any] | None
+        self, attempt: settlement.Attempt, ranking: Ranking, at: Mapping[str, Any] | None
     ) -> tuple[dict[str, Any], Mapping[str, Any] | None]:
         """Settle one ranking from a cursor on: its report, and the next cursor (None: there is no more)."""
         files = self._files_of(ranking)
@@ -203,10 +195,10 @@ class Settlements:
                 # Before anything is read: each event of history has counted by now, or leaves this period out.
                 record = self.clock.retry(self.catalog.settle, ranking.board, {settled_code(ranking)})
             family, at = family_of(self.catalog.boards, ranking.board), {"stage": "events"} if is_sealed else at
-            after = Settlement(findings, family, record, ranking, files, attempt, is_marked).run(at)
-        except NotSettledError as error:
+            after = settlement.Settlement(findings, family, record, ranking, files, attempt, is_marked).run(at)
+        except settlement.NotSettledError as error:
             if error.report is not None and not is_read(self.catalog, self.clock, record):
-                error = NotSettledError("the board was rebuilt or deleted meanwhile: try again")
+                error = settlement.NotSettledError("the board was rebuilt or deleted meanwhile: try again")
             report = error.report or {"drift": 0, "found": {}, "examples": []}
             told = {name: report[name] for name in ("drift", "found", "examples")}
             told |= {"empty": True} if error.is_empty else {}
@@ -251,13 +243,13 @@ class Settlements:
         return self.clock.retry(self.catalog.settle, record.board, settled)
 
     def _is_to_mark(
-        self, attempt: Attempt, ranking: Ranking, record: BoardRecord, at: Mapping[str, Any] | None
+        self, attempt: settlement.Attempt, ranking: Ranking, record: BoardRecord, at: Mapping[str, Any] | None
     ) -> bool:
         """Whether history leaves the period out from now on: not one that is empty, which history may still fill."""
         if at is not None:
             return bool(at.get("marked", True))
-        is_left = not attempt.seals_empty and is_empty(self.reads, ranking, record.generation)
-        return not (is_left and has_members(self.reads, ranking.board))
+        is_left = not attempt.seals_empty and settlement.is_empty(self.reads, ranking, record.generation)
+        return not (is_left and settlement.has_members(self.reads, ranking.board))
 
     def _record(self, ranking: Ranking, *, files_are_there: bool) -> BoardRecord:
         """The board's record. NotSettledError if the ranking is not final, or cannot be read whole.
@@ -266,13 +258,13 @@ class Settlements:
         """
         now, final = self.clock.now(), final_at(ranking.metric.timetable, ranking.window, ranking.period)
         if final is None or now < final:
-            raise NotSettledError(f"the period is final at {instant(final)}: settle it then")
+            raise settlement.NotSettledError(f"the period is final at {instant(final)}: settle it then")
         record = self.clock.retry(self.catalog.current, ranking.board)
         is_gone = record is None or record.deleted or record.is_being_deleted or record.has_ended(now)
         if record is None or (is_gone and not files_are_there):
-            raise NotSettledError("there is no such board, or it is being deleted, or it has ended")
+            raise settlement.NotSettledError("there is no such board, or it is being deleted, or it has ended")
         if not files_are_there and (why := _why_not_whole(record, ranking, now)) is not None:
-            raise NotSettledError(why)
+            raise settlement.NotSettledError(why)
         return record
 
     def _due(self, board: str, first: str) -> list[Ranking]:
@@ -298,7 +290,7 @@ class Settlements:
             ranking
             for ranking in sorted(prefixes, key=lambda one: (one.ranking_code != first, bounds(one.window, one.period)))
             if prefixes[ranking] + ALL_SENT not in found
-            and not (prefixes[ranking] + EMPTY in found and is_empty(self.reads, ranking, record.generation))
+            and not (prefixes[ranking] + EMPTY in found and settlement.is_empty(self.reads, ranking, record.generation))
         ]
 
     def _done_or_left(self, prefixes: Iterable[str]) -> set[str]:
