@@ -13,7 +13,7 @@ from aws_lambda_powertools.metrics import MetricUnit
 
 from standings.aws.dynamodb.scores import DamagedItem, Scores, decode_change
 from standings.domain.members import Image
-from standings.project.projector import Projector, ProjectResult, Record
+from standings.project.projector import Projector, Record
 from standings.rankings.calendar.pruning import Pruning, Trees
 from standings.runtime.environment import required
 from standings.runtime.logs import add_count, logger, metrics, stack_of
@@ -55,7 +55,15 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
         [_record(sequence, record) for sequence, record in records.items()], partial(_park, records), deadline
     )
     unrequested = _request_looks(projected.moved, deadline) if projected.moved else ""
-    _emit(projected)
+    metrics.add_metric("Moves", MetricUnit.Count, projected.moves)  # so that no run is without a metric
+    add_count("MovesKnown", projected.stale_moves)
+    add_count("GapsHealed", projected.gaps)
+    add_count("ProjectorConflicts", projected.conflicts)
+    add_count("TiersRemoved", sum(prune.removed for prune in projected.prunes))
+    add_count("RecordsParked", projected.parked)
+    for prune in projected.prunes:
+        if prune.unexpected:  # The next try will not fix it
+            logger.error("empty tiers cannot be removed", extra={"reason": prune.reason})
     if projected.problem:
         logger.error("log not folded", extra={"reason": projected.problem})
     if unrequested:
@@ -69,18 +77,6 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
         lag = max(0, _clock.now() - min(projected.stamps))
         metrics.add_metric("WriteToRank", MetricUnit.Milliseconds, lag)
     return {"batchItemFailures": []}
-
-
-def _emit(projected: ProjectResult) -> None:
-    metrics.add_metric("Moves", MetricUnit.Count, projected.moves)  # so that no run is without a metric
-    add_count("MovesKnown", projected.stale_moves)
-    add_count("GapsHealed", projected.gaps)
-    add_count("ProjectorConflicts", projected.conflicts)
-    add_count("TiersRemoved", sum(prune.removed for prune in projected.prunes))
-    add_count("RecordsParked", projected.parked)
-    for prune in projected.prunes:
-        if prune.unexpected:  # The next try will not fix it
-            logger.error("empty tiers cannot be removed", extra={"reason": prune.reason})
 
 
 def _again(sequence: str) -> dict[str, list[dict[str, str]]]:
