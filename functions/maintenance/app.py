@@ -120,7 +120,7 @@ def _report_drift(boards: list[dict[str, Any]]) -> None:
 
 def _settling(do: Callable[..., dict[str, Any]], deadline: float, **arguments: Any) -> dict[str, Any]:
     """Log what could not be settled, and count the differences that its audit found."""
-    answer = do(_open_settlements(), deadline, **arguments)
+    answer = _on_settlements(do, deadline, **arguments)
     metrics.add_metric("Drift", MetricUnit.Count, sum(ranking["drift"] for ranking in answer["rankings"]))
     for period in answer.get("left", ()):
         logger.warning("empty period left unsealed", extra=period)
@@ -130,10 +130,10 @@ def _settling(do: Callable[..., dict[str, Any]], deadline: float, **arguments: A
     return answer
 
 
-def _open_settlements() -> Settlements:
+def _on_settlements(do: Callable[..., dict[str, Any]], deadline: float, **arguments: Any) -> dict[str, Any]:
     if _settlements is None:
         raise ValueError("this stack settles nothing: deploy it with Settlements=true")
-    return _settlements
+    return do(_settlements, deadline, **arguments)
 
 
 def _rebuild(deadline: float, *, board: str, begin: bool = True, cursor: int | None = None) -> dict[str, Any]:
@@ -190,10 +190,6 @@ def _choosing(names: str, do: Callable[..., dict[str, Any]], **types: type) -> T
     return Task(call, {names: list, "reason": str, "board": str, **types})
 
 
-def _settled(deadline: float, **arguments: Any) -> dict[str, Any]:
-    return _open_settlements().settled(deadline, **arguments)
-
-
 def _settled_or_none(deadline: float, *, board: str, cursor: str = "") -> dict[str, Any]:
     """The settled periods of a board; none where the stack settles nothing, or the board has had no event."""
     family_of(_boards, board)
@@ -222,7 +218,7 @@ _TASKS: Final[Tasks] = {
     "settlements": {
         "next": Task(partial(_settling, Settlements.settle_due), {}),
         "show": Task(partial(_show, lambda family: family.endings.settle, "settles", _settlements), {}),
-        "list": Task(_settled, {"board": str, "cursor": str}, required="board"),
+        "list": Task(partial(_on_settlements, Settlements.settled), {"board": str, "cursor": str}, required="board"),
     },
     "announcements": {"show": Task(partial(_show, lambda family: family.announce, "announces", _looks), {})},
     "boards": {"show": Task(_states, {"boards": list}, required="boards")},

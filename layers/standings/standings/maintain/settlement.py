@@ -272,16 +272,11 @@ class Settlement:
         # A season that has the name of an earlier one has other files, and its events have other ids.
         identity = {**about, "period": self.files.label}.values()
         prizes = [prize for prize in summary["prizes"] if prize["events"] and prize["winners"]]
-        last = max((prize["last"] for prize in prizes), default=0)
-        for position, line in enumerate(self.files.lines(summary["parts"] if prizes else 0), 1):
-            if line.rank > last:
-                break
-            for prize in prizes:
-                if _is_won(prize, line.rank, position):
-                    won = {"prize": prize["name"], "rank": line.rank, "member": line.member}
-                    ties = {"tie_breaks": orjson.Fragment(line.tie_breaks)} if line.tie_breaks else {}
-                    detail = {**about, **won, "score": orjson.Fragment(line.score), **ties}
-                    yield _event("Prize Won", ["prize", *identity, prize["name"], line.member], detail)
+        for prize, line in _won(self.files, summary, prizes):
+            won = {"prize": prize["name"], "rank": line.rank, "member": line.member}
+            ties = {"tie_breaks": orjson.Fragment(line.tie_breaks)} if line.tie_breaks else {}
+            detail = {**about, **won, "score": orjson.Fragment(line.score), **ties}
+            yield _event("Prize Won", ["prize", *identity, prize["name"], line.member], detail)
         settled = {
             "members": summary["members"],
             "digest": summary["digest"],
@@ -297,13 +292,21 @@ def winners_of(files: Files, summary: Mapping[str, Any], most: int) -> dict[str,
     """The first `most` winners of each prize of a settled period, in the list's order: `{"gold": ["u7"]}`."""
     prizes = [prize for prize in summary["prizes"] if prize["winners"]]
     found: dict[str, list[str]] = {prize["name"]: [] for prize in prizes}
-    for position, line in enumerate(files.lines(summary["parts"] if prizes else 0), 1):
-        for prize in prizes:
-            if len(found[prize["name"]]) < most and _is_won(prize, line.rank, position):
-                found[prize["name"]].append(line.member)
-        if all(len(found[prize["name"]]) == min(most, prize["winners"]) for prize in prizes):
+    for prize, line in _won(files, summary, prizes):
+        if len(found[prize["name"]]) < most:
+            found[prize["name"]].append(line.member)
+        if all(len(found[each["name"]]) == min(most, each["winners"]) for each in prizes):
             break
     return found
+
+
+def _won(files: Files, summary: Mapping[str, Any], prizes: list[Mapping[str, Any]]) -> Iterator[tuple[Any, Line]]:
+    """Each win of some prizes of a summary, with the winner's line, in the list's order."""
+    last = max((prize["last"] for prize in prizes), default=0)
+    for position, line in enumerate(files.lines(summary["parts"] if prizes else 0), 1):
+        if line.rank > last:
+            return
+        yield from ((prize, line) for prize in prizes if _is_won(prize, line.rank, position))
 
 
 def _is_won(prize: Mapping[str, Any], rank: int, position: int) -> bool:
