@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from http import HTTPStatus
 from itertools import count
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import orjson
 from botocore.exceptions import BotoCoreError, ClientError, ConnectionError, HTTPClientError  # noqa: A004 - botocore's
@@ -49,7 +48,6 @@ _DEAD_LETTER_ERRORS: Final = errors_as_unavailable("dead-letter queue")
 
 SQSClient: TypeAlias = "stubs.SQSClient"
 Attributes = dict[str, dict[str, Any]]  # In the form of the SQS API: {"reason": {"DataType": "String", …}}
-_T = TypeVar("_T")
 
 
 class OutgoingMessage(NamedTuple):
@@ -95,7 +93,7 @@ class Sender:
         """
         taken = Taken({}, {})
         no_answer = None
-        for batch in batches(enumerate(messages), itemgetter(1)):
+        for batch in _batches(messages):
             reason = no_answer = no_answer or (OUT_OF_TIME if is_late() else None)
             if reason is None:
                 try:
@@ -171,17 +169,16 @@ def _is_throttled(code: str) -> bool:
     return "hrottl" in code or code == "OverLimit"
 
 
-def batches(things: Iterable[_T], message: Callable[[_T], OutgoingMessage]) -> Iterator[list[_T]]:
-    """Split things into batches of at most 10 whose messages together have at most `MAX_BYTES`."""
-    batch: list[_T] = []
+def _batches(messages: Iterable[OutgoingMessage]) -> Iterator[list[tuple[int, OutgoingMessage]]]:
+    """Messages with their positions, in batches of at most 10 that together have at most `MAX_BYTES`."""
+    batch: list[tuple[int, OutgoingMessage]] = []
     batch_bytes = 0
-    for thing in things:
-        outgoing = message(thing)
-        message_bytes = size(outgoing.body, outgoing.attributes)
+    for position, message in enumerate(messages):
+        message_bytes = size(message.body, message.attributes)
         if batch and (len(batch) == MAX_ENTRIES or batch_bytes + message_bytes > MAX_BYTES):
             yield batch
             batch, batch_bytes = [], 0
-        batch.append(thing)
+        batch.append((position, message))
         batch_bytes += message_bytes
     if batch:
         yield batch
