@@ -195,25 +195,17 @@ class Line(NamedTuple):
         return str(orjson.loads(b"{" + self.rest)["member"])
 
     @property
-    def numbers(self) -> bytes:
-        """The score, and the tie-breaks if there are some: `b'300'`, or `b'8,"tie_breaks":{"penalty":312}'`."""
-        return self.rest[self.rest.rindex(_SCORE) + len(_SCORE) : -1]
-
-    @property
-    def score(self) -> bytes:
-        """The score as JSON, with all its decimals: `b"300"`."""
-        return self.numbers.partition(_TIE_BREAKS)[0]
-
-    @property
-    def tie_breaks(self) -> bytes:
-        """The tie-breaks as JSON: `b'{"penalty":312}'`; empty without any."""
-        return self.numbers.partition(_TIE_BREAKS)[2]
+    def numbers(self) -> tuple[bytes, bytes]:
+        """The score and the tie-breaks (empty without any) as JSON, with all decimals: `(b"8", b'{"penalty":312}')`."""
+        score, _, tie_breaks = self.rest[self.rest.index(_SCORE) + len(_SCORE) : -1].partition(_TIE_BREAKS)
+        return score, tie_breaks
 
     @property
     def row(self) -> list[str]:
         """The line as a row of CSV, with its tie-breaks: `["1", "u1", "8", "312"]`."""
-        ties = (b"" if value == b"null" else value for value in _VALUES.findall(self.tie_breaks))
-        return [str(self.rank), self.member, *(number.decode() for number in (self.score, *ties))]
+        score, tie_breaks = self.numbers
+        ties = (b"" if value == b"null" else value for value in _VALUES.findall(tie_breaks))
+        return [str(self.rank), self.member, *(number.decode() for number in (score, *ties))]
 
 
 _SCORE: Final = b',"score":'  # In a member's id, JSON has a backslash before each quote

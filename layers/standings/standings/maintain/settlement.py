@@ -212,7 +212,7 @@ class Settlement:
     def _read_back(self, at: _Cursor, prizes: list[dict[str, Any]]) -> str:
         """The digest of the files' lines; `prizes` get their `winners`. NotSettledError if they hold anything else."""
         digest, written = sha256(), Checksum()
-        rank, last = 0, b""
+        rank, last = 0, (b"", b"")
         for line in self.files.lines(at["parts"]):
             if (numbers := line.numbers) != last:
                 rank, last = written.members + 1, numbers
@@ -273,10 +273,10 @@ class Settlement:
         identity = {**about, "period": self.files.label}.values()
         prizes = [prize for prize in summary["prizes"] if prize["events"] and prize["winners"]]
         for prize, line in _won(self.files, summary, prizes):
-            won = {"prize": prize["name"], "rank": line.rank, "member": line.member}
-            ties = {"tie_breaks": orjson.Fragment(line.tie_breaks)} if line.tie_breaks else {}
-            detail = {**about, **won, "score": orjson.Fragment(line.score), **ties}
-            yield _event("Prize Won", ["prize", *identity, prize["name"], line.member], detail)
+            score, tie_breaks = line.numbers
+            won = {"prize": prize["name"], "rank": line.rank, "member": line.member, "score": orjson.Fragment(score)}
+            ties = {"tie_breaks": orjson.Fragment(tie_breaks)} if tie_breaks else {}
+            yield _event("Prize Won", ["prize", *identity, prize["name"], line.member], {**about, **won, **ties})
         settled = {
             "members": summary["members"],
             "digest": summary["digest"],
