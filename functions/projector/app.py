@@ -13,10 +13,10 @@ from aws_lambda_powertools.metrics import MetricUnit
 
 from standings.aws.dynamodb.scores import DamagedItem, Scores, decode_change
 from standings.domain.members import Image
-from standings.project.projector import Projector, Record
+from standings.project.projector import Projector, ProjectResult, Record
 from standings.rankings.calendar.pruning import Pruning, Trees
 from standings.runtime.environment import required
-from standings.runtime.logs import add_count, logger, metrics, stack_of
+from standings.runtime.logs import logger, metrics, stack_of
 from standings.stores import MemberKey, RankingName, StoreUnavailableError
 from standings.wiring import building_blocks, rankings
 
@@ -55,15 +55,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
         [_record(sequence, record) for sequence, record in records.items()], partial(_park, records), deadline
     )
     unrequested = _request_looks(projected.moved, deadline) if projected.moved else ""
-    metrics.add_metric("Moves", MetricUnit.Count, projected.moves)  # so that no run is without a metric
-    add_count("MovesKnown", projected.stale_moves)
-    add_count("GapsHealed", projected.gaps)
-    add_count("ProjectorConflicts", projected.conflicts)
-    add_count("TiersRemoved", sum(prune.removed for prune in projected.prunes))
-    add_count("RecordsParked", projected.parked)
-    for prune in projected.prunes:
-        if prune.unexpected:  # The next try will not fix it
-            logger.error("empty tiers cannot be removed", extra={"reason": prune.reason})
+    _emit(projected)
     if projected.problem:
         logger.error("log not folded", extra={"reason": projected.problem})
     if unrequested:
@@ -77,6 +69,24 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
         lag = max(0, _clock.now() - min(projected.stamps))
         metrics.add_metric("WriteToRank", MetricUnit.Milliseconds, lag)
     return {"batchItemFailures": []}
+
+
+def _emit(projected: ProjectResult) -> None:
+    """Emit what the batch did, without counts of 0: a metric costs in each hour in which it has data."""
+    metrics.add_metric("Moves", MetricUnit.Count, projected.moves)  # so that no run is without a metric
+    if projected.stale_moves:
+        metrics.add_metric("MovesKnown", MetricUnit.Count, projected.stale_moves)
+    if projected.gaps:
+        metrics.add_metric("GapsHealed", MetricUnit.Count, projected.gaps)
+    if projected.conflicts:
+        metrics.add_metric("ProjectorConflicts", MetricUnit.Count, projected.conflicts)
+    if removed := sum(prune.removed for prune in projected.prunes):
+        metrics.add_metric("TiersRemoved", MetricUnit.Count, removed)
+    for prune in projected.prunes:
+        if prune.unexpected:  # The next try will not fix it
+            logger.error("empty tiers cannot be removed", extra={"reason": prune.reason})
+    if projected.parked:
+        metrics.add_metric("RecordsParked", MetricUnit.Count, projected.parked)
 
 
 def _again(sequence: str) -> dict[str, list[dict[str, str]]]:

@@ -9,10 +9,10 @@ from aws_lambda_powertools.metrics import MetricUnit
 from standings.aws.dynamodb.scores import Scores
 from standings.aws.sqs import DeadLetters, Sender, at_filled_in, is_history, refused_since, sent_at
 from standings.runtime.environment import required
-from standings.runtime.logs import add_count, logger, metrics, stack_of
+from standings.runtime.logs import logger, metrics, stack_of
 from standings.wiring import building_blocks
 from standings.write.corrections import Corrections
-from standings.write.writer import QueueMessage, Writer
+from standings.write.writer import QueueMessage, Writer, WriteResult
 
 _clock = building_blocks.real_clock()
 _dynamodb = building_blocks.client("dynamodb")
@@ -46,14 +46,23 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
     for rule, count in Counter(refusal.rule for _, refusal in written.refused).items():
         with single_metric(name="EventsRefused", unit=MetricUnit.Count, value=count) as metric:
             metric.add_dimension(name="rule", value=rule)
+    _emit(written, len(failed))
+    return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in (*failed, *written.waiting)]}
+
+
+def _emit(written: WriteResult, failed: int) -> None:
+    """Emit what became of the events, without counts of 0: a metric costs in each hour in which it has data."""
     metrics.add_metric("EventsApplied", MetricUnit.Count, written.applied)  # so that no run is without a metric
-    add_count("EventsRefused", len(written.refused))
-    add_count("EventsDuplicate", written.duplicates)
-    add_count("EventsFailed", len(failed))
-    add_count("WriterConflicts", written.conflicts)
+    if written.refused:
+        metrics.add_metric("EventsRefused", MetricUnit.Count, len(written.refused))
+    if written.duplicates:
+        metrics.add_metric("EventsDuplicate", MetricUnit.Count, written.duplicates)
+    if failed:
+        metrics.add_metric("EventsFailed", MetricUnit.Count, failed)
+    if written.conflicts:
+        metrics.add_metric("WriterConflicts", MetricUnit.Count, written.conflicts)
     if written.waited is not None:
         metrics.add_metric("QueueToScore", MetricUnit.Milliseconds, written.waited)
-    return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in (*failed, *written.waiting)]}
 
 
 def _message(record: dict[str, Any]) -> QueueMessage:

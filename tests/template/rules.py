@@ -225,7 +225,7 @@ def emitted() -> dict[str, set[str]]:
 
 def _metrics(code: ast.AST) -> Iterator[str]:
     for call in ast.walk(code):
-        if isinstance(call, ast.Call) and ast.unparse(call.func) in ("metrics.add_metric", "add_count"):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "add_metric":
             name = call.args[0]
             assert isinstance(name, ast.Constant), "expected the metric's name as a literal"
             yield str(name.value)

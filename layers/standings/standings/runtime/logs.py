@@ -4,18 +4,11 @@ import logging
 import os
 
 from aws_lambda_powertools import Logger, Metrics
-from aws_lambda_powertools.metrics import MetricUnit
 
 logger = Logger()
 metrics = Metrics()
 # Powertools prefers Lambda's own level. That one is never above INFO, because metrics count as INFO for Lambda.
 logging.getLogger(logger.service).setLevel(os.environ.get("POWERTOOLS_LOG_LEVEL", "INFO"))
-
-
-def add_count(metric: str, count: int) -> None:
-    """Emit a count such as `GapsHealed`, unless it is 0: a metric costs in each hour in which it has data."""
-    if count:
-        metrics.add_metric(metric, MetricUnit.Count, count)
 
 
 class InternalError(Exception):
