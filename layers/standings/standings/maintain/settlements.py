@@ -1,8 +1,7 @@
 """Settles periods of boards, on request and on a schedule, and lists what was settled."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Final
 
 from standings.aws.eventbridge import EventBus
@@ -12,7 +11,7 @@ from standings.domain.boards import Family, Metric, Ranking, family_of
 from standings.domain.coverage import BoardRecord
 from standings.domain.errors import bad_argument
 from standings.domain.members import calendar_rankings, open_rankings, settled_code
-from standings.domain.windows import NO_SEASON, final_at, instant, state_of
+from standings.domain.windows import NO_SEASON, Window, final_at, instant, state_of
 from standings.maintain import settlement
 from standings.maintain.audit import GRACE, is_read
 from standings.maintain.settled_files import ALL_SENT, ATTEMPT, EMPTY, SUMMARY, Files, board_prefix, keys_of, names_of
@@ -68,15 +67,14 @@ class Settlements:
         family = family_of(self.catalog.boards, board)
         if cursor is None:
             self.clock.retry(self.catalog.known, board)
-        metrics = _metrics(family, window, metric)
+        ranked = _ranked(family, window, metric)
         position = self.lease.take(deadline, scheduled=False)
         if position is None:
             return {"done": False, "cursor": cursor, "running": True, "wait": WAIT_S, "rankings": []}
         try:
             attempt = self._attempt(position, deadline)._replace(seals_empty=empty, again=again)
-            at = cursor or {"metric": metrics[0].name, "period": period, "at": None}
-            ranking = partial(self._ranking, family, board, window)
-            return self._settle_metrics(attempt, metrics, ranking, at)
+            at = cursor or {"metric": ranked[0][0].name, "period": period, "at": None}
+            return self._settle_ranked(attempt, board, ranked, at)
         finally:
             self.lease.end(position, deadline)
 
@@ -142,18 +140,15 @@ class Settlements:
         """The attempt of a call that began now, and with this position has the lease."""
         return settlement.Attempt(f"{self.clock.now()}-{position.version}", self.bus, self.stack, deadline)
 
-    def _settle_metrics(
-        self,
-        attempt: settlement.Attempt,
-        metrics: Sequence[Metric],
-        ranking: Callable[[Metric, str | None], Ranking],
-        at: Mapping[str, Any],
+    def _settle_ranked(
+        self, attempt: settlement.Attempt, board: str, ranked: Sequence[tuple[Metric, Window]], at: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Settle the rankings of metrics one after the other, from `{"metric": "points", "period": …, "at": …}` on."""
         told, after = list[dict[str, Any]](), at["at"]
-        names = [metric.name for metric in metrics]
-        for metric in metrics[names.index(at["metric"]) :]:
-            report, after = self._settle_ranking(attempt, ranking(metric, at["period"]), after)
+        names = [metric.name for metric, _ in ranked]
+        for metric, window in ranked[names.index(at["metric"]) :]:
+            ranking = self._ranking(board, metric, window, at["period"])
+            report, after = self._settle_ranking(attempt, ranking, after)
             if (summary := report["summary"]) is not None:
                 files = Files(self.results, report["prefix"], self.clock)
                 report["winners"] = settlement.winners_of(files, summary, NAMED)
@@ -163,10 +158,9 @@ class Settlements:
                 return {"done": False, "cursor": cursor, "running": False, "rankings": told}
         return {"done": True, "cursor": None, "running": False, "rankings": told}
 
-    def _ranking(self, family: Family, board: str, window_name: str, metric: Metric, period: str | None) -> Ranking:
-        window = metric.window(window_name)
-        if window is None:
-            raise bad_argument("window", f"metric {metric.name!r} is not ranked in {window_name!r}")
+    def _ranking(self, board: str, metric: Metric, window: Window, period: str | None) -> Ranking:
+        """The ranking of a period; without one, of the latest that is final."""
+        family = family_of(self.catalog.boards, board)
         timetable, now = metric.timetable, self.clock.now()
         current = Ranking(board, metric, window, timetable.current(window, now))
         if period is not None:
@@ -317,15 +311,16 @@ def _why_not_whole(record: BoardRecord, ranking: Ranking, now: int) -> str | Non
     return None
 
 
-def _metrics(family: Family, window: str, metric: str | None) -> list[Metric]:
+def _ranked(family: Family, window: str, metric: str | None) -> list[tuple[Metric, Window]]:
+    """The metrics to settle, each with its window."""
     settle = family.endings.settle
     if window not in settle:
         named = ", ".join(settle) or "none"
         expected = f"expected one that boards.toml settles for this board ({named}), got {window!r}"
         raise bad_argument("window", f"{expected}; `settle` in boards.toml adds one")
-    ranked = [one for one in family.metrics.values() if one.window(window) is not None]
-    chosen = [one for one in ranked if metric in (None, one.name)]
+    ranked = [(one, found) for one in family.metrics.values() if (found := one.window(window)) is not None]
+    chosen = [(one, found) for one, found in ranked if metric in (None, one.name)]
     if not chosen:
-        names = ", ".join(one.name for one in ranked)
+        names = ", ".join(one.name for one, _ in ranked)
         raise bad_argument("metric", f"expected one that is ranked in {window!r} ({names}), got {metric!r}")
     return chosen
