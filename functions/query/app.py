@@ -31,8 +31,6 @@ _api.answer_from(
 )
 handler = _api.handle
 
-_PAGE: Final = Path(__file__).with_name("page")
-
 
 @_api.route("getDescription")
 @lru_cache(maxsize=1)
@@ -46,7 +44,7 @@ def openapi() -> http.Response:
 def live_page_() -> http.Response:
     """The live page: one HTML document. Everything but members' pictures comes from this API."""
     hosts, frames = _listed("PICTURE_ORIGINS"), _listed("EMBED_ORIGINS")
-    return http.html(http.document(_PAGE, hosts), hosts, frames)
+    return http.html(http.document(Path(__file__).with_name("page"), hosts), hosts, frames)
 
 
 def _listed(name: str) -> list[str]:

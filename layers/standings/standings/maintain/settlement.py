@@ -117,20 +117,18 @@ class Settlement:
         NotSettledError: it cannot be settled now. StoreUnavailableError: try again later.
         """
         steps = {"audit": self._audit, "files": self._write, "seal": self._seal, "events": self._send}
-        at = cursor or self._first(again=self.attempt.again)
-        if at["stage"] != "events" and at["generation"] != self.record.generation:
-            at = self._first(again=at["again"])  # A rebuild has switched reads in between.
+        at, generation = cursor, self.record.generation
+        if not at or (at["stage"] != "events" and at["generation"] != generation):
+            # From the beginning: if there is a cursor, a rebuild has switched reads in between.
+            again = at["again"] if at else self.attempt.again
+            first = {"stage": "audit", "generation": generation, "again": again, "at": None, "sum": "0", "members": 0}
+            at = {**first, "marked": self.is_marked}
         elif at["stage"] in {"files", "seal"}:
             if self._is_sealed():
                 at = {"stage": "events"}
             elif self.files.is_outdated(at.get("attempt")):
                 raise NotSettledError("another call has begun to write this period's files: try again")
         return drive(lambda at: steps[at["stage"]](at), at, lambda _: self.findings.is_over(RESERVE_S))
-
-    def _first(self, *, again: bool) -> _Cursor:
-        generation = self.record.generation
-        first = {"stage": "audit", "generation": generation, "again": again, "at": None, "sum": "0", "members": 0}
-        return {**first, "marked": self.is_marked}
 
     def _is_sealed(self) -> bool:
         return self.files.document(SUMMARY) is not None
