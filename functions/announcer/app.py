@@ -9,7 +9,7 @@ from standings.announce import Announcer, merged_tries
 from standings.aws.dynamodb.scores import BoardRecords
 from standings.aws.dynamodb.versioned_items import AnnouncedTops
 from standings.aws.eventbridge import EventBus
-from standings.aws.sqs import Look, LookQueue, decode_look
+from standings.aws.sqs import Look, LookQueue, Sender, decode_look
 from standings.rankings.reading import TopReads
 from standings.runtime.environment import required
 from standings.runtime.logs import logger, metrics, stack_of
@@ -27,7 +27,7 @@ _announcer = Announcer(
     _clock,
     required("STACK_NAME"),
 )
-_looks = LookQueue(lambda: building_blocks.client("sqs"), required("LOOKS_QUEUE_URL"))
+_looks = LookQueue(Sender(lambda: building_blocks.client("sqs"), required("LOOKS_QUEUE_URL")))
 
 
 @metrics.log_metrics
@@ -39,8 +39,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
         - building_blocks.MAX_CALL_S
     )
     looking = replace(_announcer, clock=_clock.until(deadline))
-    messages: dict[RankingName, list[str]] = {}
-    tries: dict[RankingName, list[int]] = {}
+    messages: dict[RankingName, dict[str, int]] = {}  # The tries of each message's look
     for record in event["Records"]:
         try:
             look = decode_look(record["body"])
@@ -48,22 +47,21 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
             # Nobody but the stack's own functions may send to the queue, so this is no event of a user.
             logger.error("message dropped", extra={"message_id": record["messageId"], "reason": str(error)})
             continue
-        messages.setdefault(look.name, []).append(record["messageId"])
-        tries.setdefault(look.name, []).append(look.tries)
+        messages.setdefault(look.name, {})[record["messageId"]] = look.tries
     failed: list[str] = []
     again: list[tuple[Look, int]] = []
-    for name, ids in messages.items():
+    for name, tries in messages.items():
         if _clock.monotonic() >= deadline:
-            failed += ids
+            failed += tries
             continue
         try:
-            if (next_look := looking.look(Look(name, merged_tries(tries[name])))) is not None:
+            if (next_look := looking.look(Look(name, merged_tries(tries.values())))) is not None:
                 again.append(next_look)
         except StoreUnavailableError as error:
-            failed += ids
+            failed += tries
             logger.error("top not announced", extra={**name._asdict(), "reason": str(error)})
         except Exception as bug:  # noqa: BLE001 - a ranking that breaks the code must not stop the others
-            failed += ids
+            failed += tries
             logger.error("top not announced", extra=name._asdict(), exc_info=stack_of(bug))
     try:
         _looks.send(again)

@@ -14,15 +14,15 @@ from standings.aws.dynamodb.profiles import Profiles
 from standings.aws.dynamodb.scores import BoardRecords, Scores
 from standings.aws.sqs import MAX_BODY_BYTES, Sender, Taken, message_of
 from standings.domain.errors import InvalidBodyError, bad_argument
-from standings.ingest import CountedEvents, Posted, Posting, event_status
+from standings.ingest import CountedEvents, Posting, event_status
 from standings.members import MemberAdmin, ProfileAdmin
 from standings.runtime.environment import required
 from standings.runtime.logs import logger, stack_of
+from standings.stores import Posted
 from standings.wiring import building_blocks
 
 if TYPE_CHECKING:
     from standings.following import Following
-    from standings.maintain.deletion import DeletionRequest
 
 _clock = building_blocks.real_clock()
 _MEMBER_CLAIM: Final = os.environ.get("JWT_MEMBER_CLAIM", "")
@@ -40,7 +40,7 @@ def _posting() -> Posting:
     queue = Sender(lambda: building_blocks.client("sqs"), required("ACTIVITY_QUEUE_URL"))
 
     def send(events: Sequence[Posted]) -> Taken:
-        return queue.send([message_of(*event) for event in events])
+        return queue.send(list(map(message_of, events)))
 
     def report(bug: Exception) -> None:
         logger.error("event refused", extra={"rule": "internal"}, exc_info=stack_of(bug))
@@ -76,15 +76,6 @@ def _members() -> MemberAdmin:
 
 
 @cache
-def _deletion() -> "DeletionRequest":
-    from standings.aws.functions import Invoker  # noqa: PLC0415 - few requests need it
-    from standings.maintain.deletion import DeletionRequest  # noqa: PLC0415 - it imports all that rebuilds
-
-    maintenance = Invoker(lambda: building_blocks.client("lambda"), required("MAINTENANCE_FUNCTION"))
-    return DeletionRequest(building_blocks.board_catalog(_dynamodb(), _clock), _clock, maintenance.call_later)
-
-
-@cache
 def _profiles() -> ProfileAdmin:
     return ProfileAdmin(Profiles(_dynamodb(), required("PROFILES_TABLE"), _clock), _clock)
 
@@ -94,16 +85,17 @@ def post() -> http.Response:
     """Queue events, or only check them. The answer has the outcome of each; with `wait` also the ranks that follow."""
     own, admin = own_member(_api.event, _MEMBER_CLAIM), is_admin(_api.event)
     body, wait, history = _api.body(), _api.arguments.whole("wait"), _api.arguments.flag("history")
-    if _api.arguments.flag("dry_run"):
-        if wait:
-            raise bad_argument("wait", "cannot go with dry_run: nothing is posted")
-        checked = _posting().dry_run(body, _counted(), own, is_admin=admin, history=history)
-        return http.json({"results": checked}, 202)
-    if not wait:
-        return http.json({"results": _posting().post(body, own, is_admin=admin, history=history)}, 202)
-    if not _OPEN_READS:
+    is_dry_run = _api.arguments.flag("dry_run")
+    if is_dry_run and wait:
+        raise bad_argument("wait", "cannot go with dry_run: nothing is posted")
+    if wait and not _OPEN_READS:
         check_reads(_api.event)
-    results, members = _following().post(body, own, wait, is_admin=admin, history=history)
+    checked = _posting().check(body, own, is_admin=admin, history=history)
+    if is_dry_run:
+        return http.json({"results": _posting().dry_run(checked, _counted())}, 202)
+    if not wait:
+        return http.json({"results": _posting().post(checked)}, 202)
+    results, members = _following().post(checked, wait)
     if members is None:
         return http.json({"results": results}, 202)
     return http.json({"results": results, "members": members})
@@ -134,8 +126,13 @@ def delete(board: str) -> http.Response:
 @_api.route("deleteBoard")
 def delete_board(board: str) -> http.Response:
     """Begin the deletion of a board, which takes minutes. The board's own address says when it has ended."""
+    from standings.aws.functions import Invoker  # noqa: PLC0415 - few requests need it
+    from standings.maintain import deletion  # noqa: PLC0415 - it imports all that rebuilds
+
     check_admin(_api.event)
-    answer = http.json(_deletion().delete(board), 202)
+    catalog = building_blocks.board_catalog(_dynamodb(), _clock)
+    maintenance = Invoker(lambda: building_blocks.client("lambda"), required("MAINTENANCE_FUNCTION"))
+    answer = http.json(deletion.request(catalog, _clock, maintenance.call_later, board), 202)
     answer.headers["Location"] = f"/boards/{board}"
     return answer
 

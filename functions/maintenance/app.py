@@ -8,7 +8,7 @@ has one, and with `"begin": false` for a rebuild or deletion.
 """
 
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, Final
 
@@ -27,18 +27,17 @@ from standings.aws.functions import Invoker
 from standings.aws.s3 import ResultsBucket
 from standings.aws.sqs import DeadLetterQueue, Sender
 from standings.domain import zones
-from standings.domain.boards import family_of
+from standings.domain.boards import Family, family_of
 from standings.domain.coverage import DELETE, REBUILD
 from standings.domain.errors import InvalidBodyError
 from standings.domain.events import MAX_SHOWN_LENGTH
+from standings.maintain import board_states, deletion
 from standings.maintain.audit import AuditPosition, Audits
-from standings.maintain.board_states import BoardStates
-from standings.maintain.deletion import Deletion
 from standings.maintain.erase import Erase
 from standings.maintain.failures import DeadLetterTasks, ParkedRecords, Selection
 from standings.maintain.merge_everywhere import MergeEverywhere
 from standings.maintain.rebuild import Rebuild
-from standings.maintain.settlements import Destination, Settlements
+from standings.maintain.settlements import Settlements
 from standings.maintain.task_arguments import Task, Tasks, task_of
 from standings.maintain.turns import Lease, Position
 from standings.members import MemberAdmin
@@ -48,13 +47,7 @@ from standings.rankings.storing import Purging
 from standings.runtime.bytecode import is_compiled
 from standings.runtime.environment import given, required
 from standings.runtime.logs import logger, metrics, stack_of
-from standings.stores import RankingName
 from standings.wiring import building_blocks, rankings
-
-
-def _request_looks(moved: Sequence[RankingName]) -> None:
-    if _looks is not None and moved:
-        _looks.send_now(moved)
 
 
 def _report(bug: Exception) -> None:
@@ -75,34 +68,27 @@ _catalog = building_blocks.board_catalog(_dynamodb, _clock)
 _scores = Scores(_dynamodb, _scores_table, required("RECEIPTS_TABLE"), _clock)
 _rankings = rankings.store(_dynamodb, _clock)
 _evidence = AuditReads(_dynamodb, _scores_table, _rankings_table, _clock)
-_destination: Destination | None = None  # A stack without the bucket settles nothing
-if _results := given("RESULTS_BUCKET"):
-    _files = ResultsBucket(lambda: building_blocks.client("s3"), _results)
-    _destination = Destination(_files, EventBus(lambda: building_blocks.client("events")), required("STACK_NAME"))
-
-_audit_lease = Lease(
-    TurnRecord(_dynamodb, _rankings_table, AUDIT),
-    AuditPosition.decode,
-    _clock,
-    partial(_report_board, "board not audited"),
-)
+_turn = partial(TurnRecord, _dynamodb, _rankings_table)
+_audit_lease = Lease(_turn(AUDIT), AuditPosition.decode, _clock, partial(_report_board, "board not audited"))
 _audits = Audits(_catalog, _evidence, _audit_lease, _clock)
-_settle_lease = Lease(
-    TurnRecord(_dynamodb, _rankings_table, SETTLE), Position, _clock, partial(_report_board, "board not settled")
-)
-_settlements = Settlements(_catalog, _evidence, _settle_lease, _clock, _destination)
+_settle_lease = Lease(_turn(SETTLE), Position, _clock, partial(_report_board, "board not settled"))
+_named = given("RESULTS_BUCKET")  # A stack without it settles nothing
+_results = None if _named is None else ResultsBucket(lambda: building_blocks.client("s3"), _named)
+_bus = EventBus(lambda: building_blocks.client("events"))
+_settlements: Settlements | None = None
+if _results is not None:
+    _settlements = Settlements(_catalog, _evidence, _settle_lease, _clock, _bus, _results, required("STACK_NAME"))
+_states = partial(board_states.show, _catalog, _audit_lease, _clock)
 _entries = CalendarReads(partial(items_by_key, _dynamodb, _rankings_table, clock=_clock), _clock)
-_states = BoardStates(_catalog, _audit_lease, _clock)
 _purging = Purging(_dynamodb, _rankings_table, _clock)
 _rebuilds = Rebuild(_catalog, _scores, _rankings, _entries, _purging, _clock, _looks)
-_deletions = Deletion(_rebuilds, _clock)
 _profiles = Profiles(_dynamodb, required("PROFILES_TABLE"), _clock)
-_erase = Erase(_catalog, _scores, _profiles, _clock, None if _destination is None else _destination.results)
+_erase = Erase(_catalog, _scores, _clock, _profiles, _results)
 _members = MemberAdmin(_catalog, _scores, _clock)
-_merges = MergeEverywhere(_catalog, _scores, _members, _clock)
+_merges = MergeEverywhere(_catalog, _scores, _clock, _members)
 _activity = Sender(_sqs, required("ACTIVITY_QUEUE_URL"))
 _dead_letters = DeadLetterTasks(DeadLetterQueue(_sqs, required("DEAD_LETTER_QUEUE_URL"), _activity, _bucket), _clock)
-_parked = ParkedRecords(_catalog, _scores, _rankings, _bucket, _clock, _report, _request_looks)
+_parked = ParkedRecords(_catalog, _scores, _rankings, _bucket, _clock, _report, _looks)
 
 _GLOB: Final = frozenset("*?[")
 _LOGGED: Final = ("board", "metric", "window", "period", "why", "drift", "found")
@@ -134,7 +120,7 @@ def _report_drift(boards: list[dict[str, Any]]) -> None:
 
 def _settling(do: Callable[..., dict[str, Any]], deadline: float, **arguments: Any) -> dict[str, Any]:
     """Log what could not be settled, and count the differences that its audit found."""
-    answer = do(deadline, **arguments)
+    answer = _on_settlements(do, deadline, **arguments)
     metrics.add_metric("Drift", MetricUnit.Count, sum(ranking["drift"] for ranking in answer["rankings"]))
     for period in answer.get("left", ()):
         logger.warning("empty period left unsealed", extra=period)
@@ -142,6 +128,12 @@ def _settling(do: Callable[..., dict[str, Any]], deadline: float, **arguments: A
         if ranking["why"] is not None and not ranking.get("empty"):
             logger.error("period not settled", extra={name: ranking[name] for name in _LOGGED})
     return answer
+
+
+def _on_settlements(do: Callable[..., dict[str, Any]], deadline: float, **arguments: Any) -> dict[str, Any]:
+    if _settlements is None:
+        raise ValueError("this stack settles nothing: deploy it with Settlements=true")
+    return do(_settlements, deadline, **arguments)
 
 
 def _rebuild(deadline: float, *, board: str, begin: bool = True, cursor: int | None = None) -> dict[str, Any]:
@@ -152,25 +144,19 @@ def _rebuild(deadline: float, *, board: str, begin: bool = True, cursor: int | N
 
 def _delete(deadline: float, *, board: str, begin: bool = True, calls: int = 0) -> dict[str, Any]:
     if calls:
-        return _deletions.finish(deadline, board=board, calls=calls)
+        return deletion.finish(_rebuilds, _clock, deadline, board=board, calls=calls)
     return _rebuilds.continue_job(board, DELETE, deadline, begin=begin)
 
 
 def _merge(
-    deadline: float,
-    *,
-    board: str | None = None,
-    all_boards: bool = False,
-    old: str = "",
-    new: str = "",
-    **everywhere: Any,
+    deadline: float, *, board: str | None = None, all_boards: bool = False, old: str = "", new: str = "", **more: Any
 ) -> dict[str, Any]:
     if board is None and not all_boards:
         raise ValueError("merge: board is missing")
-    if board is not None and (all_boards or everywhere):
+    if board is not None and (all_boards or more):
         raise ValueError("merge: board cannot go with all_boards, every_board or cursor")
     if board is None:
-        return _merges.merge(deadline, old=old, new=new, **everywhere)
+        return _merges.merge(deadline, old=old, new=new, **more)
     return {**_members.merge(board, old, new), "done": True}
 
 
@@ -188,10 +174,10 @@ def _runtime(_deadline: float) -> dict[str, Any]:
     }
 
 
-def _announced(_: float) -> dict[str, Any]:
-    """The patterns of the families that announce, and whether this stack does."""
-    families = [family.pattern for family in _boards.families if family.announce]
-    return {"done": True, "families": families, "announces": _looks is not None}
+def _show(of: Callable[[Family], Any], name: str, does: object, _: float) -> dict[str, Any]:
+    """The patterns of the families that settle, or announce, and whether this stack does."""
+    families = [family.pattern for family in _boards.families if of(family)]
+    return {"done": True, "families": families, name: does is not None}
 
 
 def _choosing(names: str, do: Callable[..., dict[str, Any]], **types: type) -> Task:
@@ -204,12 +190,12 @@ def _choosing(names: str, do: Callable[..., dict[str, Any]], **types: type) -> T
     return Task(call, {names: list, "reason": str, "board": str, **types})
 
 
-def _settled(deadline: float, *, board: str, cursor: str = "") -> dict[str, Any]:
+def _settled_or_none(deadline: float, *, board: str, cursor: str = "") -> dict[str, Any]:
     """The settled periods of a board; none where the stack settles nothing, or the board has had no event."""
     family_of(_boards, board)
-    if _destination is None:
+    if _settlements is None:
         return {"done": True, "cursor": None, "bucket": None, "results": []}
-    return _settlements.results(deadline, board=board, cursor=cursor)
+    return _settlements.settled(deadline, board=board, cursor=cursor)
 
 
 _TASKS: Final[Tasks] = {
@@ -226,17 +212,17 @@ _TASKS: Final[Tasks] = {
     ),
     "members": Task(_members.list, {"board": str, "hidden": bool, "cursor": dict}, required="board"),
     "settle": Task(
-        partial(_settling, _settlements.settle),
+        partial(_settling, Settlements.settle),
         {"board": str, "window": str, "metric": str, "period": str, "again": bool, "empty": bool, "cursor": dict},
         required="board",
     ),
     "settlements": {
-        "next": Task(partial(_settling, _settlements.settle_due), {}),
-        "show": Task(_settlements.show, {}),
-        "list": Task(_settlements.results, {"board": str, "cursor": str}, required="board"),
+        "next": Task(partial(_settling, Settlements.settle_due), {}),
+        "show": Task(partial(_show, lambda family: family.endings.settle, "settles", _settlements), {}),
+        "list": Task(partial(_on_settlements, Settlements.settled), {"board": str, "cursor": str}, required="board"),
     },
-    "announcements": {"show": Task(_announced, {})},
-    "boards": {"show": Task(_states.show, {"boards": list}, required="boards")},
+    "announcements": {"show": Task(partial(_show, lambda family: family.announce, "announces", _looks), {})},
+    "boards": {"show": Task(_states, {"boards": list}, required="boards")},
     "runtime": Task(_runtime, {}),
     "dead_letters": {
         "list": _choosing("ids", _dead_letters.list, member=str, limit=int),
@@ -255,7 +241,7 @@ OVER_HTTP_S: Final = 20.0
 _OVER_HTTP: Final[Tasks] = {
     **{name: _TASKS[name] for name in ("boards", "dead_letters")},
     "merge": Task(_merge, {"board": str, "old": str, "new": str}, required="board"),
-    "settlements": {"list": Task(_settled, {"board": str, "cursor": str}, required="board")},
+    "settlements": {"list": Task(_settled_or_none, {"board": str, "cursor": str}, required="board")},
 }
 _api = http.Api()
 

@@ -113,7 +113,6 @@ def _request_looks(moved: list[RankingName], deadline: float) -> str:
 
 
 def _park(records: dict[str, Any], sequence: str, reason: str, bug: Exception | None) -> None:
-    """Store a whole record of a batch."""
     day = datetime.fromtimestamp(_clock.now() / 1000, UTC).date().isoformat()
     address = _bucket.keep(f"parked/{day}/{sequence}.json", {"reason": reason, "record": records[sequence]})
     extra = {"sequence": sequence, "reason": reason, "kept": address}

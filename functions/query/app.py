@@ -31,29 +31,20 @@ _api.answer_from(
 )
 handler = _api.handle
 
-_DESCRIPTION: Final = Path(__file__).with_name("openapi.json")
-_PAGE: Final = Path(__file__).with_name("page")
-
 
 @_api.route("getDescription")
-def openapi() -> http.Response:
-    """The OpenAPI description of this API."""
-    return _description()
-
-
 @lru_cache(maxsize=1)
-def _description() -> http.Response:
-    """Read on first use: most instances of this function never need it."""
-    return http.Response(
-        status_code=200, content_type="application/json", body=_DESCRIPTION.read_text(encoding="utf-8")
-    )
+def openapi() -> http.Response:
+    """The OpenAPI description of this API. It is read on first use: most instances of this function never need it."""
+    content = Path(__file__).with_name("openapi.json").read_text(encoding="utf-8")
+    return http.Response(status_code=200, content_type="application/json", body=content)
 
 
 @lru_cache(maxsize=1)
 def live_page_() -> http.Response:
     """The live page: one HTML document. Everything but members' pictures comes from this API."""
     hosts, frames = _listed("PICTURE_ORIGINS"), _listed("EMBED_ORIGINS")
-    return http.html(http.document(_PAGE, hosts), hosts, frames)
+    return http.html(http.document(Path(__file__).with_name("page"), hosts), hosts, frames)
 
 
 def _listed(name: str) -> list[str]:

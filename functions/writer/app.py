@@ -28,20 +28,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, list[dict[str, str
     """Apply an SQS batch, and return the ids of the messages that SQS must deliver again."""
     deadline = _clock.after(context.get_remaining_time_in_millis() / 1000 - building_blocks.REPORTING_RESERVE)
     records = {record["messageId"]: record for record in event["Records"]}
-    written = _writer.write(
-        [
-            QueueMessage(
-                message_id,
-                record["body"],
-                at_filled_in(record),
-                refused_since(record),
-                sent_at(record),
-                is_history(record),
-            )
-            for message_id, record in records.items()
-        ],
-        deadline,
-    )
+    written = _writer.write([_message(record) for record in records.values()], deadline)
     failed = dict(written.failed)
     for message_id, reason in written.waiting.items():
         logger.info("correction to be delivered again", extra={"message_id": message_id, "reason": reason})
@@ -76,3 +63,8 @@ def _emit(written: WriteResult, failed: int) -> None:
         metrics.add_metric("WriterConflicts", MetricUnit.Count, written.conflicts)
     if written.waited is not None:
         metrics.add_metric("QueueToScore", MetricUnit.Milliseconds, written.waited)
+
+
+def _message(record: dict[str, Any]) -> QueueMessage:
+    filled_in, refused, sent = at_filled_in(record), refused_since(record), sent_at(record)
+    return QueueMessage(record["messageId"], record["body"], filled_in, refused, sent, is_history(record))

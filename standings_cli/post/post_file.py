@@ -108,7 +108,7 @@ def message(
         check_event(post.body, at)
     else:
         parse_event(post.body, boards, at, at_filled_in=post.at_filled_in)
-    return message_of(*post._replace(history=history))
+    return message_of(post._replace(history=history))
 
 
 def _field(name: str, text: str) -> str:

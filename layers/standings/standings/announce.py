@@ -39,6 +39,7 @@ PATIENCE: Final = 4
 ENOUGH: Final = 12
 """Looks after which the announcer gives up on a top that it cannot prove: a quarter of an hour or more."""
 TYPE: Final = "Top Changed"
+_NOTHING: Final = AnnouncedTop(0, 0, 0, (), None)  # Before the first announcement
 
 
 @dataclass(frozen=True)
@@ -67,15 +68,13 @@ class Announcer:
             return None
         ranking, length = found
         # This comes before the reads of the top: whoever writes in between makes the condition of `put` fail.
-        last = self.clock.retry(self.announced.read, ranking, self.clock.now())
-        if last is not None and (last := self._send(ranking, last)) is None:
-            return look, 1
+        last = self._send(ranking, self.clock.retry(self.announced.read, ranking, self.clock.now()) or _NOTHING)
         now = self.clock.now()
         # The clock of the function that announced it may have been ahead.
-        if last is not None and abs(now - last.announced_at_ms) < AT_MOST_EVERY_MS:
+        if last is None or abs(now - last.announced_at_ms) < AT_MOST_EVERY_MS:
             return look, 1
         top = read_top(self.reads, self.clock, ranking, length) if length else Top((), Proof.PROVEN)
-        differs = list(top.standings) != list(last.top if last is not None else ())
+        differs = list(top.standings) != list(last.top)
         is_due = differs and (top.proof is not Proof.CONTRADICTED or look.tries >= PATIENCE)
         if is_due and (not self._announce(ranking, last, top, now) or top.proof is Proof.PROVEN):
             return look, 1
@@ -85,11 +84,10 @@ class Announcer:
         wait = 1 + int((1 + self.clock.random()) / 2 * 2 ** min(look.tries, 10))
         return look._replace(tries=look.tries + 1), min(MAX_WAIT, wait)
 
-    def _announce(self, ranking: Ranking, last: AnnouncedTop | None, top: "Top", now: int) -> bool:
+    def _announce(self, ranking: Ranking, last: AnnouncedTop, top: "Top", now: int) -> bool:
         """Store an announcement, send it, and store that it was sent. False if another look was faster."""
-        version, seq, before = (last.version, last.seq, last.top) if last is not None else (0, 0, ())
-        unsent = self._change(ranking, seq + 1, now, before, top)
-        stored = AnnouncedTop(version + 1, seq + 1, now, top.standings, unsent)
+        unsent = self._change(ranking, last.seq + 1, now, last.top, top)
+        stored = AnnouncedTop(last.version + 1, last.seq + 1, now, top.standings, unsent)
         return self.clock.retry(self.announced.put, ranking, stored) and self._send(ranking, stored) is not None
 
     def _change(self, ranking: Ranking, seq: int, now: int, before: Any, top: "Top") -> dict[str, Any]:

@@ -34,12 +34,11 @@ class BoardCatalog:
         A board without a record is left out: nothing of it has been built, so its rankings are of generation 0. With
         `register`, each of the boards has a new event. Raises ValueError for a board that no family matches.
         """
-        missing = set(names)
-        now = self._clock.now()
+        names, now = set(names), self._clock.now()
         # Of a board that has ended, another life may have begun since.
-        cached = {name: record for name in missing if (record := self._cache.get(name)) is not None}
+        cached = {name: record for name in names if (record := self._cache.get(name)) is not None}
         records = {name: record for name, record in cached.items() if not record.has_ended(now)}
-        missing -= records.keys()
+        missing = names - records.keys()
         for _ in range(_TRIES):
             if not missing:
                 return records
@@ -71,8 +70,7 @@ class BoardCatalog:
             return stored
         record = stored
         if register and stored.deleted:
-            settled, ends = _none_settled(family), _end_of(family, now)
-            record = replace(stored, deleted=False, coverage=mine, begun=now, settled=settled, ends=ends)
+            record = _beginning(replace(stored, deleted=False), family, now)
         elif register:
             record = replace(stored, coverage=stored.coverage.after_event_by(family))
         job = record.job and record.job._replace(coverage=record.job.coverage.intersect(mine))
@@ -137,30 +135,16 @@ def _new_record(name: str, family: Family, before: BoardRecord | None, now: int)
     DynamoDB deletes what is left of a board that has ended, in any order, maybe its record first. So where boards end,
     a new one has a generation by the clock: no earlier one had it, since each rebuild takes longer than a minute.
     """
-    version, ends = 1, _end_of(family, now)
-    generation = 0 if before is None and ends is None else now // MINUTE
+    version, generation = 1, 0 if before is None and family.expires is None else now // MINUTE
     if before is not None:
         version, generation = before.version + 1, max(before.latest + 1, generation)
     mine, codes = coverage_of(family, now), written_codes(family)
-    return BoardRecord(
-        name,
-        version,
-        now,
-        mine,
-        codes,
-        generation,
-        written=(generation,),
-        latest=generation,
-        settled=_none_settled(family),
-        ends=ends,
-    )
+    record = BoardRecord(name, version, now, mine, codes, generation, written=(generation,), latest=generation)
+    return _beginning(record, family, now)
 
 
-def _end_of(family: Family, now: int) -> int | None:
-    """When a board that begins now ends (ms); None: never."""
-    return None if family.expires is None else now + family.expires
-
-
-def _none_settled(family: Family) -> frozenset[str] | None:
-    """What is settled of a board that begins: nothing. A board that settles nothing says nothing of it."""
-    return frozenset() if family.endings.settle else None
+def _beginning(record: BoardRecord, family: Family, now: int) -> BoardRecord:
+    """The record of a board that begins now: nothing is settled. A board that settles nothing says nothing of it."""
+    settled = frozenset[str]() if family.endings.settle else None
+    ends = None if family.expires is None else now + family.expires
+    return replace(record, begun=now, coverage=coverage_of(family, now), settled=settled, ends=ends)

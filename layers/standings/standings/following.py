@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from standings.domain.errors import InvalidBodyError, NotFoundError
-from standings.ingest import CountedEvents, Posting
+from standings.ingest import CheckedEvents, CountedEvents, Posting
 from standings.read import member_ranks
 from standings.read.dispatch import Answers
 from standings.runtime.clock import Clock
@@ -21,66 +21,45 @@ MAX_PAIRS: Final = 10
 """Pairs of board and member of an event that can be waited for."""
 
 
-class Followed(NamedTuple):
-    """The results of a post, and the cards of the event's members; None: the ranks had not followed in time.
+Followed = tuple[Sequence[dict[str, Any]], Sequence[dict[str, Any]] | None]
+"""The results of a post, and the cards of the event's members; None: the ranks had not followed in time.
 
-    `Followed([{"id": "0197f2c4", "status": "counted", "detail": None}], [{"board": "b", "member": "u7", …}])`
-    """
-
-    results: Sequence[dict[str, Any]]
-    members: Sequence[dict[str, Any]] | None = None
+`([{"id": "0197f2c4", "status": "counted", "detail": None}], [{"board": "b", "member": "u7", …}])`
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """Posts one event and follows it: `Following(posting, tables, answers, clock).post(body, own, wait=5)`."""
+    """Posts one event and follows it: `Following(posting, tables, answers, clock).post(checked, wait=5)`."""
 
     posting: Posting
     tables: CountedEvents
     answers: Answers
     clock: Clock
 
-    def post(self, body: bytes, own: str | None, wait: int, *, is_admin: bool, history: bool = False) -> Followed:
+    def post(self, checked: CheckedEvents, wait: int) -> Followed:
         """Post the event of a body, and wait until it counts and each rank includes it.
 
         No look begins more than `wait` seconds after this call, but there is one.
         An event that is refused, now or by the writer, has the status `refused`; an administrator sees why the writer
-        refused it. Raises RequestError for any other body, such as one of two events or of more than `MAX_PAIRS`, and
-        for a correction. `own` and `history` are as for `Posting.post`.
+        refused it. Raises RequestError for two events, for one of more than `MAX_PAIRS`, and for a correction.
         """
-        deadline = self.clock.after(wait)
-        pairs = self._pairs(body, own, is_admin=is_admin)
-        (result,) = self.posting.dry_run(body, self.tables, own, is_admin=is_admin, history=history)
+        deadline, pairs = self.clock.after(wait), _pairs(checked)
+        (result,) = self.posting.dry_run(checked, self.tables)
         if result["status"] == "refused":
-            return Followed([result])
+            return [result], None
         # An earlier status is not the one to wait for: it was refused then, or counted before a member was removed.
         before = None if result["status"] == "known" else self.clock.retry(self.tables.scores.status, result["id"])
-        results = self.posting.post(body, own, is_admin=is_admin, history=history)
-        if results[0]["status"] != "queued":
-            return Followed(results)
-        results[0]["detail"] = result["detail"]
+        results = self.posting.post(checked)
+        if result["status"] != "queued":
+            return results, None
         for _ in range(LOOKS):
             self.clock.sleep(max(0, min(wait / LOOKS, deadline - self.clock.monotonic())))
-            if (found := self._look(results[0], pairs, before, with_reason=is_admin)) is not None:
+            if (found := self._look(result, pairs, before, with_reason=checked.is_admin)) is not None:
                 return found
             if self.clock.monotonic() >= deadline:
                 break
-        return Followed(results)
-
-    def _pairs(self, body: bytes, own: str | None, *, is_admin: bool) -> list[MemberKey]:
-        """The boards and members of the only event of a body; none if it is refused."""
-        results, events = self.posting.checked(body, own, "queued", is_admin=is_admin)
-        if len(results) > 1:
-            raise InvalidBodyError(
-                f"wait: expected one event, got {len(results)}: post each by itself, or without wait"
-            )
-        if any(event.corrects is not None for _, event in events.values()):
-            raise InvalidBodyError("wait: expected an event, got a correction: post it without wait")
-        pairs = [pair for _, event in events.values() for pair in event.items]
-        if len(pairs) > MAX_PAIRS:
-            expected = f"expected an event of at most {MAX_PAIRS} pairs of board and member, got {len(pairs)}"
-            raise InvalidBodyError(f"wait: {expected}: post it without wait")
-        return pairs
+        return results, None
 
     def _look(
         self, result: dict[str, Any], pairs: Sequence[MemberKey], before: "EventStatus | None", *, with_reason: bool
@@ -92,7 +71,7 @@ class Following:
                 return None
             if status.reason is not None:
                 detail = status.reason if with_reason else "the writer refused it; an administrator sees why"
-                return Followed([{**result, "status": "refused", "detail": detail}])
+                return [{**result, "status": "refused", "detail": detail}], None
             cards = []
             for board, member in pairs:
                 if (card := member_ranks.followed(self.answers.session(), board, member)) is None:
@@ -103,4 +82,18 @@ class Following:
         except StoreUnavailableError as error:
             logger.warning("ranks not read while a post waits", extra={"reason": str(error)})
             return None  # The event is on the queue: a refusal of the whole request would say that it is not
-        return Followed([{**result, "status": "counted"}], cards)
+        return [{**result, "status": "counted"}], cards
+
+
+def _pairs(checked: CheckedEvents) -> list[MemberKey]:
+    """The boards and members of the only event of a body; none if it is refused."""
+    if (number := len(checked.results)) > 1:
+        raise InvalidBodyError(f"wait: expected one event, got {number}: post each by itself, or without wait")
+    events = [event for _, event in checked.events.values()]
+    if any(event.corrects is not None for event in events):
+        raise InvalidBodyError("wait: expected an event, got a correction: post it without wait")
+    pairs = [pair for event in events for pair in event.items]
+    if len(pairs) > MAX_PAIRS:
+        expected = f"expected an event of at most {MAX_PAIRS} pairs of board and member, got {len(pairs)}"
+        raise InvalidBodyError(f"wait: {expected}: post it without wait")
+    return pairs

@@ -35,7 +35,7 @@ from standings.domain.late_events import late_windows
 from standings.domain.members import Counted, EventPart, History, counts_again, may_count_again
 from standings.domain.windows import instant
 from standings.runtime.clock import RETRIED_FOR_S, Backoff, Clock
-from standings.stores import StoreUnavailableError
+from standings.stores import Posted, StoreUnavailableError
 
 if TYPE_CHECKING:
     from standings.aws.dynamodb.scores import BoardRecords, Receipt, Scores
@@ -45,23 +45,23 @@ if TYPE_CHECKING:
     from standings.stores import MemberKey
 
 
+class CheckedEvents(NamedTuple):
+    """The events of a body: a result for each, in order, and by number those that break no rule, as they are posted.
+
+    `CheckedEvents([{"id": "0197f2c4", "status": "refused", "detail": "size: …"}], {}, history=False, is_admin=True)`
+    """
+
+    results: list[dict[str, Any]]
+    events: dict[int, tuple[Posted, Event]]
+    history: bool
+    is_admin: bool
+
+
 class CountedEvents(NamedTuple):
     """What says which events have counted: `CountedEvents(scores, records)`."""
 
     scores: "Scores"
     records: "BoardRecords"
-
-
-class Posted(NamedTuple):
-    """An event for the queue. `board`: the first board it names, if valid.
-
-    `at_filled_in`: it was sent without `at`, or it is one of many that were given this one (as for `parse_event`).
-    """
-
-    body: str
-    at_filled_in: bool | str
-    board: str | None
-    history: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,26 +77,51 @@ class Posting:
     clock: Clock
     report: Callable[[Exception], None]
 
-    def post(
+    def check(
         self, body: bytes, own: str | None = None, *, is_admin: bool = True, history: bool = False
-    ) -> list[dict[str, Any]]:
-        """Post a body's events and return a result for each, in order. Raises RequestError for any other body.
+    ) -> "CheckedEvents":
+        """Check each event of a body by itself. Raises RequestError for a body that holds no events.
 
-        A result is `{"id": "0197f2c4", "status": "queued", "detail": None}`, or has the status `refused` and a reason.
-        It is `unconfirmed` where the queue did not say that it has the event: it may have it all the same. If that is
-        all there is to say, StoreUnavailableError is raised.
-
-        `own` is the only member that the caller may post for: if any event names another, none is posted. Nor is any if
-        one is a correction, unless the caller `is_admin`.
+        `own` is the only member that the caller may post for: if any event names another, RequestError is raised. So it
+        is if one is a correction, unless the caller `is_admin`.
         With `history`, which also needs an administrator, they count in periods that have closed too.
         Of events without `at`, the first counts now, and each next one a millisecond later: a list keeps its order.
         """
-        if history and not is_admin:
+        documents = parse_documents(body)
+        if not is_admin:
+            check_no_corrections([value for _, value in documents])
+        if own is not None:
+            check_posts([value for _, value in documents], own)
+        now, checked = self.clock.now(), CheckedEvents([], {}, history, is_admin)
+        for number, (text, value) in enumerate(documents):
+            event_id = value.get("id") if isinstance(value, dict) else None
+            # A longer id is refused. Cut it, or a hundred of them would make the answer too large.
+            shown_id = event_id[:1_000] if isinstance(event_id, str) else None
+            checked.results.append({"id": shown_id, "status": "refused", "detail": None})
+            try:
+                message = posted(text, value, now + number, self.most_bytes)
+                parsed = parse_event(message.body, self.boards, now, at_filled_in=message.at_filled_in)
+                checked.events[number] = message._replace(history=history), parsed
+            except RefusedEvent as refusal:
+                checked.results[number]["detail"] = str(refusal)
+            except Exception as error:  # noqa: BLE001 - a body that breaks the parser must not stop the others
+                checked.results[number]["detail"] = f"body: cannot be read: {error!r}"
+                self.report(error)
+        return checked
+
+    def post(self, checked: "CheckedEvents") -> list[dict[str, Any]]:
+        """Post events that were checked, and return a result for each, in order.
+
+        A result is `{"id": "0197f2c4", "status": "queued", "detail": None}`, or has the status `refused` and a reason.
+        It is `unconfirmed` where the queue did not say that it has the event: it may have it all the same. If that is
+        all there is to say, StoreUnavailableError is raised. NotYourMemberError: only an administrator posts history.
+        """
+        if checked.history and not checked.is_admin:
             raise NotYourMemberError(f"history: needs the scope {ADMIN}, so no event was posted")
-        results, events = self.checked(body, own, "queued", is_admin=is_admin)
-        numbers = list(events)
-        messages = [message._replace(history=history) for message, _ in events.values()]
-        taken = self.send(messages)
+        results, numbers = checked.results, list(checked.events)
+        for number in numbers:
+            results[number]["status"] = "queued"
+        taken = self.send([message for message, _ in checked.events.values()])
         for position, reason in taken.refused.items():
             results[numbers[position]].update(status="refused", detail=f"the queue refused it: {reason}")
         for position, reason in taken.untaken.items():
@@ -106,32 +131,25 @@ class Posting:
             raise StoreUnavailableError(f"the activity queue: {taken.untaken[0]}")
         return results
 
-    def dry_run(
-        self,
-        body: bytes,
-        tables: "CountedEvents",
-        own: str | None = None,
-        *,
-        is_admin: bool = True,
-        history: bool = False,
-    ) -> list[dict[str, Any]]:
-        """Check a body's events as `post` does, and queue none: `{"id": "0197f2c4", "status": "new", "detail": None}`.
+    def dry_run(self, checked: "CheckedEvents", tables: "CountedEvents") -> list[dict[str, Any]]:
+        """What became of events, and would if they were posted: `{"id": "0197f2c4", "status": "new", "detail": None}`.
 
         The status is `new`, `refused`, or `known`: the event has counted, and would not count again if posted now. If
         other content counts in its place, `detail` says so. Of a new event that is late it says where it counts, and to
         an administrator on which other boards its id has counted. With `history` it says of a known event whether it
         counted without history, and so in too few periods.
         """
-        results, events = self.checked(body, own, "known", is_admin=is_admin)
+        results, events, history = checked.results, checked.events, checked.history
         read = [event for _, event in events.values()]
         scores, now, backoff = tables.scores, self.clock.now(), self.clock.backoff_for(RETRIED_FOR_S)
         receipts = backoff.retry(scores.receipts, sorted({event.id for event in read}))
         images = self._images(read, scores, receipts, now, backoff)
         ended = backoff.retry(self._ended, tables.records, read, now)
+        known: dict[int, Event] = {}
         for number, (_, event) in events.items():
-            receipt = receipts.get(event.id)
+            results[number]["status"], receipt = "known", receipts.get(event.id)
             if receipt is not None and event.digest not in (receipt.digest, receipt.current):
-                elsewhere = _elsewhere(event, receipt) if is_admin else []
+                elsewhere = _elsewhere(event, receipt) if checked.is_admin else []
                 results[number].update(status="refused", detail=other_content(event.id, elsewhere))
             elif receipt is None and (refusal := _refused_by(ended, event)) is not None:
                 results[number].update(status="refused", detail=str(refusal))
@@ -139,10 +157,10 @@ class Posting:
                 results[number].update(status="new", detail=None if history else self._where(event, now))
             elif receipt.current not in (None, event.digest) and event.corrects is None:
                 results[number]["detail"] = OTHER_COUNTS
-        if history:
-            known = {number: event for number, (_, event) in events.items() if results[number] == _known(event)}
-            for number in self._lacking(known, receipts, tables.records, backoff):
-                results[number]["detail"] = WITHOUT_HISTORY
+            else:
+                known[number] = event
+        for number in self._lacking(known, receipts, tables.records, backoff) if history else ():
+            results[number]["detail"] = WITHOUT_HISTORY
         return results
 
     @staticmethod
@@ -165,11 +183,8 @@ class Posting:
         self, known: Mapping[int, Event], receipts: Mapping[str, "Receipt"], records: "BoardRecords", backoff: Backoff
     ) -> list[int]:
         """The numbers of the known events that counted without history, and would count in more periods with it."""
-        counted: dict[int, Counted] = {}
-        for number, event in known.items():
-            content = decode_content(receipts[event.id].content or "")
-            if content is not None:
-                counted[number] = content.counted
+        contents = {number: decode_content(receipts[event.id].content or "") for number, event in known.items()}
+        counted = {number: content.counted for number, content in contents.items() if content is not None}
         boards = {board for each in counted.values() for board, _ in each}
         found = backoff.retry(records.records, boards) if boards else {}
         now = self.clock.now()
@@ -181,37 +196,6 @@ class Posting:
             return None
         parts = ((update.board, update.amounts, update.sets) for update in event.updates)
         return late_windows(lambda _: self.boards, parts, event.at, now).sentence("history=true")
-
-    def checked(
-        self, body: bytes, own: str | None, status: str, *, is_admin: bool
-    ) -> tuple[list[dict[str, Any]], dict[int, tuple[Posted, Event]]]:
-        """A result for each event of a body, with this status unless it is refused; by number those that are not.
-
-        Raises RequestError for a body that holds no events, or that of another member than `own`.
-        """
-        documents = parse_documents(body)
-        if not is_admin:
-            check_no_corrections([value for _, value in documents])
-        if own is not None:
-            check_posts([value for _, value in documents], own)
-        now = self.clock.now()
-        results: list[dict[str, Any]] = []
-        events: dict[int, tuple[Posted, Event]] = {}
-        for number, (text, value) in enumerate(documents):
-            event_id = value.get("id") if isinstance(value, dict) else None
-            # A longer id is refused. Cut it, or a hundred of them would make the answer too large.
-            shown_id = event_id[:1_000] if isinstance(event_id, str) else None
-            results.append({"id": shown_id, "status": status, "detail": None})
-            try:
-                message = posted(text, value, now + number, self.most_bytes)
-                parsed = parse_event(message.body, self.boards, now, at_filled_in=message.at_filled_in)
-                events[number] = message, parsed
-            except RefusedEvent as refusal:
-                results[number].update(status="refused", detail=str(refusal))
-            except Exception as error:  # noqa: BLE001 - a body that breaks the parser must not stop the others
-                results[number].update(status="refused", detail=f"body: cannot be read: {error!r}")
-                self.report(error)
-        return results, events
 
 
 def _refused_by(ended: Mapping[str, int | None], event: Event) -> RefusedEvent | None:
@@ -231,10 +215,6 @@ def _counts_again(event: Event, receipt: "Receipt", images: Mapping["MemberKey",
     """Whether an event that has a receipt would count again if it were posted now (ms)."""
     is_current = event.corrects is None and receipt.current == event.digest
     return is_current and counts_again(map(images.get, event.items), receipt.stamp, now)
-
-
-def _known(event: Event) -> dict[str, Any]:
-    return {"id": event.id, "status": "known", "detail": None}
 
 
 def _lacks(boards: Boards, event: Event, counted: Counted, records: Mapping[str, "BoardRecord"], now: int) -> bool:

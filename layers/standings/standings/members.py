@@ -4,7 +4,7 @@ Also the list of a board's members, hidden ones among them.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from standings.aws.dynamodb.profiles import Profiles
@@ -195,15 +195,15 @@ def _merged(family: Family, record: BoardRecord, old: Image, new: Image, now: in
     return left, replace(after, expiry=record.expiry)
 
 
+@dataclass(frozen=True)
 class ProfileAdmin:
     """Changes profiles; each change is one write. Boards and rankings hold no copy, so nothing else is written.
 
     Raises RequestError, and StoreUnavailableError once the clock's retries are used up.
     """
 
-    def __init__(self, profiles: Profiles, clock: Clock) -> None:
-        self._profiles = profiles
-        self._clock = clock
+    profiles: Profiles
+    clock: Clock
 
     def put(self, member: str, document: Any) -> dict[str, Any]:
         """Set the fields that a document has, remove those that are null there, and return the profile.
@@ -211,9 +211,9 @@ class ProfileAdmin:
         For example `{"name": "Ada", "picture": None, "country": "DE", "data": None}`.
         """
         check_member("id", member)
-        return self._clock.retry(self._profiles.change, member, changes_of(document)).fields()
+        return self.clock.retry(self.profiles.change, member, changes_of(document)).fields()
 
     def remove(self, member: str) -> None:
         """Remove a member's profile, if it has one."""
         check_member("id", member)
-        self._clock.retry(self._profiles.remove, member)
+        self.clock.retry(self.profiles.remove, member)

@@ -39,6 +39,18 @@ MAX_ACTIONS = 100  # Actions of one DynamoDB transaction
 MAX_TRANSACTION_BYTES = 4_000_000  # Bytes of its actions. DynamoDB takes 4 MB: 4,194,304.
 
 
+class Posted(NamedTuple):
+    """An event for the queue. `board`: the first board it names, if valid.
+
+    `at_filled_in`: it was sent without `at`, or it is one of many that were given this one (as for `parse_event`).
+    """
+
+    body: str
+    at_filled_in: bool | str
+    board: str | None
+    history: bool = False
+
+
 class Lane(NamedTuple):
     """One lane (counter shard) of a node: counters by digit, version (0: none), and when it was last written.
 

@@ -209,7 +209,7 @@ def _none_of_lambda(original: Any, key: str, content: Any) -> Any:
 Safeguard("a replay also reads what Lambda has parked", Change("maintain.failures:_records", _none_of_lambda))
 
 
-@Safeguard("an audit looks for the entries of every member", Change("maintain.audit:BoardAudit._members", always(None)))
+@Safeguard("an audit looks for the entries of every member", Change("maintain.audit:_compare_members", always(None)))
 def disabled_for_longer_than_a_day(pipeline: Rig) -> None:
     """The mapping is disabled for 25 hours. The stream has dropped a record: an audit names its member."""
     stack = pipeline.functions()

@@ -20,7 +20,6 @@ import pytest
 
 from standings.client.api import Api
 from standings.client.errors import ApiError, NoAnswerError
-from standings.maintain import erase as erasing
 from standings.maintain import member_boards
 from standings.maintain.rebuild import RewriteMembers
 from standings_cli.commands import profiles
@@ -80,7 +79,7 @@ def test_an_erasure_goes_on_to_an_end(stack: Stack, run: Run, connection: Any, m
     for board in ("b", "b-2", "b-3"):
         querying.post(stack, {"a": 5}, board=board)
     monkeypatch.setattr(member_boards, "MAX_ACTIONS", 1)
-    monkeypatch.setattr(erasing, "MAX_NAMED", 1)
+    monkeypatch.setattr(member_boards, "MAX_NAMED", 1)
     answers = [json.loads(line) for line in run("--json member erase a --yes").out.splitlines()]
 
     assert [answer["boards"] for answer in answers] == [["b"], ["b-2"], ["b-3"], []]

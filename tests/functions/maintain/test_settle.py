@@ -149,10 +149,10 @@ def test_a_prize_by_ordinal_goes_to_a_position_of_the_list_so_of_equals_to_who_w
 
 def test_files_and_events_have_tie_breaks_and_ranks_go_by_them(stack: Stack) -> None:
     played: dict[str, dict[str, float]] = {
-        '","score":1': {"points": 6, "least": 2.5, "goals": 1},
-        "bob": {"points": 6, "least": 2.5, "goals": 1},
+        '","score":1': {"points": 6, "least": 2.5, "score": 1},
+        "bob": {"points": 6, "least": 2.5, "score": 1},
         "cat": {"points": 6, "least": 2.5},
-        "dan": {"points": 6, "goals": 9},
+        "dan": {"points": 6, "score": 9},
         "eve": {"points": 7},
     }
     for member, metrics in played.items():
@@ -166,24 +166,24 @@ def test_files_and_events_have_tie_breaks_and_ranks_go_by_them(stack: Stack) -> 
     numbers = ((1, "eve", 7, None, 0), (2, '","score":1', 6, 2.5, 1), (2, "bob", 6, 2.5, 1), (4, "cat", 6, 2.5, 0))
     prefix = f"results/table-1/points/day/{DAY}/"
     assert lines_in(stack.bucket.results, prefix) == [
-        {"rank": rank, "member": member, "score": score, "tie_breaks": {"least": least, "goals": goals}}
+        {"rank": rank, "member": member, "score": score, "tie_breaks": {"least": least, "score": goals}}
         for rank, member, score, least, goals in (*numbers, (5, "dan", 6, None, 9))
     ]
     assert told["settled"]
     (table,) = (content for key, content in stack.bucket.results.items() if key.startswith(prefix) and ".csv" in key)
     read = [*csv.reader(io.StringIO(gzip.decompress(table).decode()))]
     assert read[:3] == [
-        ["rank", "member", "score", "least", "goals"],
+        ["rank", "member", "score", "least", "tie_breaks.score"],
         ["1", "eve", "7", "", "0"],
         ["2", '","score":1', "6", "2.5", "1"],
     ]
     stack.clock.milliseconds = FINAL + 86_400_000
     settle_whole(stack, board="table-1", period="2026-11-21", empty=True)
     (empty,) = (content for key, content in stack.bucket.results.items() if "/2026-11-21/" in key and ".csv" in key)
-    assert gzip.decompress(empty) == b"rank,member,score,least,goals\n"
+    assert gzip.decompress(empty) == b"rank,member,score,least,tie_breaks.score\n"
     medals = [event for event in stack.bus.events if event["type"] == "Prize Won"]
     assert [(event["rank"], event["member"], event["tie_breaks"]) for event in medals] == [
-        (rank, member, {"least": least, "goals": goals}) for rank, member, _, least, goals in numbers[:3]
+        (rank, member, {"least": least, "score": goals}) for rank, member, _, least, goals in numbers[:3]
     ]
 
 

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from http import HTTPStatus
 from itertools import count
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import orjson
 from botocore.exceptions import BotoCoreError, ClientError, ConnectionError, HTTPClientError  # noqa: A004 - botocore's
@@ -20,7 +19,7 @@ from botocore.exceptions import BotoCoreError, ClientError, ConnectionError, HTT
 from standings.aws.s3 import FailureBucket
 from standings.aws.sdk_errors import error_code, errors_as_unavailable
 from standings.runtime.clock import OUT_OF_TIME
-from standings.stores import RankingName, StoreUnavailableError
+from standings.stores import Posted, RankingName, StoreUnavailableError
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import client as stubs
@@ -46,11 +45,9 @@ WAIT: Final = 1  # Seconds to wait for a message. Without a wait SQS asks only s
 _MAX_DIGITS: Final = 15
 _KEPT: Final = "kept whole in "
 _DEAD_LETTER_ERRORS: Final = errors_as_unavailable("dead-letter queue")
-_SQS_ERRORS: Final = errors_as_unavailable("SQS")
 
 SQSClient: TypeAlias = "stubs.SQSClient"
 Attributes = dict[str, dict[str, Any]]  # In the form of the SQS API: {"reason": {"DataType": "String", …}}
-_T = TypeVar("_T")
 
 
 class OutgoingMessage(NamedTuple):
@@ -96,7 +93,7 @@ class Sender:
         """
         taken = Taken({}, {})
         no_answer = None
-        for batch in batches(enumerate(messages), itemgetter(1)):
+        for batch in _batches(messages):
             reason = no_answer = no_answer or (OUT_OF_TIME if is_late() else None)
             if reason is None:
                 try:
@@ -156,7 +153,6 @@ def _send_once(sqs: SQSClient, queue_url: str, batch: Sequence[tuple[int, Outgoi
 
 
 def _failure_text(failed: Mapping[str, Any]) -> str:
-    """Why an entry of a batch failed: the code and message of SQS."""
     return f"{failed['Code']}: {failed.get('Message', '')}"
 
 
@@ -173,17 +169,16 @@ def _is_throttled(code: str) -> bool:
     return "hrottl" in code or code == "OverLimit"
 
 
-def batches(things: Iterable[_T], message: Callable[[_T], OutgoingMessage]) -> Iterator[list[_T]]:
-    """Split things into batches of at most 10 whose messages together have at most `MAX_BYTES`."""
-    batch: list[_T] = []
+def _batches(messages: Iterable[OutgoingMessage]) -> Iterator[list[tuple[int, OutgoingMessage]]]:
+    """Messages with their positions, in batches of at most 10 that together have at most `MAX_BYTES`."""
+    batch: list[tuple[int, OutgoingMessage]] = []
     batch_bytes = 0
-    for thing in things:
-        outgoing = message(thing)
-        message_bytes = size(outgoing.body, outgoing.attributes)
+    for position, message in enumerate(messages):
+        message_bytes = size(message.body, message.attributes)
         if batch and (len(batch) == MAX_ENTRIES or batch_bytes + message_bytes > MAX_BYTES):
             yield batch
             batch, batch_bytes = [], 0
-        batch.append(thing)
+        batch.append((position, message))
         batch_bytes += message_bytes
     if batch:
         yield batch
@@ -206,24 +201,20 @@ class Look(NamedTuple):
     tries: int = 0
 
 
-class LookQueue:
-    """The queue of looks. The first call makes the client."""
+class LookQueue(NamedTuple):
+    """The queue of looks."""
 
-    def __init__(self, client: Callable[[], SQSClient], queue_url: str) -> None:
-        self._sqs = cache(client)
-        self._queue_url = queue_url
+    sender: Sender
 
     def send_now(self, names: Iterable[RankingName]) -> None:
         """Put a first look at each ranking on the queue, to be delivered at once. Raises StoreUnavailableError."""
         self.send((Look(name), 0) for name in names)
 
-    @_SQS_ERRORS
     def send(self, looks: Iterable[tuple[Look, int]]) -> None:
         """Put looks on the queue, each to be delivered after so many seconds. Raises StoreUnavailableError."""
         messages = [OutgoingMessage(_encoded(look), {}, delay=delay) for look, delay in looks]
-        for batch in batches(enumerate(messages), itemgetter(1)):
-            for why in _send_once(self._sqs(), self._queue_url, batch).failed.values():
-                raise StoreUnavailableError(f"SQS: {why}")
+        for why in self.sender.send(messages).failed.values():
+            raise StoreUnavailableError(f"SQS: {why}")
 
 
 def decode_look(body: str) -> Look:
@@ -350,7 +341,7 @@ class DeadLetterQueue:
         return [self._letter(message) for message in answer.get("Messages", [])]
 
     def replay(self, letters: Sequence[DeadLetter]) -> dict[str, str]:
-        """Send messages to the activity queue, then delete them here. Returns the errors of failures, by message id."""
+        """Send up to `MAX_ENTRIES` messages to the activity queue, then delete them here. Returns the errors by id."""
         failed: dict[str, str] = {}
         ready: list[tuple[DeadLetter, OutgoingMessage]] = []
         for letter in letters:
@@ -368,29 +359,24 @@ class DeadLetterQueue:
         return failed
 
     def delete(self, letters: Sequence[DeadLetter]) -> dict[str, str]:
-        """Delete messages. Returns the error by id of each failure."""
-        failed: dict[str, str] = {}
-        for part in _parts(letters):
-            try:
-                failed.update(self._delete(part))
-            except StoreUnavailableError as error:
-                failed.update((letter.id, str(error)) for letter in part)
-            for letter in part:
-                if letter.kept_in is not None and letter.id not in failed:
-                    try:
-                        self._bucket.delete(letter.kept_in)
-                    except StoreUnavailableError as error:
-                        failed[letter.id] = f"{letter.kept_in} was not deleted and will expire: {error}"
+        """Delete at most `MAX_ENTRIES` messages. Returns the error by id of each failure."""
+        try:
+            failed = self._delete(letters) if letters else {}
+        except StoreUnavailableError as error:
+            return {letter.id: str(error) for letter in letters}
+        for letter in letters:
+            if letter.kept_in is not None and letter.id not in failed:
+                try:
+                    self._bucket.delete(letter.kept_in)
+                except StoreUnavailableError as error:
+                    failed[letter.id] = f"{letter.kept_in} was not deleted and will expire: {error}"
         return failed
 
     @_DEAD_LETTER_ERRORS
     def release(self, handles: Sequence[str]) -> None:
-        """Make messages visible again at once."""
-        for part in _parts(handles):
-            entries: Any = [
-                {"Id": str(n), "ReceiptHandle": handle, "VisibilityTimeout": 0} for n, handle in enumerate(part)
-            ]
-            self._sqs().change_message_visibility_batch(QueueUrl=self._queue_url, Entries=entries)
+        """Make at most `MAX_ENTRIES` messages visible again at once."""
+        released: Any = [{"Id": str(n), "ReceiptHandle": one, "VisibilityTimeout": 0} for n, one in enumerate(handles)]
+        self._sqs().change_message_visibility_batch(QueueUrl=self._queue_url, Entries=released)
 
     @_DEAD_LETTER_ERRORS
     def _delete(self, letters: Sequence[DeadLetter]) -> dict[str, str]:
@@ -399,10 +385,7 @@ class DeadLetterQueue:
         return {letters[int(failed["Id"])].id: _failure_text(failed) for failed in answer.get("Failed", [])}
 
     def _letter(self, message: Any) -> DeadLetter:
-        attributes: Attributes = {
-            name: {kind: value[kind] for kind in ("DataType", "StringValue", "BinaryValue") if kind in value}
-            for name, value in message.get("MessageAttributes", {}).items()
-        }
+        attributes: Attributes = message.get("MessageAttributes", {})
         system = message.get("Attributes", {})
         # A message that SQS itself moved here keeps the time at which it was first sent.
         sent = _instant(system.get("SentTimestamp")) or 0
@@ -439,23 +422,12 @@ class DeadLetterQueue:
             return letter._replace(problem=f"{key} cannot be read: {error}")
 
 
-def _parts(whole: Sequence[_T]) -> Iterator[Sequence[_T]]:
-    return (whole[start : start + MAX_ENTRIES] for start in range(0, len(whole), MAX_ENTRIES))
-
-
-def message_of(
-    body: str,
-    filled_in: bool | str,  # noqa: FBT001 - as `Posted`
-    board: str | None,
-    history: bool = False,  # noqa: FBT001, FBT002 - as `Posted`
-) -> OutgoingMessage:
-    """The message of an `ingest.Posted` event. `filled_in` is its `at_filled_in`.
-
-    Its group is the board: every name of a board is also a valid name of a group.
-    """
-    attributes = {AT_FILLED_IN: _text(filled_in if isinstance(filled_in, str) else "true")} if filled_in else {}
-    attributes |= {HISTORY: _text("true")} if history else {}
-    return OutgoingMessage(body, attributes, board)
+def message_of(event: Posted) -> OutgoingMessage:
+    """The message of an event. Its group is the board: every name of a board is also a valid name of a group."""
+    filled_in = event.at_filled_in if isinstance(event.at_filled_in, str) else "true"
+    attributes = {AT_FILLED_IN: _text(filled_in)} if event.at_filled_in else {}
+    attributes |= {HISTORY: _text("true")} if event.history else {}
+    return OutgoingMessage(event.body, attributes, event.board)
 
 
 def is_history(record: Mapping[str, Any]) -> bool:
@@ -490,7 +462,6 @@ def first_received(record: Mapping[str, Any]) -> int | None:
 
 
 def _group_of(record: Mapping[str, Any]) -> str | None:
-    """The message's group, if its producer set one."""
     group = record.get("attributes", {}).get("MessageGroupId")
     return group if isinstance(group, str) else None
 
@@ -516,7 +487,6 @@ def _attributes_of(record: Mapping[str, Any]) -> Attributes:
 
 
 def _without_refusal(attributes: Attributes) -> Attributes:
-    """Attributes without those that a refusal adds."""
     return {name: value for name, value in attributes.items() if name not in (REASON, KEPT_IN, FIRST_RECEIVED)}
 
 

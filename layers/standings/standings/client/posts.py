@@ -65,7 +65,7 @@ class Queue:
         except (BadArgument, RefusedEvent) as error:
             hint = "; round=True rounds it to the decimals of the metric" if has_too_many_digits(error) else ""
             raise BadArgument(400, "bad-body", f"{error}{hint}") from None
-        return Ready(event, message_of(*ready._replace(history=history)))
+        return Ready(event, message_of(ready._replace(history=history)))
 
     def send(self, messages: Sequence["OutgoingMessage"]) -> "Taken":
         """Send up to ten messages, for five seconds. Returns what the queue never takes, and has not taken."""

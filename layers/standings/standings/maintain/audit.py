@@ -72,7 +72,7 @@ class Audits:
         family = self.catalog.boards.family(findings.board)
         if family is None:
             raise ValueError(f"no family in boards.toml matches {findings.board!r}")
-        report = BoardAudit(RankingChecks(findings, family, record.generation, record.coverage)).run(cursor)
+        report = audit_part(RankingChecks(findings, family, record.generation, record.coverage), cursor)
         if report["drift"] and not is_read(self.catalog, self.clock, record):
             # The next call begins again, in the generation that is read then.
             findings.drop()
@@ -98,77 +98,110 @@ class Audits:
         position = self.lease.take(deadline, scheduled=True)
         if position is None:
             return {"done": False, "running": True, "board": None, "read_units": 0}
-        run = _Run(self, position, deadline, read_units, found)
-        done = run.run()
-        return {"done": done, "running": False, "board": run.position.board, "read_units": round(run.used)}
+        start = self.reads.units
+        run = self._run(position, deadline, start, start + read_units, found)
+        done, used = run.run(), round(self.reads.units - start)
+        return {"done": done, "running": False, "board": run.position.board, "read_units": used}
+
+    def _run(
+        self,
+        begun: "AuditPosition",
+        deadline: float,
+        start: float,
+        most: float,
+        found: Callable[[dict[str, Any]], None],
+    ) -> "Run[AuditPosition]":
+        """A run that ends at a deadline, or once the audits have used `most` read units; they begin at `start`."""
+        tally = begun.turn or Tally(begun.ran_at or 0)
+        tally = replace(tally, failed=[*tally.failed, *begun.left_out][:MAX_FAILED])
+        before = tally.read_units
+
+        def visit(board: str, at: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+            nonlocal tally
+            if self.catalog.boards.family(board) is None:
+                return None
+            report = self.audit_board(Findings(board, self.reads, self.clock, deadline, GRACE, most), at)
+            if report is None:
+                return None
+            found(report)
+            tally = replace(tally, drift=tally.drift + report["drift"], boards=tally.boards + report["done"])
+            cursor: Mapping[str, Any] | None = report["cursor"]
+            return cursor
+
+        def with_tally(position: "AuditPosition") -> "AuditPosition":
+            now = replace(tally, read_units=before + round(self.reads.units - start))
+            if position.board is not None:
+                return replace(position, turn=now)
+            return replace(position, turn=None, last=replace(now, until=self.clock.now()))
+
+        def is_over() -> bool:
+            return self.reads.units >= most or self.clock.monotonic() >= deadline
+
+        return Run(self.lease, begun, deadline, self.catalog, visit, is_over, with_tally)
 
 
 def is_read(catalog: BoardCatalog, clock: Clock, record: BoardRecord) -> bool:
     """Whether readers still use the generation that this record of a board names."""
     now = clock.retry(catalog.current, record.board)
-    is_there = now is not None and not now.deleted and not now.has_ended(clock.now())
-    return is_there and now is not None and now.generation == record.generation
+    if now is None or now.deleted or now.has_ended(clock.now()):
+        return False
+    return now.generation == record.generation
 
 
-@dataclass(frozen=True)
-class BoardAudit:
-    """Audits one board, a part at each call. Holds a page of members or a part of one ranking's tiers at a time.
+def audit_part(checks: RankingChecks, cursor: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Audit a board from a cursor on (None: from the beginning) until it is done or the deadline comes: its report.
 
-    It lists the members in Scores and compares their rows, then it walks each ranking's tree.
+    It lists the members in Scores and compares their rows, then it walks each ranking's tree. It holds a page of
+    members or a part of one ranking's tiers at a time. A cursor of another generation starts the audit again: a rebuild
+    has switched reads in between. The report is that of `Findings.report`, such as `{"done": True, "cursor": None, …}`.
     """
+    findings, generation = checks.findings, checks.generation
+    units = findings.reads.units
+    if cursor is None or cursor["generation"] != generation:
+        cursor = _FIRST
+    position = _next_position(checks, cursor)
+    after = None if position is None else {"generation": generation, **position}
+    return findings.report(after, findings.reads.units - units)
 
-    checks: RankingChecks
 
-    def run(self, cursor: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Audit from a cursor on (None: from the beginning) until the board is done or the deadline comes.
+def _next_position(checks: RankingChecks, cursor: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The position of the next call; None when the board is done. Each call makes progress, however short."""
+    is_first, is_over = cursor["stage"] == "tiers", checks.findings.is_over
+    if cursor["stage"] == "members":
+        for slot in range(cursor["slot"], SLOTS):
+            after = _compare_members(checks, slot, cursor["after"] if slot == cursor["slot"] else None)
+            if after is not None:
+                return {"stage": "members", "slot": slot, "after": after}
+            if slot + 1 < SLOTS and is_over():
+                return {"stage": "members", "slot": slot + 1, "after": None}
+        cursor = {"ranking": "", "within": None}
+    for ranking in checks.rankings(cursor["ranking"]):
+        code = ranking.ranking_code
+        within = cursor["within"] if code == cursor["ranking"] else None
+        # Leaves in doubt take time to settle: do not begin with less.
+        if is_first or not is_over(RECHECK_S):
+            is_first, within = False, checks.tree(ranking, within)
+            if within is None:
+                continue
+        return {"stage": "tiers", "ranking": code, "within": within}
+    return None
 
-        A cursor of another generation starts the audit again: a rebuild has switched reads in between.
-        """
-        findings, generation = self.checks.findings, self.checks.generation
-        units = findings.reads.units
-        if cursor is None or cursor["generation"] != generation:
-            cursor = _FIRST
-        position = self._audit(cursor, findings.is_over)
-        after = None if position is None else {"generation": generation, **position}
-        return findings.report(after, findings.reads.units - units)
 
-    def _audit(self, cursor: Mapping[str, Any], is_over: Callable[[float], bool]) -> dict[str, Any] | None:
-        """The position of the next call; None when the board is done. Each call makes progress, however short."""
-        is_first = cursor["stage"] == "tiers"
-        if cursor["stage"] == "members":
-            for slot in range(cursor["slot"], SLOTS):
-                after = self._members(slot, cursor["after"] if slot == cursor["slot"] else None)
-                if after is not None:
-                    return {"stage": "members", "slot": slot, "after": after}
-                if slot + 1 < SLOTS and is_over(0.0):
-                    return {"stage": "members", "slot": slot + 1, "after": None}
-            cursor = {"ranking": "", "within": None}
-        for ranking in self.checks.rankings(cursor["ranking"]):
-            code = ranking.ranking_code
-            within = cursor["within"] if code == cursor["ranking"] else None
-            # Leaves in doubt take time to settle: do not begin with less.
-            if is_first or not is_over(RECHECK_S):
-                is_first, within = False, self.checks.tree(ranking, within)
-                if within is None:
-                    continue
-            return {"stage": "tiers", "ranking": code, "within": within}
-        return None
-
-    def _members(self, slot: int, after: str | None) -> str | None:
-        """Compare the members of a slot: the last one compared if the call was over, None when all are done."""
-        findings = self.checks.findings
-        while True:
-            page = findings.reads.members(findings.board, slot, after, PAGE_SIZE)
-            for item in page:
-                if not isinstance(item, Image):
-                    findings.add(Kind.DAMAGED, member=item.member, found=item.why)
-            self.checks.members([image for image in page if isinstance(image, Image)])
-            findings.looked_at["members"] += len(page)
-            if len(page) < PAGE_SIZE:
-                return None
-            after = page[-1].member
-            if findings.is_over():
-                return after
+def _compare_members(checks: RankingChecks, slot: int, after: str | None) -> str | None:
+    """Compare the members of a slot: the last one compared if the call was over, None when all are done."""
+    findings = checks.findings
+    while True:
+        page = findings.reads.members(findings.board, slot, after, PAGE_SIZE)
+        for item in page:
+            if not isinstance(item, Image):
+                findings.add(Kind.DAMAGED, member=item.member, found=item.why)
+        checks.members([image for image in page if isinstance(image, Image)])
+        findings.looked_at["members"] += len(page)
+        if len(page) < PAGE_SIZE:
+            return None
+        after = page[-1].member
+        if findings.is_over():
+            return after
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,53 +231,3 @@ class AuditPosition(Position):
         """The position that a record holds, with its tallies."""
         tallies = {name: Tally(**content[name]) for name in ("turn", "last") if content.get(name) is not None}
         return AuditPosition(**{**content, **tallies})
-
-
-class _Run(Run[AuditPosition]):
-    """The audits of one run, and the turn's tally."""
-
-    def __init__(
-        self,
-        audits: Audits,
-        position: AuditPosition,
-        deadline: float,
-        read_units: int,
-        found: Callable[[dict[str, Any]], None],
-    ) -> None:
-        super().__init__(audits.lease, position, deadline, audits.catalog)
-        self._audits = audits
-        self._found = found
-        self._start = self._audits.reads.units
-        self._most_units = self._start + read_units
-        self._tally = position.turn or Tally(position.ran_at or 0)
-        self._used_before = self._tally.read_units
-
-    @property
-    def used(self) -> float:
-        """The read units used."""
-        return self._audits.reads.units - self._start
-
-    def visit(self, board: str, at: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-        if self._catalog.boards.family(board) is None:
-            return None
-        audits = self._audits
-        findings = Findings(board, audits.reads, audits.clock, self._deadline, GRACE, self._most_units)
-        report = audits.audit_board(findings, at)
-        if report is None:
-            return None
-        self._found(report)
-        drift, boards = self._tally.drift + report["drift"], self._tally.boards + report["done"]
-        self._tally = replace(self._tally, drift=drift, boards=boards)
-        cursor: Mapping[str, Any] | None = report["cursor"]
-        return cursor
-
-    def is_over(self) -> bool:
-        is_spent = self._audits.reads.units >= self._most_units
-        return is_spent or self._audits.clock.monotonic() >= self._deadline
-
-    def with_progress(self, position: AuditPosition) -> AuditPosition:
-        failed = [*self._tally.failed, *self.left_out][:MAX_FAILED]
-        tally = replace(self._tally, failed=failed, read_units=self._used_before + round(self.used))
-        if position.board is not None:
-            return replace(position, turn=tally)
-        return replace(position, turn=None, last=replace(tally, until=self._audits.clock.now()))

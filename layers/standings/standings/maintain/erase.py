@@ -12,17 +12,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from standings.aws.dynamodb.profiles import Profiles
-from standings.aws.dynamodb.scores import Scores
 from standings.aws.s3 import ResultsBucket
-from standings.catalog import BoardCatalog
 from standings.domain.boards import check_member
 from standings.domain.members import removed
-from standings.maintain.member_boards import MemberBoards, Walk, walk_of
+from standings.maintain.member_boards import Call, MemberBoards, walk_of
 from standings.maintain.rebuild import RewriteMembers
 from standings.maintain.settled_files import mentions
-from standings.runtime.clock import Clock
 
-MAX_NAMED: Final = 1_000  # Boards or files after which an answer is given, so that it does not become too long
 _BUSY: Final = "others kept writing the member: stop what posts for it, then erase it again"
 _NO_FAMILY: Final = (
     "no family in boards.toml matches it: its scores are removed, its rankings keep the member until a family matches "
@@ -31,16 +27,13 @@ _NO_FAMILY: Final = (
 
 
 @dataclass(frozen=True)
-class Erase:
+class Erase(MemberBoards):
     """Removes a member from all its boards, in the order of their names.
 
     `results` has the files of settled periods; None on a stack that settles nothing.
     """
 
-    catalog: BoardCatalog
-    scores: Scores
     profiles: Profiles
-    clock: Clock
     results: ResultsBucket | None = None
 
     def erase(
@@ -57,66 +50,44 @@ class Erase:
         InvalidArgumentError: no member's id. StoreUnavailableError: nothing could be done, try again later.
         """
         check_member("member", member)
-        call = _Call(self, deadline, member, walk_of(cursor, self.clock, every_board=every_board))
-        if cursor is None:
-            call.profile = call.backoff.retry(self.profiles.remove, member)
-        return call.run()
+        walk, backoff = walk_of(cursor, self.clock, every_board=every_board), self.clock.backoff(deadline)
+        has_profile = cursor is None and backoff.retry(self.profiles.remove, member)
+        told = {"looked_at": 0, "boards": [], "profile": has_profile, "files": []}
+        return self.go_through(Call(member, backoff, walk, told), self._erase_from)
 
-
-class _Call(MemberBoards):
-    """What one call has done."""
-
-    def __init__(self, erase: Erase, deadline: float, member: str, begun: Walk) -> None:
-        super().__init__(erase.catalog, erase.scores, erase.clock, deadline, member, begun)
-        self.profile = False
-        self._results = erase.results
-        self._looked_at = 0
-        self._files: list[str] = []
-        self._boards: list[str] = []
-
-    def told(self) -> dict[str, Any]:
-        return {"looked_at": self._looked_at, "boards": self._boards, "profile": self.profile, "files": self._files}
-
-    def is_over(self) -> bool:
-        return self.backoff.expired or len(self._boards) >= MAX_NAMED or len(self._files) >= MAX_NAMED
-
-    def do(self, boards: Sequence[str]) -> None:
+    def _erase_from(self, call: Call, boards: Sequence[str]) -> None:
         """Remove the member from some boards. All but the first reading then look for it in their files."""
-        known = self._remove(boards)
-        if self.walk.reading == "first":
-            self.walk = self.walk._replace(board=boards[-1])
-        else:
-            all(self._look(board, is_known=board in known) for board in boards)
+        known = self._remove(call, boards)
+        if call.walk.reading == "first":
+            call.walk = call.walk._replace(board=boards[-1])
+            return
+        for board in boards:
+            if self.results is not None and board in known:
+                for key, holds in mentions(self.results, self.clock, board, call.member, call.walk.file):
+                    call.told["files"] += [key] if holds else []
+                    call.walk = call.walk._replace(file=key)
+                    if call.is_over:
+                        return
+            call.walk = call.walk._replace(board=board, file="")
+            call.told["looked_at"] += 1
 
-    def _look(self, board: str, *, is_known: bool) -> bool:
-        """Look for the member in a board's files if the board has an item of it. False if the call is over."""
-        if self._results is not None and is_known:
-            for key, holds in mentions(self._results, self.clock, board, self.member, self.walk.file):
-                self._files += [key] if holds else []
-                self.walk = self.walk._replace(file=key)
-                if self.is_over():
-                    return False
-        self.walk = self.walk._replace(board=board, file="")
-        self._looked_at += 1
-        return True
-
-    def _remove(self, boards: Sequence[str]) -> Collection[str]:
+    def _remove(self, call: Call, boards: Sequence[str]) -> Collection[str]:
         """Remove the member from some boards, all in one transaction if nobody else writes it.
 
         Returns the boards that have an item of the member, removed or not.
         """
-        images, damaged = self.images(boards)
+        images, damaged = self.images(call, boards)
         there = [image for image in images.values() if not image.removed]
-        clock, backoff = self.clock, self.clock.backoff(self.deadline)
-        change = RewriteMembers(self.scores, clock, backoff, lambda image: removed(image, clock.now()))
+        backoff = self.clock.backoff(call.backoff.deadline)
+        change = RewriteMembers(self.scores, self.clock, backoff, lambda image: removed(image, self.clock.now()))
         try:
             change.run([there] if there else [])
         finally:
             gone = sorted(image.board for image in change.done)
-            self._boards += gone
+            call.told["boards"] += gone
             strangers = [board for board in gone if self.catalog.boards.family(board) is None]
-            self.problems += ({"board": board, "why": _NO_FAMILY} for board in strangers)
-        if self.walk.reading != "first":  # The second reading tries again what is left
-            self.problems += ({"board": board, "why": why} for board, why in damaged.items())
-            self.problems += ({"board": board, "why": _BUSY} for board in sorted(image.board for image in change.busy))
+            call.problems += ({"board": board, "why": _NO_FAMILY} for board in strangers)
+        if call.walk.reading != "first":  # The second reading tries again what is left
+            call.problems += ({"board": board, "why": why} for board, why in damaged.items())
+            call.problems += ({"board": board, "why": _BUSY} for board in sorted(image.board for image in change.busy))
         return images.keys()

@@ -14,7 +14,7 @@ import orjson
 
 from standings.aws.dynamodb.scores import ParkedMember, Scores, decode_parked
 from standings.aws.s3 import FailureBucket, StoredObject
-from standings.aws.sqs import DeadLetter, DeadLetterQueue
+from standings.aws.sqs import MAX_ENTRIES, DeadLetter, DeadLetterQueue, LookQueue
 from standings.catalog import BoardCatalog
 from standings.domain.coverage import MAX_ATTEMPT_S
 from standings.domain.errors import bad_argument
@@ -23,13 +23,7 @@ from standings.domain.windows import DAY, MINUTE, instant
 from standings.project.projector import announced
 from standings.rankings.storing import Placement, Rankings, placements_now
 from standings.runtime.clock import Backoff, Clock
-from standings.stores import (
-    REPLAYABLE_DAYS,
-    MemberKey,
-    RankingName,
-    StoreRefusedError,
-    StoreUnavailableError,
-)
+from standings.stores import REPLAYABLE_DAYS, MemberKey, StoreRefusedError, StoreUnavailableError
 
 
 class Selection(NamedTuple):
@@ -73,8 +67,8 @@ within them may still end: a rebuild waits `MAX_ATTEMPT_S` for attempts with an 
 class ParkedRecords:
     """Lists and replays what is parked: at any time, also while projectors and other replays run.
 
-    `report` is called with each unexpected error in reading a record. `request_looks` requests looks at the tops that
-    may have changed. A `deadline` is in seconds of the monotonic clock.
+    `report` is called with each unexpected error in reading a record. `looks` is None on a stack without announcements.
+    A `deadline` is in seconds of the monotonic clock.
     """
 
     catalog: BoardCatalog
@@ -83,7 +77,7 @@ class ParkedRecords:
     objects: FailureBucket
     clock: Clock
     report: Callable[[Exception], None]
-    request_looks: Callable[[Sequence[RankingName]], None] = lambda _: None
+    looks: LookQueue | None
 
     def list(self, deadline: float, *, chosen: Selection = ALL, limit: int = 100, cursor: str = "") -> dict[str, Any]:
         """The parked objects: `{"done": True, "cursor": "…", "why": None, "objects": [{"key": "…", "reason": …}, …]}`.
@@ -93,11 +87,12 @@ class ParkedRecords:
         """
         shown: list[dict[str, Any]] = []
         answer: dict[str, Any] = {"done": True, "cursor": cursor, "why": None, "objects": shown}
+        backoff = self.clock.backoff(deadline)
         try:
-            for stored in self.stored(deadline, chosen.names, cursor):
-                if len(shown) >= min(limit, MAX_SHOWN) or self.clock.monotonic() >= deadline:
+            for stored in self.stored(backoff, chosen.names, cursor):
+                if len(shown) >= min(limit, MAX_SHOWN) or backoff.expired:
                     return {**answer, "done": False}
-                parked = self.read(deadline, stored, chosen)
+                parked = self.read(backoff, stored, chosen)
                 if parked is not None:
                     shown.append(self._shown(stored, parked))
                 answer["cursor"] = stored.key
@@ -115,22 +110,24 @@ class ParkedRecords:
         reported. Pass the previous answer's `cursor` to go on, even within a large object. `why` is the store's error
         that ended the call, if one did.
         """
-        return _Replay(self, deadline, chosen, _Position(**cursor or {})).run()
+        replay = _Replay(self, self.clock.backoff(deadline), chosen, _Position(**cursor or {}))
+        try:
+            done = all(map(replay.replay, self.stored(replay.backoff, chosen.names, replay.position.after)))
+        except StoreUnavailableError as error:
+            done, replay.why = False, str(error)
+        position, problems = replay.position._asdict(), replay.problems[:MAX_SHOWN]
+        return {"done": done, "cursor": position, "why": replay.why, **replay.tally, "problems": problems}
 
-    def stored(self, deadline: float, keys: Collection[str] | None, after: str) -> Iterator[StoredObject]:
+    def stored(self, backoff: Backoff, keys: Collection[str] | None, after: str) -> Iterator[StoredObject]:
         """The parked objects with these keys (None: all) that follow a key, in order."""
-
-        def retry(*call: Any) -> Any:
-            return self.clock.backoff(deadline).retry(*call)
-
         for prefix in (LAMBDA_PREFIX, PROJECTOR_PREFIX):
-            first = max(after, prefix)
-            found = self.objects.following(retry, prefix, first) if first.startswith(prefix) else ()
-            yield from (stored for stored in found if keys is None or stored.key in keys)
+            if (first := max(after, prefix)).startswith(prefix):
+                found = self.objects.following(backoff.retry, prefix, first)
+                yield from (stored for stored in found if keys is None or stored.key in keys)
 
-    def read(self, deadline: float, stored: StoredObject, chosen: Selection) -> "_ParkedObject | None":
+    def read(self, backoff: Backoff, stored: StoredObject, chosen: Selection) -> "_ParkedObject | None":
         """The records of an object; None if it is gone or not chosen."""
-        content = self.clock.backoff(deadline).retry(self.objects.content, stored.key)
+        content = backoff.retry(self.objects.content, stored.key)
         if content is None:
             return None
         parked = _ParkedObject()
@@ -176,16 +173,17 @@ class ParkedRecords:
         for outcome in outcomes:
             why = why or outcome.failure
             never.update(((move.ranking.board, move.member), reason) for move, reason in outcome.refused)
+        moved = announced(self.catalog.boards, outcomes)
         try:
-            backoff.retry(self.request_looks, announced(self.catalog.boards, outcomes))
+            if self.looks is not None and moved:
+                backoff.retry(self.looks.send_now, moved)
         except StoreUnavailableError as error:
             why = why or str(error)
         return never, why
 
     def _moves(self, named: ParkedMember, backoff: Backoff) -> Iterator[Placement]:
         """The moves that place a member in every ranking of all generations; ValueError if that is impossible."""
-        problem = self._problem(named)
-        if problem is not None:
+        if (problem := self._problem(named)) is not None:
             raise ValueError(problem)
         family = self.catalog.boards.family(named.board)
         if family is None:
@@ -196,14 +194,12 @@ class ParkedRecords:
         now = self.clock.now()
         rankings = list(calendar_rankings(family, named.board, now))
         record = self.catalog.written([named.board]).get(named.board)
-        if record is None and family.expires is not None:
-            return  # The board has ended, and its record is gone.
-        if record is not None and record.has_ended(now):
-            return
-        board_ends = record.ends if record is not None else None
-        for generation in record.written if record is not None else (0,):
+        if family.expires is not None if record is None else record.has_ended(now):
+            return  # The board has ended, and maybe its record is gone.
+        written, ends = ((0,), None) if record is None else (record.written, record.ends)
+        for generation in written:
             yield from placements_now(
-                family, image, rankings, generation, now, rewrite_every_item=True, board_ends=board_ends
+                family, image, rankings, generation, now, rewrite_every_item=True, board_ends=ends
             )
 
     def _image(self, named: ParkedMember, backoff: Backoff) -> Image | None:
@@ -232,7 +228,6 @@ MAX_REASONS: Final = 100
 MAX_HELD: Final = 100_000  # Messages held at once; SQS allows 120,000 in flight
 MAX_EXCERPT_LENGTH: Final = 200
 EMPTY_ROUNDS: Final = 2  # Empty answers of the queue before it counts as empty
-RELEASED_TOGETHER: Final = 100  # Messages that are released between two checks of the deadline
 HOLD_MARGIN: Final = 30  # Seconds after a call's deadline when messages that it could not release show up again
 RECEIVED_TOO_OFTEN: Final = "received too often"  # The reason of messages that SQS itself moved to the queue
 
@@ -280,7 +275,7 @@ class DeadLetterTasks:
         """
         began = self.clock.now() if cursor is None else cursor
         tally = dict.fromkeys(("replayed", "refused", "failed", "not_chosen", "newer"), 0)
-        problems: list[dict[str, str]] = []
+        problems: dict[str, str] = {}
 
         def send(letters: Sequence[DeadLetter]) -> Collection[str]:
             ready = []
@@ -291,15 +286,16 @@ class DeadLetterTasks:
                     tally["newer"] += 1
                 elif (problem := self._problem(letter)) is not None:
                     tally["refused"] += 1
-                    problems.append({"id": letter.id, "why": problem})
+                    problems[letter.id] = problem
                 else:
                     ready.append(letter)
-            replayed = _succeeded(ready, self.queue.replay(ready), problems)
-            tally["replayed"] += len(replayed)
-            tally["failed"] += len(ready) - len(replayed)
-            return replayed
+            failed = self.queue.replay(ready)
+            problems.update(failed)
+            tally["replayed"] += len(ready) - len(failed)
+            tally["failed"] += len(failed)
+            return {letter.id for letter in ready} - failed.keys()
 
-        return {**self._for_each_message(send, deadline), "cursor": began, **tally, "problems": problems[:MAX_SHOWN]}
+        return {**self._for_each_message(send, deadline), "cursor": began, **tally, "problems": _listed(problems)}
 
     def delete(self, deadline: float, *, chosen: Selection, cursor: int | None = None) -> dict[str, Any]:
         """Delete messages for good. Raises InvalidArgumentError if nothing says which.
@@ -313,18 +309,20 @@ class DeadLetterTasks:
         names = frozenset(chosen.names or ())
         deleted: list[str] = []
         named: set[str] = set()
-        problems: list[dict[str, str]] = []
+        problems: dict[str, str] = {}
 
         def delete(letters: Sequence[DeadLetter]) -> Collection[str]:
             part = [letter for letter in letters if _accepts(chosen, letter) and letter.sent <= began]
             named.update(*map(_names, part))
-            gone = _succeeded(part, self.queue.delete(part), problems)
+            failed = self.queue.delete(part)
+            problems.update(failed)
+            gone = {letter.id for letter in part} - failed.keys()
             deleted.extend(gone)
             return gone
 
         answer = self._for_each_message(delete, deadline, lambda: bool(names) and names <= set(deleted))
-        missing, problems = sorted(names - named), problems[:MAX_SHOWN]
-        return {**answer, "cursor": began, "deleted": len(deleted), "missing": missing, "problems": problems}
+        told = {"cursor": began, "deleted": len(deleted), "missing": sorted(names - named)}
+        return {**answer, **told, "problems": _listed(problems)}
 
     def _for_each_message(
         self,
@@ -353,10 +351,10 @@ class DeadLetterTasks:
             why = str(error)
         done = empty >= EMPTY_ROUNDS or enough()
         try:
-            for first in range(0, len(held), RELEASED_TOGETHER):
+            for first in range(0, len(held), MAX_ENTRIES):
                 if self.clock.monotonic() >= deadline:
                     break  # the others show up again when their hold ends
-                self.queue.release(held[first : first + RELEASED_TOGETHER])
+                self.queue.release(held[first : first + MAX_ENTRIES])
         except StoreUnavailableError as error:
             why = f"some messages stay hidden for a while: {error}"
         return {"done": done, "seen": seen, "why": why}
@@ -398,40 +396,27 @@ class _Position(NamedTuple):
 
 @dataclass(slots=True)
 class _Replay:
-    """One call of a replay of parked records."""
-
     records: ParkedRecords
-    deadline: float
+    backoff: Backoff
     chosen: Selection
     position: _Position
     tally: Counter[str] = field(default_factory=lambda: Counter(placed=0, removed=0, left=0))
     problems: list[dict[str, str]] = field(default_factory=list)
     why: str | None = None
 
-    def run(self) -> dict[str, Any]:
-        try:
-            done = all(map(self._replay, self.records.stored(self.deadline, self.chosen.names, self.position.after)))
-        except StoreUnavailableError as error:
-            done, self.why = False, str(error)
-        cursor, problems = self.position._asdict(), self.problems[:MAX_SHOWN]
-        return {"done": done, "cursor": cursor, "why": self.why, **self.tally, "problems": problems}
-
-    def _is_over(self) -> bool:
-        return self.records.clock.monotonic() >= self.deadline
-
-    def _replay(self, stored: StoredObject) -> bool:
+    def replay(self, stored: StoredObject) -> bool:
         """Replay an object; False if the next call has to continue it."""
-        if self._is_over():
+        if self.backoff.expired:
             return False
         if self.position.begun != stored.key:
             self.position = _Position(self.position.after, stored.key)
-        parked = self.records.read(self.deadline, stored, self.chosen)
+        parked = self.records.read(self.backoff, stored, self.chosen)
         if parked is not None:
             if not self._place(stored.key, list(parked.members.values())):
                 return False
             self._add_problems(stored.key, parked.problems)
             if not self.position.stays:
-                self.records.clock.backoff(self.deadline).retry(self.records.objects.delete, stored.key)
+                self.backoff.retry(self.records.objects.delete, stored.key)
             self.tally["left" if self.position.stays else "removed"] += 1
         self.position = self.position._replace(after=stored.key)
         return True
@@ -439,11 +424,11 @@ class _Replay:
     def _place(self, key: str, members: Sequence[ParkedMember]) -> bool:
         """Place the members of an object that are left, a part at a time; False if the next call has to go on."""
         while self.position.members < len(members):
-            if self._is_over():
+            if self.backoff.expired:
                 return False
             part = members[self.position.members :][:MEMBERS_TOGETHER]
             chosen = [named for named in part if self.chosen.board in (None, named.board)]
-            never, self.why = self.records.place(chosen, self.deadline)
+            never, self.why = self.records.place(chosen, self.backoff.deadline)
             if self.why is not None:
                 return False
             stays = self.position.stays or len(chosen) < len(part)
@@ -509,12 +494,8 @@ def _names(letter: DeadLetter) -> set[str]:
     return {letter.id, *_named(letter.body, "id")[:1]}
 
 
-def _succeeded(
-    letters: Sequence[DeadLetter], failed: dict[str, str], problems: list[dict[str, str]]
-) -> Collection[str]:
-    """The ids of messages that did not fail; the others are added to the problems."""
-    problems.extend({"id": name, "why": why} for name, why in failed.items())
-    return {letter.id for letter in letters} - failed.keys()
+def _listed(problems: Mapping[str, str]) -> list[dict[str, str]]:
+    return [{"id": name, "why": why} for name, why in problems.items()][:MAX_SHOWN]
 
 
 def _named(body: str, field: str) -> list[str]:

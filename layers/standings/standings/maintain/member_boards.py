@@ -5,8 +5,8 @@ the first reading began is there at the second, which begins `LAG_S` later. As l
 DynamoDB is still building it, or if the caller wants it, all boards that are listed are gone through instead, once.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
 from standings.aws.dynamodb.scores import DamagedItem, Scores
@@ -15,7 +15,7 @@ from standings.domain.errors import bad_argument
 from standings.domain.members import Image
 from standings.domain.windows import SECOND
 from standings.maintain.turns import drive
-from standings.runtime.clock import Clock
+from standings.runtime.clock import Backoff, Clock
 from standings.stores import MAX_ACTIONS, IndexNotBuiltError, StoreUnavailableError
 
 LAG_S: Final = 10.0
@@ -61,87 +61,89 @@ def walk_of(cursor: str | None, clock: Clock, *, every_board: bool) -> Walk:
     return Walk(_BY_INDEX[parts[1]], int(parts[2]), parts[3], parts[4])
 
 
-class MemberBoards(ABC):
-    """One call of a task that goes through the boards of a member, up to 100 at a time.
+MAX_NAMED: Final = 1_000  # Boards and files after which an answer is given, so that it does not become too long
 
-    `walk` is where the next call goes on. `problems` names boards that somebody has to look at, and why.
+
+@dataclass(slots=True)
+class Call:
+    """One call of a task for a member. `walk` is where the next call goes on.
+
+    `told` is what the answer says of the task, such as `{"merged": [], "before": 2}`: if all of it is empty, nothing
+    was done. `problems` names boards that somebody has to look at, and why.
     """
 
-    def __init__(
-        self, catalog: BoardCatalog, scores: Scores, clock: Clock, deadline: float, member: str, begun: Walk
-    ) -> None:
-        self.catalog = catalog
-        self.scores = scores
-        self.clock = clock
-        self.member = member
-        self.deadline = deadline
-        self.backoff = clock.backoff(deadline)
-        self.walk = begun
-        self.problems: list[dict[str, str]] = []
+    member: str
+    backoff: Backoff
+    walk: Walk
+    told: dict[str, Any]
+    problems: list[dict[str, str]] = field(default_factory=list)
 
-    @abstractmethod
-    def do(self, boards: Sequence[str]) -> None:
-        """Do the task on some boards: `walk` is behind the last one then, unless the call is over."""
-
-    @abstractmethod
+    @property
     def is_over(self) -> bool:
         """Whether the call must end."""
+        named = sum(len(each) for each in (self.problems, *self.told.values()) if isinstance(each, list))
+        return self.backoff.expired or named >= MAX_NAMED
 
-    @abstractmethod
-    def told(self) -> dict[str, Any]:
-        """What the answer says of the task: `{"merged": [], "before": 2}`. If all of it is empty, nothing was done."""
 
-    def run(self) -> dict[str, Any]:
-        """Go on until the call is over: `{"done": True, "cursor": "#2#…", …, "wait": 0.0}`.
+@dataclass(frozen=True)
+class MemberBoards:
+    """Goes through the boards of a member, up to 100 at a time, for a task."""
 
+    catalog: BoardCatalog
+    scores: Scores
+    clock: Clock
+
+    def go_through(self, call: Call, do: Callable[[Call, Sequence[str]], None]) -> dict[str, Any]:
+        """Do the task until the call is over: `{"done": True, "cursor": "#2#…", …, "problems": [], "wait": 0.0}`.
+
+        `do` does it on some boards: the call's `walk` is behind the last one then, unless the call is over.
         StoreUnavailableError: nothing could be done, try again later.
         """
-        begun, done = self.walk, False
+        begun, done = call.walk, False
         try:
-            done = drive(self._step, begun) is None
+            done = drive(lambda walk: self._step(call, walk, do), begun) is None
         except StoreUnavailableError:
-            if self.walk == begun and not any(self.told().values()):
+            if call.walk == begun and not any(call.told.values()):
                 raise
         return {
             "done": done,
-            "cursor": self.walk.cursor or None,
-            **self.told(),
-            "problems": self.problems,
-            "every_board": self.walk.reading == "every-board",
-            "wait": 0.0 if done else self._wait(),
+            "cursor": call.walk.cursor or None,
+            **call.told,
+            "problems": call.problems,
+            "every_board": call.walk.reading == "every-board",
+            "wait": 0.0 if done else self._wait(call.walk),
         }
 
-    def images(self, boards: Sequence[str]) -> tuple[dict[str, Image], dict[str, str]]:
+    def images(self, call: Call, boards: Sequence[str]) -> tuple[dict[str, Image], dict[str, str]]:
         """The member's items by board, and why those on other boards cannot be read."""
-        keys, damaged = [(board, self.member) for board in boards], list[DamagedItem]()
-        images = self.backoff.retry(self.scores.images, keys, consistent=True, damaged=damaged)
+        keys, damaged = [(board, call.member) for board in boards], list[DamagedItem]()
+        images = call.backoff.retry(self.scores.images, keys, consistent=True, damaged=damaged)
         return {board: image for (board, _), image in images.items()}, {one.board: str(one) for one in damaged}
 
-    def _step(self, walk: Walk) -> Walk | None:
+    def _step(self, call: Call, walk: Walk, do: Callable[[Call, Sequence[str]], None]) -> Walk | None:
         """Do the task on the next boards. The walk stays the same if the second reading is not due within the time."""
-        if self.is_over() or ((wait := self._wait()) > 0 and not self.backoff.wait(wait)):
+        if call.is_over or ((wait := self._wait(walk)) > 0 and not call.backoff.wait(wait)):
             return walk
         after = walk.board or None
         try:
             if walk.reading == "every-board":
-                boards = self.backoff.retry(self.catalog.records.names, after, MAX_ACTIONS)
+                boards = call.backoff.retry(self.catalog.records.names, after, MAX_ACTIONS)
             else:
-                boards = self.backoff.retry(self.scores.boards_of, self.member, after, MAX_ACTIONS)
+                boards = call.backoff.retry(self.scores.boards_of, call.member, after, MAX_ACTIONS)
         except IndexNotBuiltError:
-            self.walk = Walk("every-board")
-            return self.walk
+            call.walk = Walk("every-board")
+            return call.walk
         if boards:
-            self.do(boards)
-            if len(boards) >= MAX_ACTIONS or self.walk != walk._replace(board=boards[-1], file=""):
-                return self.walk
+            do(call, boards)
+            if len(boards) >= MAX_ACTIONS or call.walk != walk._replace(board=boards[-1], file=""):
+                return call.walk
         if walk.reading != "first":
             return None
-        self.walk = Walk("second", walk.begun)
-        return self.walk
+        call.walk = Walk("second", walk.begun)
+        return call.walk
 
-    def _wait(self) -> float:
+    def _wait(self, walk: Walk) -> float:
         """Seconds until the second reading is due, of a walk that stands before it; otherwise 0."""
-        walk = self.walk
         if walk.reading != "second" or walk.board or walk.file:
             return 0.0
         return min(max(0.0, walk.begun / SECOND + LAG_S - self.clock.now() / SECOND), LAG_S)

@@ -36,27 +36,10 @@ from typing import Any, Final, NamedTuple
 from standings.aws.dynamodb.scores import Conflict, Fence, FencedError, Rewrite, Scores
 from standings.aws.sqs import LookQueue
 from standings.catalog import BoardCatalog
+from standings.domain import coverage, members
 from standings.domain.boards import Family, Ranking
-from standings.domain.coverage import (
-    CLOCK_SKEW_S,
-    DELETE,
-    MAX_ATTEMPT_S,
-    PROPAGATION_WAIT,
-    REBUILD,
-    BoardRecord,
-    Job,
-    coverage_of,
-    written_codes,
-)
-from standings.domain.members import (
-    Image,
-    calendar_rankings,
-    open_rankings,
-    readable_rankings,
-    registered,
-    removed,
-    rewritten,
-)
+from standings.domain.coverage import DELETE, PROPAGATION_WAIT, REBUILD, BoardRecord, Job, coverage_of, written_codes
+from standings.domain.members import Image
 from standings.domain.windows import HOUR, SECOND
 from standings.maintain.turns import drive
 from standings.rankings.reading import CalendarReads
@@ -144,7 +127,7 @@ ANNOUNCED: Final = "announced"
 PLACING: Final = "placing"
 SWITCHED: Final = "switched"
 RETIRED: Final = "retired"
-_LAST_ATTEMPTS: Final = (MAX_ATTEMPT_S + CLOCK_SKEW_S) * SECOND
+_LAST_ATTEMPTS: Final = (coverage.MAX_ATTEMPT_S + coverage.CLOCK_SKEW_S) * SECOND
 """Milliseconds after which every attempt has ended that wrote with an older record: writers read it each time."""
 
 
@@ -226,7 +209,6 @@ class _Run:
         return self._record
 
     def _wait(self, job: Job) -> float:
-        """Seconds until the phase may go on."""
         return max(0, job.since + PHASES[job.phase].wait - self._now()) / SECOND
 
     def _begin(self, phase: str) -> None:
@@ -279,17 +261,18 @@ class _Run:
 
     def remove(self, chunks: Sequence[_Chunk]) -> list[Image]:
         """Remove members; returns those that were too busy."""
-        return self._rewrite(chunks, lambda image: removed(image, self._now())).busy
+        return self._rewrite(chunks, lambda image: members.removed(image, self._now())).busy
 
     def place(self, chunks: Sequence[_Chunk]) -> list[Image]:
         """Place members in the new generation as their items are; returns those that were too busy."""
         now, generation = self._now(), self._record.latest
-        members = self._rewrite(chunks, self._registered)
-        entries = self._entries_of_removed(members.done, now)
+        placed = self._rewrite(chunks, self._registered)
+        entries = self._entries_of_removed(placed.done, now)
         recent = self._record.renewed - _STREAM_AGE
         moves: list[Placement] = []
-        for image in members.done:
-            rankings = dict.fromkeys([*readable_rankings(self._family, image, now), *entries.get(image.member, ())])
+        for image in placed.done:
+            readable = members.readable_rankings(self._family, image, now)
+            rankings = dict.fromkeys([*readable, *entries.get(image.member, ())])
             # A projector that has known both generations may have failed after it wrote list items in the new one. A
             # projector that did not know the new generation may have acknowledged records.
             is_recent, ends = image.written_at_ms >= recent, self._record.ends
@@ -300,12 +283,12 @@ class _Run:
                 self._service.rankings.place(moves, self._deadline)
                 moves = []
         self._service.rankings.place(moves, self._deadline)
-        return members.busy
+        return placed.busy
 
     def _registered(self, image: Image) -> Image | None:
         """The next image of a registered member that lacks a 0 in a sum that is ranked by now; None for the others."""
-        complete = registered(self._family, image)
-        return None if complete.values == image.values else rewritten(complete, max(self._now(), image.written_at_ms))
+        complete, now = members.registered(self._family, image), max(self._now(), image.written_at_ms)
+        return None if complete.values == image.values else members.rewritten(complete, now)
 
     def _entries_of_removed(self, images: Sequence[Image], now: int) -> dict[str, list[Ranking]]:
         """The rankings of the new generation in which members have entries, of members that were ever removed.
@@ -314,7 +297,7 @@ class _Run:
         item no longer says in which rankings the member was, so its rows are read.
         """
         names = [image.member for image in images if image.removed_at is not None]
-        rankings = list(calendar_rankings(self._family, self._board, now)) if names else []
+        rankings = list(members.calendar_rankings(self._family, self._board, now)) if names else []
         rows = [(ranking._replace(generation=self._record.latest), name) for ranking in rankings for name in names]
         entries: dict[str, list[Ranking]] = {}
         for ranking, name in self._backoff.retry(self._service.reads.entries, rows):
@@ -332,7 +315,7 @@ class _Run:
         """
         names = [
             RankingName(self._board, ranking.metric.name, ranking.window.name, ranking.period)
-            for ranking in open_rankings(self._family, self._board, self._now())
+            for ranking in members.open_rankings(self._family, self._board, self._now())
             if ranking.window.name in self._family.announce
         ]
         if self._service.looks is not None:
@@ -471,27 +454,25 @@ class RewriteMembers:
         if len(chunk) == 1:  # others may have written the member while its try waited
             image = self.backoff.retry(self.scores.image, (chunk[0].board, chunk[0].member))
             chunk = chunk if image is None else [image]
-        before: list[Image] = []
         changes: list[Rewrite] = []
         for image in chunk:
-            after = None if image.removed else self.change(image)
-            if after is None:
+            if image.removed or (after := self.change(image)) is None:
                 self.done.append(image)
             else:
-                before.append(image)
                 changes.append(Rewrite(after, image))
         if not changes:
             return []
+        chunk = [rewrite.before for rewrite in changes if rewrite.before is not None]
         if self.scores.bytes_of([], changes) > MAX_TRANSACTION_BYTES:
-            middle = len(before) // 2
-            return [*self._try(before[:middle]), *self._try(before[middle:])]
+            middle = len(chunk) // 2
+            return [*self._try(chunk[:middle]), *self._try(chunk[middle:])]
         if self.backoff.expired:
             raise StoreUnavailableError(_TOO_BUSY)
         conflicts = self.backoff.retry(lambda: self.scores.apply([], changes, self.clock.now(), self.fence))
         if not conflicts:
             self.done += [rewrite.image for rewrite in changes]
             return []
-        return self._split(before, conflicts)
+        return self._split(chunk, conflicts)
 
     def _split(self, chunk: _Chunk, conflicts: Sequence[Conflict]) -> list[_Chunk]:
         """The members that met a conflict, each alone, and the others together.

@@ -17,7 +17,7 @@ import csv
 import gzip
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import sha256
@@ -46,34 +46,30 @@ _SENT: Final = "sent-"
 class Files:
     """The files of one ranking's period. Each request is retried for up to `RETRIED_FOR_S`.
 
-    The period lasts from `start` to `end`, such as `2026-11-16T00:00:00+01:00`. Methods may raise
-    StoreUnavailableError.
+    Methods may raise StoreUnavailableError.
     """
 
     results: ResultsBucket
     prefix: str
     clock: Clock
-    start: str
-    end: str
 
     @classmethod
     def of(cls, results: ResultsBucket, ranking: Ranking, clock: Clock) -> "Files":
         """The files of a ranking that has periods."""
-        label = label_of(ranking.metric.timetable, ranking.window, ranking.period)
-        folder = f"{board_prefix(ranking.board)}{ranking.metric.name}/{ranking.window.name}/"
-        about = period_of(ranking)
-        files = cls(results, f"{folder}{label}/", clock, str(about["start"]), str(about["end"]))
-        if ranking.window.unit != "s" or not files._are_of_another_period():
+        about, lasts = names_of(ranking), period_of(ranking)
+        folder = f"{board_prefix(ranking.board)}{about['metric']}/{about['window']}/{about['period']}"
+        files = cls(results, f"{folder}/", clock)
+        if ranking.window.unit != "s" or not files._are_of_another_period(lasts):
             return files
-        return replace(files, prefix=f"{folder}{label}-{files.start[:10]}/")
+        return replace(files, prefix=f"{folder}-{str(lasts['start'])[:10]}/")
 
-    def _are_of_another_period(self) -> bool:
+    def _are_of_another_period(self, lasts: Mapping[str, Any]) -> bool:
         """Whether the files that are there belong to a period that shares no time with this one."""
         about = self.document(ATTEMPT) or self.document(SUMMARY)
         if about is None:
             return False
         start, end, their_start, their_end = (
-            datetime.fromisoformat(text) for text in (self.start, self.end, about["start"], about["end"])
+            datetime.fromisoformat(period[name]) for period in (lasts, about) for name in ("start", "end")
         )
         return end <= their_start or their_end <= start
 
@@ -93,7 +89,7 @@ class Files:
 
     def settle(self, summary: dict[str, Any]) -> None:
         """Write the summary, unless there is one."""
-        self.clock.retry(self.results.put, self.prefix + SUMMARY, _as_json(summary), is_new=True)
+        self._put(SUMMARY, _as_json(summary), is_new=True)
 
     def reopen(self) -> None:
         """Delete the summary, so that the period is not settled. The ids of events that were put stay.
@@ -103,9 +99,10 @@ class Files:
         self.clock.retry(self.results.delete, self.prefix + ALL_SENT)
         self.clock.retry(self.results.delete, self.prefix + SUMMARY)
 
-    def begin(self, attempt: str) -> None:
-        """Store that an attempt begins to write files. From now on, older attempts are outdated."""
-        self.put(ATTEMPT, {"attempt": attempt, "start": self.start, "end": self.end})
+    def begin(self, attempt: str, ranking: Ranking) -> None:
+        """Store that an attempt begins to write a ranking's files. From now on, older attempts are outdated."""
+        lasts = period_of(ranking)
+        self.put(ATTEMPT, {"attempt": attempt, "start": lasts["start"], "end": lasts["end"]})
 
     def is_outdated(self, attempt: str | None) -> bool:
         """Whether another attempt has begun to write files after this one."""
@@ -143,8 +140,8 @@ class Files:
     def _content(self, name: str) -> bytes | None:
         return self.clock.retry(self.results.content, self.prefix + name)
 
-    def _put(self, name: str, content: bytes) -> None:
-        self.clock.retry(self.results.put, self.prefix + name, content)
+    def _put(self, name: str, content: bytes, *, is_new: bool = False) -> None:
+        self.clock.retry(self.results.put, self.prefix + name, content, is_new=is_new)
 
     def _keys(self, beginning: str, after: str = "") -> Iterator[str]:
         return keys_of(self.results, self.clock, self.prefix + beginning, after)
@@ -169,6 +166,13 @@ def keys_of(results: ResultsBucket, clock: Clock, prefix: str, after: str) -> It
     return (stored.key for stored in results.following(clock.retry, prefix, after))
 
 
+def names_of(ranking: Ranking) -> dict[str, str]:
+    """A ranking by names: `{"board": "b", "metric": "points", "window": "day", "period": "2026-11-16"}`."""
+    metric, window = ranking.metric, ranking.window
+    label = label_of(metric.timetable, window, ranking.period)
+    return {"board": ranking.board, "metric": metric.name, "window": window.name, "period": label}
+
+
 def board_prefix(board: str) -> str:
     """The prefix of the keys of a board's files: `results/berlin-2026/`."""
     return f"results/{board}/"
@@ -191,32 +195,22 @@ class Line(NamedTuple):
         return str(orjson.loads(b"{" + self.rest)["member"])
 
     @property
-    def numbers(self) -> bytes:
-        """The score, and the tie-breaks if there are some: `b'300'`, or `b'8,"tie_breaks":{"penalty":312}'`."""
-        return self.rest[self.rest.rindex(_SCORE) + len(_SCORE) : -1]
+    def numbers(self) -> tuple[bytes, bytes]:
+        """The score and the tie-breaks (empty without any) as JSON, with all decimals: `(b"8", b'{"penalty":312}')`."""
+        score, _, tie_breaks = self.rest[self.rest.index(_SCORE) + len(_SCORE) : -1].partition(_TIE_BREAKS)
+        return score, tie_breaks
 
     @property
-    def score(self) -> bytes:
-        """The score as JSON, with all its decimals: `b"300"`."""
-        return self.numbers.partition(_TIE_BREAKS)[0]
-
-    @property
-    def tie_breaks(self) -> bytes:
-        """The tie-breaks as JSON: `b'{"penalty":312}'`; empty without any."""
-        return self.numbers.partition(_TIE_BREAKS)[2]
-
-    @property
-    def columns(self) -> dict[str, str]:
-        """The line as a row of CSV by column: `{"rank": "1", "member": "u1", "score": "8", "penalty": "312"}`."""
-        found = ((column_of(name.decode()), value) for name, value in _NUMBERS.findall(self.tie_breaks))
-        more = {column: b"" if value == b"null" else value for column, value in found}
-        numbers = {"score": self.score, **more}
-        return {"rank": str(self.rank), "member": self.member} | {name: text.decode() for name, text in numbers.items()}
+    def row(self) -> list[str]:
+        """The line as a row of CSV, with its tie-breaks: `["1", "u1", "8", "312"]`."""
+        score, tie_breaks = self.numbers
+        ties = (b"" if value == b"null" else value for value in _VALUES.findall(tie_breaks))
+        return [str(self.rank), self.member, *(number.decode() for number in (score, *ties))]
 
 
 _SCORE: Final = b',"score":'  # In a member's id, JSON has a backslash before each quote
 _TIE_BREAKS: Final = b',"tie_breaks":'
-_NUMBERS: Final = re.compile(rb'"([a-z0-9_]+)":([^,}]+)')
+_VALUES: Final = re.compile(rb":([^,}]+)")
 
 
 def rest_of(member: str, values: SortValues, metric: Metric) -> bytes:
@@ -257,7 +251,7 @@ def _csv_part(lines: Sequence[Line], metric: Metric) -> bytes:
     quoted = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
     table.writerow(("rank", "member", "score", *(column_of(each.name) for each in metric.tie_breaks)))
     for line in lines:
-        (quoted if "\r" in line.member else table).writerow(line.columns.values())
+        (quoted if "\r" in line.member else table).writerow(line.row)
     return gzip.compress(text.getvalue().encode(), _LEVEL, mtime=0)
 
 

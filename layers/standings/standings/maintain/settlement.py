@@ -14,10 +14,11 @@ written before. Callers take turns, and each may come back with an old cursor. S
 attempt stops.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any, Final
+from itertools import islice
+from typing import Any, Final, NamedTuple
 
 import orjson
 
@@ -25,9 +26,9 @@ from standings.aws.eventbridge import MAX_EVENTS, BusEvent, EventBus
 from standings.domain.boards import MAX_ANNOUNCED, Family, Ranking
 from standings.domain.coverage import BoardRecord
 from standings.domain.members import Image, place
-from standings.domain.windows import final_at, instant, label_of
-from standings.maintain.audit import BoardAudit
-from standings.maintain.settled_files import ALL_SENT, SUMMARY, Checksum, Files, Line, rest_of
+from standings.domain.windows import final_at, instant
+from standings.maintain.audit import audit_part
+from standings.maintain.settled_files import ALL_SENT, SUMMARY, Checksum, Files, Line, names_of, rest_of
 from standings.maintain.turns import drive
 from standings.rankings.audit_reads import AuditReads
 from standings.rankings.checking import RankingChecks, tree_of
@@ -45,19 +46,35 @@ _ABOUT: Final = ("stack", "board", "metric", "window", "period")
 _Cursor = Mapping[str, Any]  # `{"stage": "files", …}`, or `{"stage": "events"}`
 
 
-class NotSettledError(Exception):
-    """A ranking cannot be settled now, and stays unsettled. `report` is the audit's, if the audit found the reason."""
+_EMPTY: Final = "nobody is ranked in this period, though the board has members: post what is missing first"
 
-    def __init__(self, why: str, report: Mapping[str, Any] | None = None) -> None:
+
+class NotSettledError(Exception):
+    """A ranking cannot be settled now, and stays unsettled. `report` is the audit's, if the audit found the reason.
+
+    Nobody is ranked in one that `is_empty`, though the board has members: events may be missing that are still to come.
+    """
+
+    def __init__(self, why: str, report: Mapping[str, Any] | None = None, *, is_empty: bool = False) -> None:
         super().__init__(why)
         self.report = report
+        self.is_empty = is_empty
 
 
-class EmptyPeriodError(NotSettledError):
-    """Nobody is ranked in a period, though the board has members: events may be missing that are still to come."""
+class Attempt(NamedTuple):
+    """A call that has the lease. `name` is one that no other call has, such as `1795300000000-17`.
 
-    def __init__(self) -> None:
-        super().__init__("nobody is ranked in this period, though the board has members: post what is missing first")
+    Its summaries and events, which go to `bus`, name the `stack`. It ends at a `deadline` in seconds of the monotonic
+    clock. It `seals_empty` periods also of boards that have members. With `again`, files and summary of an earlier
+    settlement are replaced.
+    """
+
+    name: str
+    bus: EventBus
+    stack: str
+    deadline: float
+    seals_empty: bool = False
+    again: bool = False
 
 
 def is_empty(reads: AuditReads, ranking: Ranking, generation: int) -> bool:
@@ -81,11 +98,9 @@ def has_members(reads: AuditReads, board: str) -> bool:
 
 @dataclass(frozen=True)
 class Settlement:
-    """Settles a ranking, which has generation 0, a part at each call. `stack` is named in summary and events.
+    """Settles a ranking, which has generation 0, a part at each call. Files that this call begins name its `attempt`.
 
-    It `seals_empty` periods also of boards that have members. Only a ranking that `is_marked` in the board's record is
-    sealed: history then leaves it out. `attempt` is a name that no other call has, such as
-    `1795300000000-17`: files that this call begins get it.
+    Only a ranking that `is_marked` in the board's record is sealed: history then leaves it out.
     """
 
     findings: Findings
@@ -93,36 +108,27 @@ class Settlement:
     record: BoardRecord
     ranking: Ranking
     files: Files
-    attempt: str
-    bus: EventBus
-    stack: str
-    seals_empty: bool
+    attempt: Attempt
     is_marked: bool
 
-    def run(self, cursor: _Cursor | None, *, again: bool) -> _Cursor | None:
+    def run(self, cursor: _Cursor | None) -> _Cursor | None:
         """Settle from a cursor on (None: from the beginning): the next cursor, None when all is done.
 
-        With `again`, files and summary of an earlier settlement are replaced.
         NotSettledError: it cannot be settled now. StoreUnavailableError: try again later.
         """
-        steps: dict[str, Callable[[_Cursor], _Cursor | None]]
         steps = {"audit": self._audit, "files": self._write, "seal": self._seal, "events": self._send}
-        at = cursor
-        if at is None:
-            at = self._first(again=again) if again or not self._is_sealed() else {"stage": "events"}
-        if at["stage"] != "events" and at["generation"] != self.record.generation:
-            at = self._first(again=at["again"])  # A rebuild has switched reads in between.
+        at, generation = cursor, self.record.generation
+        if not at or (at["stage"] != "events" and at["generation"] != generation):
+            # From the beginning: if there is a cursor, a rebuild has switched reads in between.
+            again = at["again"] if at else self.attempt.again
+            first = {"stage": "audit", "generation": generation, "again": again, "at": None, "sum": "0", "members": 0}
+            at = {**first, "marked": self.is_marked}
         elif at["stage"] in {"files", "seal"}:
             if self._is_sealed():
                 at = {"stage": "events"}
             elif self.files.is_outdated(at.get("attempt")):
                 raise NotSettledError("another call has begun to write this period's files: try again")
         return drive(lambda at: steps[at["stage"]](at), at, lambda _: self.findings.is_over(RESERVE_S))
-
-    def _first(self, *, again: bool) -> _Cursor:
-        generation = self.record.generation
-        first = {"stage": "audit", "generation": generation, "again": again, "at": None, "sum": "0", "members": 0}
-        return {**first, "marked": self.is_marked}
 
     def _is_sealed(self) -> bool:
         return self.files.document(SUMMARY) is not None
@@ -136,7 +142,7 @@ class Settlement:
 
         generation, coverage = self.record.generation, self.record.coverage
         checks = RankingChecks(self.findings, self.family, generation, coverage, self.ranking, see)
-        report = BoardAudit(checks).run(at["at"])
+        report = audit_part(checks, at["at"])
         if any(report["found"].values()):
             found = ", ".join(f"{count} {kind}" for kind, count in report["found"].items() if count)
             advice = "rebuild the board" if report["drift"] else "the ranking is still catching up: try again later"
@@ -146,58 +152,53 @@ class Settlement:
         counted = {**at, "sum": str(seen), "members": seen.members}
         if not report["done"]:
             return {**counted, "at": report["cursor"]}
-        if not (seen.members or self.seals_empty) and has_members(self.findings.reads, self.ranking.board):
-            raise EmptyPeriodError
+        is_left = not (seen.members or self.attempt.seals_empty)
+        if is_left and has_members(self.findings.reads, self.ranking.board):
+            raise NotSettledError(_EMPTY, is_empty=True)
         if not self.is_marked:
             raise NotSettledError("the ranking was empty when the audit began, and is not now: try again", report)
         if not at["again"] and self._is_sealed():
             return {"stage": "events"}  # Another call has settled the period since this one began.
-        self.files.begin(self.attempt)
+        self.files.begin(self.attempt.name, self.ranking)
         if at["again"]:
             self.files.reopen()
         counted.pop("at")
         nothing = {"parts": 0, "after": _FIRST, "listed": 0, "rank": 0, "last": None}
-        return {**counted, "stage": "files", "attempt": self.attempt, **nothing}
+        return {**counted, "stage": "files", "attempt": self.attempt.name, **nothing}
 
     def _write(self, at: _Cursor) -> _Cursor:
         """Write the next part of the list."""
         ranking = self.ranking._replace(generation=self.record.generation)
-        after, listed, rank, last, parts = at["after"], at["listed"], at["rank"], at["last"], at["parts"]
-        lines: list[Line] = []
-        for entry in tree_of(self.findings.reads, ranking).following(after):
+        after, rank, last, parts, lines = at["after"], at["rank"], at["last"], at["parts"], list[Line]()
+        entries = islice(tree_of(self.findings.reads, ranking).following(after), PART)
+        for position, entry in enumerate(entries, at["listed"] + 1):
             if entry.place is None:
                 raise NotSettledError(f"an entry of {entry.member!r} cannot be read: rebuild the board")
             if (values := [*entry.place.values]) != last:
-                rank, last = listed + 1, values
-            listed += 1
+                rank, last = position, values
             after = entry.key
             lines.append(Line(rank, rest_of(entry.member, entry.place.values, ranking.metric)))
-            if len(lines) == PART:
-                break
         if lines or not parts:
             parts += 1
             self.files.put_part(parts, lines, ranking.metric)
-        stage = "files" if len(lines) == PART else "seal"
+        stage, listed = "files" if len(lines) == PART else "seal", at["listed"] + len(lines)
         return {**at, "stage": stage, "parts": parts, "after": after, "listed": listed, "rank": rank, "last": last}
 
     def _seal(self, at: _Cursor) -> _Cursor:
         """Read the files back, and write the summary if they hold what the audit saw."""
-        window, metric, total = self.ranking.window, self.ranking.metric, at["members"]
+        names, total = names_of(self.ranking), at["members"]
         prizes: list[dict[str, Any]] = [
             {"name": one.name, "method": one.method, "first": one.first, "last": one.last_rank(total), "winners": 0}
-            for one in self.family.endings.prizes_of(window.name, metric.name)
+            for one in self.family.endings.prizes_of(names["window"], names["metric"])
         ]
         digest = self._read_back(at, prizes)
         self.files.drop_parts_after(at["parts"])
         self.files.settle(
             {
-                "stack": self.stack,
-                "board": self.ranking.board,
-                "metric": metric.name,
-                "window": window.name,
-                "period": label_of(metric.timetable, window, self.ranking.period),
+                "stack": self.attempt.stack,
+                **names,
                 **period_of(self.ranking),
-                "final_at": instant(final_at(metric.timetable, window, self.ranking.period)),
+                "final_at": instant(final_at(self.ranking.metric.timetable, self.ranking.window, self.ranking.period)),
                 "members": total,
                 "digest": digest,
                 "parts": at["parts"],
@@ -209,7 +210,7 @@ class Settlement:
     def _read_back(self, at: _Cursor, prizes: list[dict[str, Any]]) -> str:
         """The digest of the files' lines; `prizes` get their `winners`. NotSettledError if they hold anything else."""
         digest, written = sha256(), Checksum()
-        rank, last = 0, b""
+        rank, last = 0, (b"", b"")
         for line in self.files.lines(at["parts"]):
             if (numbers := line.numbers) != last:
                 rank, last = written.members + 1, numbers
@@ -236,23 +237,19 @@ class Settlement:
             raise StoreUnavailableError("the summary was removed meanwhile: settle the period again")
         if self.files.document(ALL_SENT) is not None:
             return None
-        sent, fresh, batch = self.files.sent(), list[str](), list[BusEvent]()
-        for count, event in enumerate(self._events(summary), 1):  # noqa: B007 - the last one is their number
-            if event.id in sent:
-                continue
-            batch.append(event)
-            if len(batch) == MAX_EVENTS:
-                self._put(batch, fresh)
-                batch = []
-                if len(fresh) >= REMEMBERED_TOGETHER:
+        sent, events = self.files.sent(), list(self._events(summary))
+        unsent = [event for event in events if event.id not in sent]
+        for start in range(0, len(unsent), REMEMBERED_TOGETHER):
+            if start and self.findings.is_over():
+                return at
+            part, fresh = unsent[start : start + REMEMBERED_TOGETHER], list[str]()
+            try:
+                for first in range(0, len(part), MAX_EVENTS):
+                    self._put(part[first : first + MAX_EVENTS], fresh)
+            finally:
+                if fresh:
                     self.files.add_sent(fresh)
-                    fresh = []
-                    if self.findings.is_over():
-                        return at
-        self._put(batch, fresh)
-        if fresh:
-            self.files.add_sent(fresh)
-        self.files.put(ALL_SENT, {"events": count})
+        self.files.put(ALL_SENT, {"events": len(events)})
         return None
 
     def _put(self, batch: list[BusEvent], fresh: list[str]) -> None:
@@ -260,14 +257,12 @@ class Settlement:
         backoff = self.findings.clock.backoff_for(PUT_TIMEOUT_S)
         while batch:
             try:
-                failed, why = self.bus.put(batch), ""
+                failed, why = self.attempt.bus.put(batch), ""
             except StoreUnavailableError as error:
                 failed, why = {event.id: "" for event in batch}, str(error)
             fresh += (event.id for event in batch if event.id not in failed)
             batch = [event for event in batch if event.id in failed]
             if batch and not backoff.wait():
-                if fresh:
-                    self.files.add_sent(fresh)
                 raise StoreUnavailableError(f"events were not taken: {why or next(iter(failed.values()))}")
 
     def _events(self, summary: Mapping[str, Any]) -> Iterator[BusEvent]:
@@ -275,16 +270,11 @@ class Settlement:
         # A season that has the name of an earlier one has other files, and its events have other ids.
         identity = {**about, "period": self.files.label}.values()
         prizes = [prize for prize in summary["prizes"] if prize["events"] and prize["winners"]]
-        last = max((prize["last"] for prize in prizes), default=0)
-        for position, line in enumerate(self.files.lines(summary["parts"] if prizes else 0), 1):
-            if line.rank > last:
-                break
-            for prize in prizes:
-                if _is_won(prize, line.rank, position):
-                    won = {"prize": prize["name"], "rank": line.rank, "member": line.member}
-                    ties = {"tie_breaks": orjson.Fragment(line.tie_breaks)} if line.tie_breaks else {}
-                    detail = {**about, **won, "score": orjson.Fragment(line.score), **ties}
-                    yield _event("Prize Won", ["prize", *identity, prize["name"], line.member], detail)
+        for prize, line in _won(self.files, summary, prizes):
+            score, tie_breaks = line.numbers
+            won = {"prize": prize["name"], "rank": line.rank, "member": line.member, "score": orjson.Fragment(score)}
+            ties = {"tie_breaks": orjson.Fragment(tie_breaks)} if tie_breaks else {}
+            yield _event("Prize Won", ["prize", *identity, prize["name"], line.member], {**about, **won, **ties})
         settled = {
             "members": summary["members"],
             "digest": summary["digest"],
@@ -300,13 +290,21 @@ def winners_of(files: Files, summary: Mapping[str, Any], most: int) -> dict[str,
     """The first `most` winners of each prize of a settled period, in the list's order: `{"gold": ["u7"]}`."""
     prizes = [prize for prize in summary["prizes"] if prize["winners"]]
     found: dict[str, list[str]] = {prize["name"]: [] for prize in prizes}
-    for position, line in enumerate(files.lines(summary["parts"] if prizes else 0), 1):
-        for prize in prizes:
-            if len(found[prize["name"]]) < most and _is_won(prize, line.rank, position):
-                found[prize["name"]].append(line.member)
-        if all(len(found[prize["name"]]) == min(most, prize["winners"]) for prize in prizes):
+    for prize, line in _won(files, summary, prizes):
+        if len(found[prize["name"]]) < most:
+            found[prize["name"]].append(line.member)
+        if all(len(found[each["name"]]) == min(most, each["winners"]) for each in prizes):
             break
     return found
+
+
+def _won(files: Files, summary: Mapping[str, Any], prizes: list[Mapping[str, Any]]) -> Iterator[tuple[Any, Line]]:
+    """Each win of some prizes of a summary, with the winner's line, in the list's order."""
+    last = max((prize["last"] for prize in prizes), default=0)
+    for position, line in enumerate(files.lines(summary["parts"] if prizes else 0), 1):
+        if line.rank > last:
+            return
+        yield from ((prize, line) for prize in prizes if _is_won(prize, line.rank, position))
 
 
 def _is_won(prize: Mapping[str, Any], rank: int, position: int) -> bool:
@@ -316,6 +314,5 @@ def _is_won(prize: Mapping[str, Any], rank: int, position: int) -> bool:
 
 
 def _event(kind: str, about: list[str], detail: Mapping[str, Any]) -> BusEvent:
-    """An event whose id is made from what it is about."""
     identity = sha256(orjson.dumps(about)).hexdigest()[:32]
     return BusEvent(identity, kind, orjson.dumps({"id": identity, **detail}).decode())

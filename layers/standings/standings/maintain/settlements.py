@@ -1,11 +1,8 @@
 """Settles periods of boards, on request and on a schedule, and lists what was settled."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, Final, NamedTuple
-
-import orjson
+from typing import Any, Final
 
 from standings.aws.eventbridge import EventBus
 from standings.aws.s3 import ResultsBucket
@@ -14,19 +11,11 @@ from standings.domain.boards import Family, Metric, Ranking, family_of
 from standings.domain.coverage import BoardRecord
 from standings.domain.errors import bad_argument
 from standings.domain.members import calendar_rankings, open_rankings, settled_code
-from standings.domain.windows import NO_SEASON, final_at, instant, label_of, state_of
+from standings.domain.windows import NO_SEASON, Window, final_at, instant, state_of
+from standings.maintain import settlement
 from standings.maintain.audit import GRACE, is_read
-from standings.maintain.settled_files import ALL_SENT, ATTEMPT, EMPTY, SUMMARY, Files, board_prefix, keys_of
-from standings.maintain.settlement import (
-    RESERVE_S,
-    EmptyPeriodError,
-    NotSettledError,
-    Settlement,
-    has_members,
-    is_empty,
-    winners_of,
-)
-from standings.maintain.turns import Lease, Position, Run, drive
+from standings.maintain.settled_files import ALL_SENT, ATTEMPT, EMPTY, SUMMARY, Files, board_prefix, keys_of, names_of
+from standings.maintain.turns import Lease, Position, Run
 from standings.rankings.audit_reads import AuditReads
 from standings.rankings.findings import Findings
 from standings.runtime.clock import Clock
@@ -37,27 +26,20 @@ NAMED: Final = 10  # Winners of a prize that an answer names
 WAIT_S: Final = 5.0  # Seconds after which a call that found another one at work is worth repeating
 
 
-class Destination(NamedTuple):
-    """Where settlements go: their files and events, and the stack that both name."""
-
-    results: ResultsBucket
-    bus: EventBus
-    stack: str
-
-
 @dataclass(frozen=True)
 class Settlements:
-    """Settles rankings one after the other. `destination` is None on a stack that settles nothing.
+    """Settles rankings one after the other. `results` has their files; summaries and events name the `stack`.
 
-    A `deadline` is in seconds of the monotonic clock. Methods may raise StoreUnavailableError; and all but `show` raise
-    ValueError on a stack that settles nothing.
+    A `deadline` is in seconds of the monotonic clock. Methods may raise StoreUnavailableError.
     """
 
     catalog: BoardCatalog
     reads: AuditReads
     lease: Lease[Position]
     clock: Clock
-    destination: Destination | None
+    bus: EventBus
+    results: ResultsBucket
+    stack: str
 
     def settle(
         self,
@@ -82,21 +64,19 @@ class Settlements:
         ValueError: the board has had no event. NotFoundError: no such board. InvalidArgumentError: no such window,
         metric or period of it.
         """
-        destination, family = self._open_destination(), family_of(self.catalog.boards, board)
+        family = family_of(self.catalog.boards, board)
         if cursor is None:
             self.clock.retry(self.catalog.known, board)
-        metrics = _metrics(family, window, metric)
-        record = self.lease.take(deadline, scheduled=False)
-        if record is None:
+        ranked = _ranked(family, window, metric)
+        position = self.lease.take(deadline, scheduled=False)
+        if position is None:
             return {"done": False, "cursor": cursor, "running": True, "wait": WAIT_S, "rankings": []}
         try:
-            attempt = self._attempt(record, destination, deadline)._replace(seals_empty=empty)
-            at = cursor or {"metric": metrics[0].name, "period": period, "at": None}
-            return self._settle_metrics(
-                attempt, metrics, partial(self._ranking, family, board, window), at, again=again
-            )
+            attempt = self._attempt(position, deadline)._replace(seals_empty=empty, again=again)
+            at = cursor or {"metric": ranked[0][0].name, "period": period, "at": None}
+            return self._settle_ranked(attempt, board, ranked, at)
         finally:
-            self.lease.end(record, deadline)
+            self.lease.end(position, deadline)
 
     def settle_due(self, deadline: float) -> dict[str, Any]:
         """Do one run of the schedule. `rankings` has each ranking that was settled, or why not.
@@ -105,85 +85,82 @@ class Settlements:
         `done` says that all boards were looked at, `running` that another call is at work: then this one has done
         nothing.
         """
-        destination = self._open_destination()
         position = self.lease.take(deadline, scheduled=True)
         if position is None:
             return {"done": False, "running": True, "board": None, "rankings": [], "left": []}
-        run = _Run(self, position, self._attempt(position, destination, deadline))
+        attempt, told, left = self._attempt(position, deadline), list[Any](), list[Any]()
+
+        def is_over() -> bool:
+            return self.clock.monotonic() >= deadline - settlement.RESERVE_S
+
+        def visit(board: str, at: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+            at = at or {"ranking": "", "at": None}
+            for ranking in self._due(board, at["ranking"]):
+                key = ranking.ranking_code
+                report, after = self._settle_ranking(attempt, ranking, at["at"] if key == at["ranking"] else None)
+                if report.get("empty"):
+                    # Later runs see this file, so that they need not audit the period again.
+                    self._files_of(ranking).put(EMPTY, {})
+                    left.append(names_of(ranking))
+                else:
+                    told.append(report)
+                if after is not None:
+                    return {"ranking": key, "at": after}
+                if is_over():
+                    return {"ranking": "", "at": None}
+            return None
+
+        run = Run(self.lease, position, deadline, self.catalog, visit, is_over)
         done = run.run()
-        return {"done": done, "running": False, "board": run.position.board, "rankings": run.told, "left": run.left}
+        return {"done": done, "running": False, "board": run.position.board, "rankings": told, "left": left}
 
-    def show(self, _: float) -> dict[str, Any]:
-        """The patterns of the families that settle, and whether this stack does.
-
-        For example `{"done": True, "families": ["league-*"], "settles": True}`.
-        """
-        families = [family.pattern for family in self.catalog.boards.families if family.endings.settle]
-        return {"done": True, "families": families, "settles": self.destination is not None}
-
-    def results(self, deadline: float, *, board: str, cursor: str | None = None) -> dict[str, Any]:
+    def settled(self, deadline: float, *, board: str, cursor: str | None = None) -> dict[str, Any]:
         """The summaries of what was settled of a board, in order of metric, window and period, after a cursor.
 
         Returns `{"done": True, "cursor": None, "bucket": "…", "results": [{"prefix": "results/berlin-2026/…", …}]}`.
         If the board's record does not say yet what is settled, it does from now on. Raises ValueError if there are none
         because the board has had no event.
         """
-        results = self._open_destination().results
         if not cursor:
-            self._note(results, board, deadline)
+            self._note(board, deadline)
         found: list[Any] = []
-        for key in keys_of(results, self.clock, board_prefix(board), cursor or ""):
+        for key in keys_of(self.results, self.clock, board_prefix(board), cursor or ""):
             if key.endswith(f"/{SUMMARY}"):
-                content = self.clock.retry(results.content, key)
-                if content is not None:
-                    prefix, summary = key.removesuffix(SUMMARY), orjson.loads(content)
-                    winners = self._winners(results, prefix, summary)
-                    found.append({**summary, "prefix": prefix, "winners": winners})
+                files = Files(self.results, key.removesuffix(SUMMARY), self.clock)
+                if (summary := files.document(SUMMARY)) is not None:
+                    winners = settlement.winners_of(files, summary, NAMED)
+                    found.append({**summary, "prefix": files.prefix, "winners": winners})
             if len(found) == MAX_LISTED:
-                return {"done": False, "cursor": key, "bucket": results.name, "results": found}
+                return {"done": False, "cursor": key, "bucket": self.results.name, "results": found}
         if not found and cursor is None:
             self.clock.retry(self.catalog.known, board)
-        return {"done": True, "cursor": None, "bucket": results.name, "results": found}
+        return {"done": True, "cursor": None, "bucket": self.results.name, "results": found}
 
-    def _open_destination(self) -> Destination:
-        if self.destination is None:
-            raise ValueError("this stack settles nothing: deploy it with Settlements=true")
-        return self.destination
-
-    def _attempt(self, position: Position, destination: Destination, deadline: float) -> "_Attempt":
+    def _attempt(self, position: Position, deadline: float) -> settlement.Attempt:
         """The attempt of a call that began now, and with this position has the lease."""
-        return _Attempt(f"{self.clock.now()}-{position.version}", destination, deadline)
+        return settlement.Attempt(f"{self.clock.now()}-{position.version}", self.bus, self.stack, deadline)
 
-    def _settle_metrics(
-        self,
-        attempt: "_Attempt",
-        metrics: Sequence[Metric],
-        ranking: Callable[[Metric, str | None], Ranking],
-        at: Mapping[str, Any],
-        *,
-        again: bool,
+    def _settle_ranked(
+        self, attempt: settlement.Attempt, board: str, ranked: Sequence[tuple[Metric, Window]], at: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Settle the rankings of metrics one after the other, from `{"metric": "points", "period": …, "at": …}` on."""
-        names = [metric.name for metric in metrics]
-        told: list[dict[str, Any]] = []
-
-        def step(at: Mapping[str, Any]) -> Mapping[str, Any] | None:
-            number = names.index(at["metric"])
-            report, after = self._settle_ranking(attempt, ranking(metrics[number], at["period"]), at["at"], again=again)
+        told, after = list[dict[str, Any]](), at["at"]
+        names = [metric.name for metric, _ in ranked]
+        for metric, window in ranked[names.index(at["metric"]) :]:
+            ranking = self._ranking(board, metric, window, at["period"])
+            report, after = self._settle_ranking(attempt, ranking, after)
             if (summary := report["summary"]) is not None:
-                report["winners"] = self._winners(attempt.destination.results, report["prefix"], summary)
+                files = Files(self.results, report["prefix"], self.clock)
+                report["winners"] = settlement.winners_of(files, summary, NAMED)
             told.append(report)
             if after is not None:
-                return {"metric": at["metric"], "period": report["period"], "at": after}
-            return {**at, "metric": names[number + 1], "at": None} if number + 1 < len(names) else None
+                cursor = {"metric": metric.name, "period": report["period"], "at": after}
+                return {"done": False, "cursor": cursor, "running": False, "rankings": told}
+        return {"done": True, "cursor": None, "running": False, "rankings": told}
 
-        following = drive(step, at, lambda at: at["at"] is not None)
-        return {"done": following is None, "cursor": following, "running": False, "rankings": told}
-
-    def _ranking(self, family: Family, board: str, window_name: str, metric: Metric, period: str | None) -> Ranking:
-        window = metric.window(window_name)
-        if window is None:
-            raise bad_argument("window", f"metric {metric.name!r} is not ranked in {window_name!r}")
+    def _ranking(self, board: str, metric: Metric, window: Window, period: str | None) -> Ranking:
+        """The ranking of a period; without one, of the latest that is final."""
+        family = family_of(self.catalog.boards, board)
         timetable, now = metric.timetable, self.clock.now()
         current = Ranking(board, metric, window, timetable.current(window, now))
         if period is not None:
@@ -196,51 +173,39 @@ class Settlements:
         return found
 
     def _settle_ranking(
-        self, attempt: "_Attempt", ranking: Ranking, at: Mapping[str, Any] | None, *, again: bool = False
+        self, attempt: settlement.Attempt, ranking: Ranking, at: Mapping[str, Any] | None
     ) -> tuple[dict[str, Any], Mapping[str, Any] | None]:
         """Settle one ranking from a cursor on: its report, and the next cursor (None: there is no more)."""
-        results, bus, stack = attempt.destination
-        files = Files.of(results, ranking, self.clock)
-        about = {
-            "board": ranking.board,
-            "metric": ranking.metric.name,
-            "window": ranking.window.name,
-            "period": label_of(ranking.metric.timetable, ranking.window, ranking.period),
-            "bucket": results.name,
-            "prefix": files.prefix,
-        }
+        files = self._files_of(ranking)
+        about = {**names_of(ranking), "bucket": self.results.name, "prefix": files.prefix}
         findings = Findings(ranking.board, self.reads, self.clock, attempt.deadline, GRACE)
         try:
-            is_sealed = at is None and not again and files.document(SUMMARY) is not None
-            record = self._noted(results, self._record(ranking, files_are_there=is_sealed))
+            is_sealed = at is None and not attempt.again and files.document(SUMMARY) is not None
+            record = self._noted(self._record(ranking, files_are_there=is_sealed))
             # A cursor without it is of a version that had no marks.
             at = at if at is None or "marked" in at or at["stage"] == "events" else None
-            is_marked = not is_sealed and self._is_to_mark(ranking, record, at, seals_empty=attempt.seals_empty)
+            is_marked = not is_sealed and self._is_to_mark(attempt, ranking, record, at)
             if is_marked:
                 # Before anything is read: each event of history has counted by now, or leaves this period out.
                 record = self.clock.retry(self.catalog.settle, ranking.board, {settled_code(ranking)})
-            family = family_of(self.catalog.boards, ranking.board)
-            settlement = Settlement(
-                findings, family, record, ranking, files, attempt.name, bus, stack, attempt.seals_empty, is_marked
-            )
-            after = settlement.run(at, again=again)
-        except NotSettledError as error:
+            family, at = family_of(self.catalog.boards, ranking.board), {"stage": "events"} if is_sealed else at
+            after = settlement.Settlement(findings, family, record, ranking, files, attempt, is_marked).run(at)
+        except settlement.NotSettledError as error:
             if error.report is not None and not is_read(self.catalog, self.clock, record):
-                error = NotSettledError("the board was rebuilt or deleted meanwhile: try again")
+                error = settlement.NotSettledError("the board was rebuilt or deleted meanwhile: try again")
             report = error.report or {"drift": 0, "found": {}, "examples": []}
             told = {name: report[name] for name in ("drift", "found", "examples")}
-            told |= {"empty": True} if isinstance(error, EmptyPeriodError) else {}
+            told |= {"empty": True} if error.is_empty else {}
             return {**about, "settled": False, "why": str(error), "summary": None, **told}, None
         stage = None if after is None else after["stage"]
         summary = files.document(SUMMARY) if after is None else None
         settled = {"settled": after is None, "before": is_sealed, "stage": stage, "summary": summary}
         return {**about, **settled, "why": None, "drift": 0}, after
 
-    def _winners(self, results: ResultsBucket, prefix: str, summary: Mapping[str, Any]) -> dict[str, list[str]]:
-        """The first winners of each prize of a settled period, by its files."""
-        return winners_of(Files(results, prefix, self.clock, summary["start"], summary["end"]), summary, NAMED)
+    def _files_of(self, ranking: Ranking) -> Files:
+        return Files.of(self.results, ranking, self.clock)
 
-    def _note(self, results: ResultsBucket, board: str, deadline: float) -> None:
+    def _note(self, board: str, deadline: float) -> None:
         """Note in a board's record what is settled, if it does not say so. Wait for the lease until the deadline."""
         family = self.catalog.boards.family(board)
         if family is None or not family.endings.settle:
@@ -253,32 +218,32 @@ class Settlements:
             if not backoff.wait(WAIT_S):
                 raise StoreUnavailableError("a settlement of this stack is at work: try again later")
         try:
-            self._noted(results, record)
+            self._noted(record)
         finally:
             self.lease.end(position, deadline)
 
-    def _noted(self, results: ResultsBucket, record: BoardRecord) -> BoardRecord:
+    def _noted(self, record: BoardRecord) -> BoardRecord:
         """The record, with what version 0.3 settled of the board, by the files that are there.
 
         The caller has the lease, so no run of version 0.3 is at work. Later versions mark a ranking before they settle.
         """
         if record.settled is not None or record.deleted or record.has_ended(self.clock.now()):
             return record
-        keys = keys_of(results, self.clock, board_prefix(record.board), "")
+        keys = keys_of(self.results, self.clock, board_prefix(record.board), "")
         begun = {key.rpartition("/")[0] + "/" for key in keys if key.endswith((f"/{SUMMARY}", f"/{ATTEMPT}"))}
         rankings = calendar_rankings(family_of(self.catalog.boards, record.board), record.board, self.clock.now())
         ending = (one for one in rankings if final_at(one.metric.timetable, one.window, one.period) is not None)
-        settled = {settled_code(one) for one in ending if Files.of(results, one, self.clock).prefix in begun}
+        settled = {settled_code(one) for one in ending if self._files_of(one).prefix in begun}
         return self.clock.retry(self.catalog.settle, record.board, settled)
 
     def _is_to_mark(
-        self, ranking: Ranking, record: BoardRecord, at: Mapping[str, Any] | None, *, seals_empty: bool
+        self, attempt: settlement.Attempt, ranking: Ranking, record: BoardRecord, at: Mapping[str, Any] | None
     ) -> bool:
         """Whether history leaves the period out from now on: not one that is empty, which history may still fill."""
         if at is not None:
             return bool(at.get("marked", True))
-        is_left = not seals_empty and is_empty(self.reads, ranking, record.generation)
-        return not (is_left and has_members(self.reads, ranking.board))
+        is_left = not attempt.seals_empty and settlement.is_empty(self.reads, ranking, record.generation)
+        return not (is_left and settlement.has_members(self.reads, ranking.board))
 
     def _record(self, ranking: Ranking, *, files_are_there: bool) -> BoardRecord:
         """The board's record. NotSettledError if the ranking is not final, or cannot be read whole.
@@ -287,130 +252,75 @@ class Settlements:
         """
         now, final = self.clock.now(), final_at(ranking.metric.timetable, ranking.window, ranking.period)
         if final is None or now < final:
-            raise NotSettledError(f"the period is final at {instant(final)}: settle it then")
+            raise settlement.NotSettledError(f"the period is final at {instant(final)}: settle it then")
         record = self.clock.retry(self.catalog.current, ranking.board)
         is_gone = record is None or record.deleted or record.is_being_deleted or record.has_ended(now)
         if record is None or (is_gone and not files_are_there):
-            raise NotSettledError("there is no such board, or it is being deleted, or it has ended")
-        if files_are_there:
-            return record
-        until = record.coverage.readable_until(ranking)
-        if until is not None and now >= until:
-            raise NotSettledError(f"the period could be read until {instant(until)}: nothing is left to settle")
-        if not record.coverage.holds(ranking):
-            raise NotSettledError("the ranking is not built for all of this period: rebuild the board")
+            raise settlement.NotSettledError("there is no such board, or it is being deleted, or it has ended")
+        if not files_are_there and (why := _why_not_whole(record, ranking, now)) is not None:
+            raise settlement.NotSettledError(why)
         return record
 
+    def _due(self, board: str, first: str) -> list[Ranking]:
+        """The rankings of a board that are due: the one with the code `first`, then the earliest periods.
 
-class _Attempt(NamedTuple):
-    """A call that has the lease. `name` is one that no other call has, such as `1795300000000-17`."""
-
-    name: str
-    destination: Destination
-    deadline: float
-    seals_empty: bool = False
-
-
-def _metrics(family: Family, window: str, metric: str | None) -> list[Metric]:
-    """The metrics to settle in a window."""
-    settle = family.endings.settle
-    if window not in settle:
-        named = ", ".join(settle) or "none"
-        expected = f"expected one that boards.toml settles for this board ({named}), got {window!r}"
-        raise bad_argument("window", f"{expected}; `settle` in boards.toml adds one")
-    ranked = [one for one in family.metrics.values() if one.window(window) is not None]
-    chosen = [one for one in ranked if metric in (None, one.name)]
-    if not chosen:
-        names = ", ".join(one.name for one in ranked)
-        raise bad_argument("metric", f"expected one that is ranked in {window!r} ({names}), got {metric!r}")
-    return chosen
-
-
-class _Run(Run[Position]):
-    """The settlements of one run of the schedule. A run ends with its time or the last board.
-
-    Due is each final period of a window that the family settles, as long as it can be read whole and not all of its
-    events were put. One in which nobody is ranked is left as it is if the board has members: its history may still
-    come, or somebody settles it. `left` names those that this run has found.
-    """
-
-    def __init__(self, settlements: Settlements, position: Position, attempt: _Attempt) -> None:
-        super().__init__(settlements.lease, position, attempt.deadline, settlements.catalog)
-        self._settlements = settlements
-        self._attempt = attempt
-        self.told: list[dict[str, Any]] = []
-        self.left: list[dict[str, str]] = []
-
-    def visit(self, board: str, at: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-        for ranking in self._due(board, at["ranking"] if at is not None else ""):
-            key = ranking.ranking_code
-            here = at["at"] if at is not None and at["ranking"] == key else None
-            report, after = self._settlements._settle_ranking(self._attempt, ranking, here)  # noqa: SLF001 - its run
-            if report.get("empty"):
-                self._leave(ranking, report)
-            else:
-                self.told.append(report)
-            if after is not None:
-                return {"ranking": key, "at": after}
-            if self.is_over():
-                return {"ranking": "", "at": None}
-        return None
-
-    def _leave(self, ranking: Ranking, report: Mapping[str, Any]) -> None:
-        """Leave an empty period unsealed. Its file tells later runs, so that they need not audit it again."""
-        Files.of(self._attempt.destination.results, ranking, self._settlements.clock).put(EMPTY, {})
-        self.left.append({name: report[name] for name in ("board", "metric", "window", "period")})
-
-    def _is_left(self, ranking: Ranking) -> bool:
-        """Whether nobody is ranked in a period that was left unsealed. It reads the beginning of the list."""
-        record = self._settlements.clock.retry(self._catalog.current, ranking.board)
-        return record is not None and is_empty(self._settlements.reads, ranking, record.generation)
-
-    def is_over(self) -> bool:
-        return self._settlements.clock.monotonic() >= self._deadline - RESERVE_S
-
-    def _due(self, board: str, first: str) -> Iterator[Ranking]:
-        """The rankings of a board that are due: the one with the code `first`, then the earliest periods."""
-        family = self._catalog.boards.family(board)
-        if family is None or not family.endings.settle:
-            return
-        results, clock = self._attempt.destination.results, self._settlements.clock
-        due = {ranking: Files.of(results, ranking, clock).prefix for ranking in self._final(family, board)}
-        found, bounds = self._files(due.values()), family.timetable.bounds
-        for ranking in sorted(due, key=lambda one: (one.ranking_code != first, bounds(one.window, one.period))):
-            prefix = due[ranking]
-            is_done = prefix + ALL_SENT in found
-            if not is_done and not (prefix + EMPTY in found and self._is_left(ranking)):
-                yield ranking
-
-    def _final(self, family: Family, board: str) -> Iterator[Ranking]:
-        """The rankings that are final, complete, and can still be read.
-
-        A period that was final before the board's first event has no members.
+        Due is each final period of a window that the family settles, as long as it can be read whole and not all of its
+        events were put. One in which nobody is ranked is left as it is if the board has members: its history may still
+        come, or somebody settles it. A period that was final before the board's first event has no members.
         """
-        now = self._settlements.clock.now()
-        record = self._settlements.clock.retry(self._catalog.current, board)
-        if record is None or record.deleted or record.has_ended(now):
-            return
-        record = self._settlements._noted(self._attempt.destination.results, record)  # noqa: SLF001 - its run
+        family, now = self.catalog.boards.family(board), self.clock.now()
+        record = self.clock.retry(self.catalog.current, board) if family and family.endings.settle else None
+        if family is None or record is None or record.deleted or record.has_ended(now):
+            return []
+        record = self._noted(record)
+        prefixes: dict[Ranking, str] = {}
         for ranking in open_rankings(family, board, now):
-            if ranking.window.name not in family.endings.settle:
-                continue
-            until = record.coverage.readable_until(ranking)
-            is_whole = record.coverage.holds(ranking) and (until is None or now < until)
             final = final_at(ranking.metric.timetable, ranking.window, ranking.period)
-            if is_whole and final is not None and record.begun < final <= now:
-                yield ranking
+            is_final = final is not None and record.begun < final <= now
+            if is_final and ranking.window.name in family.endings.settle and not _why_not_whole(record, ranking, now):
+                prefixes[ranking] = self._files_of(ranking).prefix
+        found, bounds = self._done_or_left(prefixes.values()), family.timetable.bounds
+        return [
+            ranking
+            for ranking in sorted(prefixes, key=lambda one: (one.ranking_code != first, bounds(one.window, one.period)))
+            if prefixes[ranking] + ALL_SENT not in found
+            and not (prefixes[ranking] + EMPTY in found and settlement.is_empty(self.reads, ranking, record.generation))
+        ]
 
-    def _files(self, prefixes: Iterable[str]) -> set[str]:
+    def _done_or_left(self, prefixes: Iterable[str]) -> set[str]:
         """The files that tell that a period is done, or was left. It lists no files of earlier periods."""
-        results, earliest = self._attempt.destination.results, dict[str, str]()
+        earliest: dict[str, str] = {}
         for prefix in prefixes:
             window, _, label = prefix.rstrip("/").rpartition("/")
             earliest[window] = min(label, earliest.get(window, label))
         return {
             key
             for window, label in earliest.items()
-            for key in keys_of(results, self._settlements.clock, f"{window}/", f"{window}/{label}")
+            for key in keys_of(self.results, self.clock, f"{window}/", f"{window}/{label}")
             if key.endswith((f"/{ALL_SENT}", f"/{EMPTY}"))
         }
+
+
+def _why_not_whole(record: BoardRecord, ranking: Ranking, now: int) -> str | None:
+    """Why a ranking cannot be read whole; None if it can."""
+    until = record.coverage.readable_until(ranking)
+    if until is not None and now >= until:
+        return f"the period could be read until {instant(until)}: nothing is left to settle"
+    if not record.coverage.holds(ranking):
+        return "the ranking is not built for all of this period: rebuild the board"
+    return None
+
+
+def _ranked(family: Family, window: str, metric: str | None) -> list[tuple[Metric, Window]]:
+    """The metrics to settle, each with its window."""
+    settle = family.endings.settle
+    if window not in settle:
+        named = ", ".join(settle) or "none"
+        expected = f"expected one that boards.toml settles for this board ({named}), got {window!r}"
+        raise bad_argument("window", f"{expected}; `settle` in boards.toml adds one")
+    ranked = [(one, found) for one in family.metrics.values() if (found := one.window(window)) is not None]
+    chosen = [(one, found) for one, found in ranked if metric in (None, one.name)]
+    if not chosen:
+        names = ", ".join(one.name for one, _ in ranked)
+        raise bad_argument("metric", f"expected one that is ranked in {window!r} ({names}), got {metric!r}")
+    return chosen

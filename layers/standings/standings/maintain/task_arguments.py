@@ -33,17 +33,13 @@ def task_of(event: Any, tasks: Tasks, group: str = "") -> tuple[Task, dict[str, 
         raise ValueError(f"{name}: expected an object of arguments, got {arguments!a}")  # noqa: TRY004 - bad JSON
     arguments = {argument: value for argument, value in arguments.items() if value is not None}
     for argument, value in arguments.items():
-        _check(name, argument, value, task.arguments)
+        if argument not in task.arguments:
+            raise ValueError(f"{name}: expected arguments {', '.join(task.arguments)}, got {argument!a}")
+        kind = task.arguments[argument]
+        if not isinstance(value, kind) or isinstance(value, bool) is not (kind is bool):
+            raise ValueError(f"{name}: {argument}: expected a value of type {kind.__name__}, got {value!a}")
+        if isinstance(value, list) and not all(isinstance(one, str) for one in value):
+            raise ValueError(f"{name}: {argument}: expected a list of texts, got {value!a}")
     if task.required is not None and task.required not in arguments:
         raise ValueError(f"{name}: {task.required} is missing")
     return task, arguments
-
-
-def _check(task: str, name: str, value: Any, types: Mapping[str, type]) -> None:
-    if name not in types:
-        raise ValueError(f"{task}: expected arguments {', '.join(types)}, got {name!a}")
-    kind = types[name]
-    if not isinstance(value, kind) or isinstance(value, bool) is not (kind is bool):
-        raise ValueError(f"{task}: {name}: expected a value of type {kind.__name__}, got {value!a}")
-    if isinstance(value, list) and not all(isinstance(one, str) for one in value):
-        raise ValueError(f"{task}: {name}: expected a list of texts, got {value!a}")

@@ -1,6 +1,5 @@
 """Drives long tasks, step by step from cursor to cursor; and visits all boards in turn, under a lease."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Generic, TypeVar
@@ -43,80 +42,76 @@ class Position:
     ran_at: int | None = None
     scheduled: bool = True
 
+    @property
+    def left_out(self) -> list[str]:
+        """The board that the next run leaves out, since `MAX_TRIES` runs in a row have failed there: `["berlin"]`."""
+        return [self.board] if self.board is not None and self.tries >= MAX_TRIES else []
+
+
+MAX_TRIES: Final = 2  # Runs that fail at a board in a row before it is left out until the next turn
 
 P = TypeVar("P", bound=Position)
 
 
-class Run(ABC, Generic[P]):
+@dataclass
+class Run(Generic[P]):
     """One run of a turn: it visits all boards in the order of their names, a part of them at each run.
 
     A run begins where the last one ended. It stores its position before each board and at the end, on condition of the
     version that was read. A run that crashed or raised an error has failed at the board where it was: the next run
     tries that board once more, and the one after it goes on with the next board.
 
-    `position` is as it is stored. `left_out` names the board that this run leaves out, if there is one.
+    `position` is as it is stored. `visit` does a part of what is to do at a board, from a cursor on, and returns where
+    the next run goes on, None if all is done. `is_over` says whether the run must end. `with_progress` puts into the
+    position what the run records in it; with `board` None the turn is over.
     """
 
-    def __init__(self, lease: "Lease[P]", position: P, deadline: float, catalog: BoardCatalog) -> None:
-        self._lease = lease
-        self._deadline = deadline
-        self._catalog = catalog
-        self.position = position
-        self.left_out: list[str] = []
-
-    @abstractmethod
-    def visit(self, board: str, at: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-        """Do a part of what is to do at a board, from a cursor on: where the next run goes on, None if all is done."""
-
-    @abstractmethod
-    def is_over(self) -> bool:
-        """Whether the run must end."""
-
-    def with_progress(self, position: P) -> P:
-        """The position with what the run records in it. With `board` None the turn is over."""
-        return position
+    lease: "Lease[P]"
+    position: P
+    deadline: float
+    catalog: BoardCatalog
+    visit: Callable[[str, Mapping[str, Any] | None], Mapping[str, Any] | None]
+    is_over: Callable[[], bool]
+    with_progress: Callable[[P], P] = lambda position: position
 
     def run(self) -> bool:
         """Visit boards until the run or the turn is over. Returns whether the turn is.
 
         Whatever a visit raises is raised, once the position says that the run failed at this board.
         """
-        board = self.position.board
-        if board is not None and self.position.tries >= MAX_TRIES:
-            self.left_out.append(board)
-        stop = self._next(board) if board is None or self.left_out else (board, self.position.at)
+        board, at = self.position.board, self.position.at
+        stop = self._next(board) if board is None or self.position.left_out else (board, at)
         if stop is not None:
             stop = drive(self._step, stop, lambda stop: stop[1] is not None or self.is_over())
-        self._store(self._lease.end, stop)
+        self._store(self.lease.end, stop)
         return stop is None
 
     def _step(self, stop: Stop) -> Stop | None:
         board, at = stop
         # The next run must know where this one was, however it ends.
-        if board != self.position.board and not self._store(self._lease.put, (board, None)):
+        if board != self.position.board and not self._store(self.lease.put, (board, None)):
             return stop  # Another run has taken over
         try:
             at = self.visit(board, at)
         except Exception:
             tries = self.position.tries + 1
-            self._lease.failed(board, tries)
-            self._store(self._lease.end, stop, tries)
+            self.lease.failed(board, tries)
+            self._store(self.lease.end, stop, tries)
             raise
         return self._next(board) if at is None else (board, at)
 
     def _next(self, board: str | None) -> Stop | None:
-        following = self._lease.clock.backoff(self._deadline).retry(self._catalog.next_board, board)
+        following = self.lease.clock.backoff(self.deadline).retry(self.catalog.next_board, board)
         return None if following is None else (following, None)
 
     def _store(self, put: Callable[[P, float], P | None], stop: Stop | None, tries: int = 0) -> bool:
         """Store where the run is, or the next one begins. False if there is another version."""
         board, at = stop or (None, None)
-        stored = put(self.with_progress(replace(self.position, board=board, at=at, tries=tries)), self._deadline)
+        stored = put(self.with_progress(replace(self.position, board=board, at=at, tries=tries)), self.deadline)
         self.position = stored or self.position
         return stored is not None
 
 
-MAX_TRIES: Final = 2  # Runs that fail at a board in a row before it is left out until the next turn
 LEASE_MARGIN: Final = MINUTE  # Milliseconds between a run's deadline and the end of its lease: clocks differ
 
 

@@ -5,7 +5,7 @@ from functools import partial
 from operator import call
 from typing import Any, Final
 
-from standings.aws.sqs import LookQueue
+from standings.aws.sqs import LookQueue, Sender
 from standings.rankings.calendar.pruning import Pruning
 from standings.rankings.commits import RunAll
 from standings.rankings.storing import Rankings
@@ -32,4 +32,4 @@ def run_parallel() -> RunAll:
 def looks() -> LookQueue | None:
     """Create the queue of looks at tops; None on a stack without announcements."""
     queue_url = given("LOOKS_QUEUE_URL")
-    return None if queue_url is None else LookQueue(lambda: building_blocks.client("sqs"), queue_url)
+    return None if queue_url is None else LookQueue(Sender(lambda: building_blocks.client("sqs"), queue_url))

@@ -34,9 +34,9 @@ prizes.day = [
 [boards."table-*"]
 late = "1 day"
 settle = ["day"]
-metrics.points = { aggregate = "sum", windows = ["day"], tie_breaks = ["least", "goals"] }
+metrics.points = { aggregate = "sum", windows = ["day"], tie_breaks = ["least", "score"] }
 metrics.least = { aggregate = "min", order = "ascending", precision = 1 }
-metrics.goals = { aggregate = "sum" }
+metrics.score = { aggregate = "sum" }
 prizes.day = [{ ranks = "1-2", name = "medal" }]
 [boards."cup-*"]
 late = "1 day"
