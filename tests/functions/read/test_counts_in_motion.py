@@ -269,7 +269,7 @@ def test_what_nodes_lack_is_worked_out_once_for_all_of_a_period(engine: Any) -> 
     window = MovingWindow(engine)
     window.fold()
     window.move("m0", SORT_VALUES[-1])
-    with mock.patch.object(reading, "node_deltas", wraps=node_deltas) as worked_out:
+    with mock.patch.object(reading.rolling, "node_deltas", wraps=node_deltas) as worked_out:
         Reading(window).check()
 
     # All nodes are at the beginning of the log.

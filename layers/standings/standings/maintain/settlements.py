@@ -27,8 +27,7 @@ from standings.maintain.settlement import (
     winners_of,
 )
 from standings.maintain.turns import Lease, Position, Run, drive
-from standings.rankings.audit_reads import AuditReads
-from standings.rankings.findings import Findings
+from standings.rankings.findings import AuditReads, Findings
 from standings.runtime.clock import Clock
 from standings.stores import StoreUnavailableError
 

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from standings.aws.dynamodb.scores import Addition, DamagedItem, ItemChange, NewReceipt, Receipt, Rewrite, Scores
 from standings.catalog import BoardCatalog
+from standings.domain import members
 from standings.domain.boards import MAX_UNITS, Boards, Family, family_of
 from standings.domain.coverage import BoardRecord
 from standings.domain.events import (
@@ -24,28 +25,7 @@ from standings.domain.events import (
     other_content,
     parse_event,
 )
-from standings.domain.members import (
-    HAS_BESTS,
-    SETS_TOTALS,
-    Content,
-    EventPart,
-    History,
-    Image,
-    UnknownSettlementError,
-    additions,
-    apply_event,
-    beyond_bounds,
-    counted_in,
-    counts_again,
-    encode_content,
-    expired,
-    late_merged,
-    may_count_again,
-    new_image,
-    rewritten,
-    set_bests,
-    set_key,
-)
+from standings.domain.members import EventPart, History, Image
 from standings.domain.scoring import decimal_text
 from standings.domain.windows import DAY
 from standings.runtime.clock import OUT_OF_TIME, Backoff, Clock
@@ -368,9 +348,7 @@ class _Transaction:
             as_read = {item for event_id in self.again for item in self.events[event_id].items}
             try:
                 events, boards = self.events.values(), self.writer.catalog.boards
-                settled = {board: History(record.settled) for board, record in self.records.items()}
-                ends = {board: record.expiry for board, record in self.boards.items()}
-                return plan_changes(boards, events, self.images, now, as_read, settled, ends, patches=self.patches)
+                return plan_changes(boards, events, self.images, now, as_read, self.boards, patches=self.patches)
             except UnfitEventError as unfit:
                 if unfit.item not in self.certain:
                     self.images[unfit.item] = self.writer.scores.image(unfit.item)
@@ -399,7 +377,9 @@ class _Transaction:
                 self._refuse(event, refusal)
         # Most duplicates were sent before the event counted, or soon after. Only for the others are items read.
         again = (
-            event for event, receipt in same if may_count_again(receipt.stamp, self.message_of[event.id].first_sent)
+            event
+            for event, receipt in same
+            if members.may_count_again(receipt.stamp, self.message_of[event.id].first_sent)
         )
         unread = {item for event in again for item in event.items} - self.certain
         if unread:
@@ -416,7 +396,7 @@ class _Transaction:
         if receipt.current != event.digest:  # It was taken back, or other content counts in its place.
             return False
         images = [self.images.get(item) for item in event.items]
-        return counts_again(images, receipt.stamp, self.message_of[event.id].first_sent)
+        return members.counts_again(images, receipt.stamp, self.message_of[event.id].first_sent)
 
     def _drop(self, event: Event) -> None:
         """Drop a duplicate."""
@@ -500,20 +480,18 @@ def plan_changes(
     events: Iterable[Event],
     images: Images,
     now: int,
-    as_read: Collection[MemberKey] = (),
-    settled: Mapping[str, History] = {},
-    expiries: Mapping[str, int | None] = {},
+    as_read: Collection[MemberKey],
+    records: Mapping[str, BoardRecord],
     *,
-    patches: bool = False,
+    patches: bool,
 ) -> "Plan":
     """Plan the change of each item of the events. Raise UnfitEventError for the first event that does not fit.
 
-    `settled` has what is settled of each board that an event of history names, `expiries` from when on each board's
-    items may be deleted (seconds). The items in `as_read` are changed only if they are still as they were read. With
-    `patches`, items are not written whole, unless one has so many changes that they fit into no expression.
+    `records` are those of their boards. The items in `as_read` are changed only if they are still as they were read.
+    With `patches`, items are not written whole, unless one has so many changes that they fit into no expression.
     """
     events = list(events)
-    by_item = _by_item(events, settled)
+    by_item = _by_item(events, records)
     stamp = stamp_of((images.get(item) for item in by_item), now)
     changes, superseded = dict[MemberKey, ItemChange](), set[str]()
     counted: dict[str, dict[MemberKey, Mapping[str, int] | str]] = {event.id: {} for event in events}
@@ -525,11 +503,11 @@ def plan_changes(
             counted[part.event_id][item] = one
         addition = None if item in as_read else _addition(family, item, parts, added, image, stamp)
         if addition is not None:
-            changes[item] = addition._replace(expiry=expiries.get(item[0]))
+            changes[item] = addition._replace(expiry=records[item[0]].expiry)
             continue
         after, changed, older = _count(family, item, parts, image, stamp)
         superseded |= older
-        whole = replace(after, expiry=expiries.get(item[0]))
+        whole = replace(after, expiry=records[item[0]].expiry)
         # If nothing changed, the item is only checked.
         changes[item] = (
             rewrite(family, image, whole, changed, stamp, patches=patches) if changed else Rewrite(after, image)
@@ -549,17 +527,17 @@ def _check_parts(family: Family, item: MemberKey, images: Images, parts: Sequenc
     for part in parts:
         if part.history is not None and part.history.settled is None:
             try:
-                counted_in(family, part, stamp)
-            except UnknownSettlementError as error:
+                members.counted_in(family, part, stamp)
+            except members.UnknownSettlementError as error:
                 raise UnfitEventError(part.event_id, item, "at", f"at: {error}") from error
 
 
-def _by_item(events: Iterable[Event], settled: Mapping[str, History]) -> dict[MemberKey, list[EventPart]]:
+def _by_item(events: Iterable[Event], records: Mapping[str, BoardRecord]) -> dict[MemberKey, list[EventPart]]:
     """What events add to each item, in their order."""
     by_item: dict[MemberKey, list[EventPart]] = {}
     for event in events:
         for update in event.updates:
-            history = settled[update.board] if event.history else None
+            history = History(records[update.board].settled) if event.history else None
             part = EventPart(event.id, event.at, update.amounts, update.notes, update.sets, history)
             by_item.setdefault((update.board, update.member), []).append(part)
     return by_item
@@ -600,10 +578,10 @@ _BOTH: Final = 1  # More, if some have both of the last
 def _added(family: Family, part: EventPart, stamp: int) -> Mapping[str, int] | str:
     """What a part adds to each accumulator; a word that says why it cannot be corrected, if it does not just add."""
     if part.sets:
-        return SETS_TOTALS
+        return members.SETS_TOTALS
     if any(family.metrics[name].aggregate != "sum" for name in part.amounts):
-        return HAS_BESTS
-    return counted_in(family, part, stamp)
+        return members.HAS_BESTS
+    return members.counted_in(family, part, stamp)
 
 
 def _content(event: Event, added: Mapping[MemberKey, Mapping[str, int] | str]) -> str:
@@ -613,26 +591,26 @@ def _content(event: Event, added: Mapping[MemberKey, Mapping[str, int] | str]) -
         if isinstance(one, str):
             return one
         counted[item] = one
-    return encode_content(event.id, Content(event.at, event.digest_at, counted))
+    return members.encode_content(event.id, members.Content(event.at, event.digest_at, counted))
 
 
 def _count(
     family: Family, item: MemberKey, parts: Sequence[EventPart], image: Image | None, stamp: int
 ) -> tuple[Image, set[str], set[str]]:
     """The image with some events counted, the accumulators that changed, and the ids of superseded events."""
-    after = image if image is not None else new_image(*item, stamp)
+    after = image if image is not None else members.new_image(*item, stamp)
     changed: set[str] = set()
     superseded: set[str] = set()
-    for part in sorted(parts, key=set_key) if any(part.sets for part in parts) else parts:
+    for part in sorted(parts, key=members.set_key) if any(part.sets for part in parts) else parts:
         one = part
         if part.sets:
             after, one, is_older = _with_differences(family, item, after, part)
             changed.update(family.metrics[name].total() for name in one.amounts)
-            after, bests, is_older_best = set_bests(family, after, part, stamp)
+            after, bests, is_older_best = members.set_bests(family, after, part, stamp)
             changed.update(bests)
             superseded |= {part.event_id} if is_older or is_older_best else set()
-        after, names = apply_event(family, after, one, stamp)
-        if (beyond := beyond_bounds(family, after, names)) is not None:
+        after, names = members.apply_event(family, after, one, stamp)
+        if (beyond := members.beyond_bounds(family, after, names)) is not None:
             raise UnfitEventError(one.event_id, item, "bounds", f"metrics: {beyond} would go beyond ±(2^53 - 1) units")
         changed.update(names)
     return after, changed, superseded
@@ -648,15 +626,15 @@ def rewrite(
     """
     room = _room(after if before is None else before, after, changed) if patches else -1
     if whole := room < 0:
-        after, merged = late_merged(family, after, stamp)
-        gone = expired(family, after, stamp)
+        after, merged = members.late_merged(family, after, stamp)
+        gone = members.expired(family, after, stamp)
     else:
         most = _MOST_ATTRIBUTES + (_BOTH if after.companions.keys() & after.set_keys.keys() else 0)
         merge_bytes = most * (_SET + _REMOVED)
-        after, merged = late_merged(family, after, stamp, room // merge_bytes)
+        after, merged = members.late_merged(family, after, stamp, room // merge_bytes)
         room -= merge_bytes * len(merged)
-        gone = expired(family, after, stamp)[: room // (most * _REMOVED)]
-    return Rewrite(rewritten(after, stamp, [*merged, *gone]), before, whole)
+        gone = members.expired(family, after, stamp)[: room // (most * _REMOVED)]
+    return Rewrite(members.rewritten(after, stamp, [*merged, *gone]), before, whole)
 
 
 def _room(before: Image, after: Image, changed: Iterable[str]) -> int:
@@ -671,7 +649,7 @@ def _with_differences(family: Family, item: MemberKey, image: Image, part: Event
     A total that is older than the one that was set last is left out: it changes nothing. The last value says whether
     there was one. Bests that the event sets are left out.
     """
-    key, amounts, is_older = set_key(part), dict[str, int](), False
+    key, amounts, is_older = members.set_key(part), dict[str, int](), False
     for name, total in part.amounts.items():
         metric = family.metrics[name]
         if metric.aggregate != "sum":
@@ -704,11 +682,11 @@ def _addition(
         return None
     if image is not None and image.is_left_over:
         return None
-    before = image if image is not None else new_image(*item, stamp)
+    before = image if image is not None else members.new_image(*item, stamp)
     abs_total = sum(abs(units) for one in counted for units in one.amounts.values())
     if before.abs_total + abs_total > MAX_UNITS:
         return None
-    adds = additions(one for one in added if not isinstance(one, str))
+    adds = members.additions(one for one in added if not isinstance(one, str))
     if any(one is not None and one.names_first for one in map(family.accumulator, adds)):
         return None  # So that late buckets are merged
     # An addition writes no tie key. If there is one, another definition of ties wrote it.
@@ -716,7 +694,7 @@ def _addition(
     room = MAX_EXPRESSION - _FIXED - _names_bytes(adds) - _names_bytes(tie_keys)
     if room < 0:
         return None
-    removes = _first_that_fit(before, expired(family, before, stamp), room)
+    removes = _first_that_fit(before, members.expired(family, before, stamp), room)
     texts_removed = [[name for name in removes if name in of] for of in before.texts]
     texts_removed[0] = [*tie_keys, *texts_removed[0]]
     return Addition(*item, adds, removes, texts_removed, stamp, abs_total, known=family.members == "registered")

@@ -164,6 +164,16 @@ def conditional(table: str, condition: str, values: Mapping[str, Any] | None = N
     return {**action, "ExpressionAttributeValues": values} if values else action
 
 
+def numbers(**values: int) -> dict[str, dict[str, str]]:
+    """Numbers of an expression, by the names that they have there: `numbers(c=2)` is `{":c": {"N": "2"}}`."""
+    return {f":{name}": {"N": str(number)} for name, number in values.items()}
+
+
+def update(table: str, key: str, expression: str, condition: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """An update on a condition, for `transact` and `update_if`: `update(…, "SET c = :c", "c < :c", numbers(c=2))`."""
+    return {**conditional(table, condition, values), "Key": item_key(key), "UpdateExpression": expression}
+
+
 def transaction_bytes(actions: Iterable[Mapping[str, Any]]) -> int:
     """The bytes of the requests of a transaction, or some more."""
     return sum(_bytes(part) for action in actions for request in action.values() for part in request.values())
@@ -292,7 +302,7 @@ def put_version(client: DynamoDBClient, table: str, item: Item, seen: int | None
     """Put an item over its version `seen` (None: no item). Returns False if there is another version."""
     if seen is None:
         return put_if(client, table, item, "attribute_not_exists(pk)")
-    return put_if(client, table, item, "v = :v", {":v": {"N": str(seen)}})
+    return put_if(client, table, item, "v = :v", numbers(v=seen))
 
 
 def update_if(client: DynamoDBClient, request: Mapping[str, Any]) -> tuple[bool, Item | None]:

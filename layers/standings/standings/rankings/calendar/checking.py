@@ -9,9 +9,20 @@ from standings.domain.boards import Ranking
 from standings.domain.members import Image, place
 from standings.domain.scoring import sort_key
 from standings.domain.tiers import ROOT, Counters, Path, summed
-from standings.rankings.audit_reads import AuditReads, Listed, Snapshot, StoredRow, Tree, ever_used, stored_row
 from standings.rankings.calendar.storing import MAX_LANES
-from standings.rankings.findings import Difference, Findings, Kind, row_difference
+from standings.rankings.findings import (
+    AuditReads,
+    Difference,
+    Findings,
+    Kind,
+    Listed,
+    Snapshot,
+    StoredRow,
+    Tree,
+    ever_used,
+    row_difference,
+    stored_row,
+)
 
 Pair = tuple[Image | None, StoredRow]
 """A member's item in Scores, and its row in a ranking."""
