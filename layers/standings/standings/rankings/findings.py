@@ -95,21 +95,21 @@ class Findings:
         except StoreUnavailableError:
             return None
 
-    def kind_of(self, image: Image | None, version: int | None, expected: str | None, found: str | None) -> Kind | None:
-        """The difference between an item and a row of some version (None: no row), by the sort keys of both.
+    def kind_of(self, image: Image | None, row: "StoredRow", expected: str | None) -> Kind | None:
+        """The difference between an item and a row, by their versions and the sort keys of both.
 
         A row older than its item is BEHIND for up to `grace` after the item's last change. The entry of an item that is
         gone is a PHANTOM at once: nothing says when the item went.
         """
-        if image is not None and version is not None and version > image.version:
+        if image is not None and row.version is not None and row.version > image.version:
             return Kind.VERSION
-        if found == expected:
+        if row.key == expected:
             return None
-        if image is not None and (version is None or version < image.version) and self.is_recent(image):
+        if image is not None and (row.version is None or row.version < image.version) and self.is_recent(image):
             return Kind.BEHIND
         if expected is None:
             return Kind.PHANTOM
-        return Kind.MISSING if found is None else Kind.WRONG
+        return Kind.MISSING if row.key is None else Kind.WRONG
 
     def is_recent(self, image: Image) -> bool:
         """Whether the stream may not have brought an item's last change yet."""
@@ -151,24 +151,6 @@ class Findings:
             "looked_at": {name: self.looked_at[name] for name in LOOKED_AT},
             "read_units": round(units),
         }
-
-
-def row_difference(
-    kind: Kind | None,
-    ranking: str,
-    member: str,
-    sort_keys: tuple[str | None, str | None],
-    image: Image | None,
-    version: int | None,
-) -> Iterator[Difference]:
-    """The difference of a member's row, or list item: none without a kind.
-
-    `sort_keys` are the one that is expected and the one that is there, `version` is the row's.
-    """
-    if kind is not None:
-        where = {"ranking": ranking, "member": member, "expected": sort_keys[0], "found": sort_keys[1]}
-        item_version = image.version if image is not None else None
-        yield kind, {**where, "item_version": item_version, "row_version": version}
 
 
 class AuditReads:
@@ -337,21 +319,19 @@ class StoredRow(NamedTuple):
     version: int | None = None
     at_home: bool = True
 
+    @classmethod
+    def of(cls, item: Item, key: str, member: str, shard_counts: Iterable[int]) -> "StoredRow":
+        """The row of a member in the list with this key. `item` is empty if there is none."""
+        if not item:
+            return cls()
+        homes = {tables.index_key(key, tables.shard_of(member, shards)) for shards in shard_counts}
+        placed = item["s"]["S"] if "s" in item else None
+        return cls(placed, tables.version_of(item), "r" in item and item["r"]["S"] in homes)
 
-def stored_row(item: Item, key: str, member: str, shard_counts: Iterable[int]) -> StoredRow:
-    """The row of a member in the list with this key. `item` is empty if there is none."""
-    if not item:
-        return StoredRow()
-    homes = {tables.index_key(key, tables.shard_of(member, shards)) for shards in shard_counts}
-    placed = item["s"]["S"] if "s" in item else None
-    return StoredRow(placed, version_of(item), "r" in item and item["r"]["S"] in homes)
-
-
-def version_of(item: Item) -> int:
-    """The version of a row or list item."""
-    return int(item["v"]["N"]) if "v" in item else 0
-
-
-def ever_used(naming: Item, metric: Metric) -> set[int]:
-    """Every number of shards that was ever used: that of the definition, those that an item names, and 1 before."""
-    return {1, metric.shards, *tables.shards_ever(naming)}
+    def difference(
+        self, kind: Kind | None, ranking: str, member: str, expected: str | None, image: Image | None
+    ) -> Iterator[Difference]:
+        """The difference between the row and what is expected: none without a kind."""
+        if kind is not None:
+            where = {"ranking": ranking, "member": member, "expected": expected, "found": self.key}
+            yield kind, {**where, "item_version": image and image.version, "row_version": self.version}

@@ -80,8 +80,7 @@ class RankingReads:
 
     def partitions(self, ranking: Ranking, shards: int) -> list[Partition]:
         """The partitions of the sorted index that hold a ranking's entries, for a number of shards."""
-        lists = lists_of(ranking) if ranking.window.rolling else (ranking.key,)
-        return [Partition(key, shard) for key in lists for shard in range(shards)]
+        return [Partition(key, shard) for key in lists_of(ranking) for shard in range(shards)]
 
     def spans(
         self, ranking: Ranking, spans: Sequence[Span], paths: Sequence[Path]
@@ -186,25 +185,20 @@ def entry_of(item: Item, ranking: Ranking) -> Entry:
     return Entry(key, *decode_sort_key(key, ranking.metric), int(item["t"]["N"]))
 
 
-class TopReads:
-    """What an announcement reads of one ranking. Every method may raise StoreUnavailableError.
-
-    All but `indexed` is strongly consistent.
-    """
+class TopReads(CalendarReads):
+    """What an announcement reads, strongly consistently but for `indexed`. May raise StoreUnavailableError."""
 
     def __init__(self, client: DynamoDBClient, rankings: str, clock: Clock) -> None:
+        super().__init__(partial(tables.items_by_key, client, rankings, clock=clock, consistent=True), clock)
         self._client = client
         self._rankings = rankings
-        self._consistent = CalendarReads(
-            partial(tables.items_by_key, client, rankings, clock=clock, consistent=True), clock
-        )
 
     def shards(self, ranking: Ranking) -> int:
         """The highest number of shards that the sorted index has or had."""
         root = tables.get_item(
             self._client, self._rankings, tables.item_key(tables.node_key(ranking.key, ROOT)), consistent=True
         )
-        return max(ranking.metric.shards, *tables.shards_ever(root or {}))
+        return max(tables.shards_ever(root or {}, ranking.metric.shards))
 
     def indexed(self, ranking: Ranking, shard: int, beyond: str, before: str | None, limit: int) -> list[str]:
         """Up to `limit` sort keys of a shard of the sorted index, between two sort keys: `["MvIu123", "MvIu7"]`."""
@@ -215,11 +209,11 @@ class TopReads:
 
     def keys(self, ranking: Ranking, members: Collection[str]) -> dict[str, str | None]:
         """The sort key of each member's row: `{"u123": "MvIu123", "u7": None}`. None: the member has no place."""
-        entries = self._consistent.entries((ranking, member) for member in members)
+        entries = self.entries((ranking, member) for member in members)
         keys = {member: entry.key for (_, member), entry in entries.items()}
         return {member: keys.get(member) for member in members}
 
     def counters(self, ranking: Ranking, paths: Sequence[Path]) -> Mapping[Path, Counters]:
         """The counters of nodes. A node that does not exist is left out."""
-        nodes = self._consistent.lanes(ranking, paths)
+        nodes = self.lanes(ranking, paths)
         return {path: summed(lane.counters for lane in lanes.values()) for path, lanes in nodes.items()}

@@ -190,15 +190,11 @@ class Purging:
             # Thousands of lists may be empty: a call after this one must not begin with the first of them again.
             looked += len(partitions)
             if partitions and (looked > REMEMBERED or over()):
-                self._remember(keys.of(), first + 1)
+                where = self._table, tables.log_key(keys.of(), 0)
+                request = tables.update(*where, "SET d = :d", "attribute_exists(b)", tables.numbers(d=first + 1))
+                self._clock.retry(tables.update_if, self._client, request)
                 looked = 0
                 check()
-
-    def _remember(self, window: str, period: int) -> None:
-        """Store the first period whose lists are not purged yet."""
-        log, numbers = tables.log_key(window, 0), tables.numbers(d=period)
-        request = tables.update(self._table, log, "SET d = :d", "attribute_exists(b)", numbers)
-        self._clock.retry(tables.update_if, self._client, request)
 
     def _purge_logs(self, keys: "_Keys") -> None:
         """Purge the logs of a rolling window, the first one last: it names the others.

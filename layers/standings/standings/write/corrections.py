@@ -5,8 +5,10 @@ A transaction holds the receipt of the correction, that of its event, and the ch
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final, NamedTuple
 
+from standings import stores
 from standings.aws.dynamodb.scores import Correction, NewReceipt, Receipt, Rewrite, Scores
 from standings.catalog import BoardCatalog
 from standings.domain import corrections, members
@@ -16,14 +18,7 @@ from standings.domain.events import Event, RefusedEvent, content_digest, expired
 from standings.domain.members import Content, EventPart, History, Image
 from standings.domain.windows import MINUTE
 from standings.runtime.clock import Backoff, Clock
-from standings.stores import (
-    MAX_ACTIONS,
-    MAX_TRANSACTION_BYTES,
-    CancelReason,
-    MemberKey,
-    StoreRefusedError,
-    StoreUnavailableError,
-)
+from standings.stores import MemberKey
 from standings.write.writer import NotCountedYetError, rewrite, stamp_of
 
 WAITS: Final = 15 * MINUTE
@@ -47,7 +42,7 @@ class Corrections:
         backoff.check()
         try:
             return backoff.retry(self._attempt, correction, first_sent)
-        except StoreRefusedError as error:
+        except stores.StoreRefusedError as error:
             raise RefusedEvent("store", f"body: the store refuses it: {error}", correction.id) from error
         except members.UnknownSettlementError as error:
             raise corrections.refused(correction, str(error)) from error
@@ -80,14 +75,14 @@ class Corrections:
         dated = corrections.dated(correction, content)
         plan = _Plan(dated, main, content, images, records, self._catalog.boards, stamp)
         changes, new = plan.changes(patches=False), plan.receipts()
-        if self._scores.bytes_of(new, changes) > MAX_TRANSACTION_BYTES:
+        if self._scores.bytes_of(new, changes) > stores.MAX_TRANSACTION_BYTES:
             changes = plan.changes(patches=True)
         checks = list(records.values()) if correction.history else []
         conflicts = self._scores.apply(new, changes, now, records=checks)
-        if invalid := [one.message for one in conflicts if one.reason is CancelReason.INVALID]:
-            raise StoreRefusedError(invalid[0])
+        if invalid := [one.message for one in conflicts if one.reason is stores.CancelReason.INVALID]:
+            raise stores.StoreRefusedError(invalid[0])
         if conflicts:
-            raise StoreUnavailableError(conflicts[0].message)
+            raise stores.StoreUnavailableError(conflicts[0].message)
         return True
 
     def _register(self, correction: Event, content: Content) -> Mapping[str, BoardRecord]:
@@ -113,13 +108,14 @@ def _difference(family: Family, counted: Iterable[str]) -> str:
 
 def _content_of(main: Receipt, correction: Event, now: int) -> Content:
     """What the receipt of an event says that it counted. Raises RefusedEvent if the event cannot be corrected."""
+    refused = partial(corrections.refused, correction)
     if main.corrects is not None:
-        raise corrections.refused(correction, f"it is a correction: correct {main.corrects!r}, which it corrects")
+        raise refused(f"it is a correction: correct {main.corrects!r}, which it corrects")
     if main.expiry * 1000 <= now:
-        raise corrections.refused(correction, "it counted more than 30 days ago: post the difference with a new id")
+        raise refused("it counted more than 30 days ago: post the difference with a new id")
     content = corrections.decode_content(main.content or "")
     if content is None:
-        raise corrections.refused(correction, corrections.WHY_NOT[main.content or ""])
+        raise refused(corrections.WHY_NOT[main.content or ""])
     return content
 
 
@@ -160,7 +156,7 @@ class _Plan(NamedTuple):
             raise self._refused(f"{member}: take it back, then post the right content with a new id")
         parts = self._parts()
         items = [item for item in self.images if item in parts or item not in self.lost]
-        if len(items) + 2 > MAX_ACTIONS:
+        if len(items) + 2 > stores.MAX_ACTIONS:
             raise self._refused("together they have too many members: take it back, then post a new event")
         return [self._change(item, parts.get(item), patches=patches) for item in items]
 

@@ -10,34 +10,18 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Final, NamedTuple
 
+from standings import stores
 from standings.aws.dynamodb.scores import Addition, DamagedItem, ItemChange, NewReceipt, Receipt, Rewrite, Scores
 from standings.catalog import BoardCatalog
 from standings.domain import members
 from standings.domain.boards import MAX_UNITS, Boards, Family, family_of
 from standings.domain.coverage import BoardRecord
-from standings.domain.events import (
-    TO_LOWER,
-    Event,
-    RefusedEvent,
-    Rule,
-    expired_board,
-    limits_of,
-    other_content,
-    parse_event,
-)
+from standings.domain.events import Event, RefusedEvent, Rule, expired_board, limits_of, other_content, parse_event
 from standings.domain.members import EventPart, History, Image
 from standings.domain.scoring import decimal_text
 from standings.domain.windows import DAY
 from standings.runtime.clock import OUT_OF_TIME, Backoff, Clock
-from standings.stores import (
-    MAX_ACTIONS,
-    MAX_TRANSACTION_BYTES,
-    REPLAYABLE_DAYS,
-    CancelReason,
-    MemberKey,
-    StoreRefusedError,
-    StoreUnavailableError,
-)
+from standings.stores import MAX_TRANSACTION_BYTES, MemberKey
 
 MOST_WHOLE_BYTES: Final = MAX_TRANSACTION_BYTES
 """The most bytes of a transaction whose items are written whole. A larger one has patches, which take more time."""
@@ -149,7 +133,7 @@ class Writer:
                 result.duplicates += 1
         except NotCountedYetError as error:
             result.waiting[message.id] = str(error)
-        except StoreUnavailableError as error:
+        except stores.StoreUnavailableError as error:
             result.failed[message.id] = str(error)
         except DamagedItem as damage:
             result.refused.append((message, RefusedEvent("damaged", f"member: {damage}", event.id)))
@@ -168,7 +152,7 @@ class Writer:
         message_of: dict[str, QueueMessage] = {}
         try:
             receipts = backoff.retry(self.scores.receipts, {event.id for _, event in others})
-        except StoreUnavailableError as error:
+        except stores.StoreUnavailableError as error:
             result.failed.update((message.id, str(error)) for message, _ in others)
             return
         for message, event in others:
@@ -196,7 +180,7 @@ class Writer:
                     backoff.check()
                     backoff.retry(self.scores.refuse, event_id, str(refusal))
                 result.refused.append((message, refusal))
-            except StoreUnavailableError as error:
+            except stores.StoreUnavailableError as error:
                 result.failed[message.id] = str(error)
 
 
@@ -236,9 +220,9 @@ class _Transaction:
                     backoff.retry(self._attempt, backoff)
                 except DamagedItem as damage:
                     self._refuse_all_of(damage)
-        except StoreUnavailableError as error:
+        except stores.StoreUnavailableError as error:
             self.result.failed.update((self.message_of[event_id].id, str(error)) for event_id in self.events)
-        except StoreRefusedError as error:
+        except stores.StoreRefusedError as error:
             self._refused_by_store(error, backoff)
 
     def _refuse_all_of(self, damage: DamagedItem) -> None:
@@ -273,8 +257,7 @@ class _Transaction:
         records = self.writer.catalog.register(one.board for event in self.events.values() for one in event.updates)
         self.boards = records
         self._refuse_ended()
-        if leaving := {board for board, record in records.items() if record.is_being_deleted}:
-            self._refuse_leaving(leaving)
+        self._refuse_leaving({board for board, record in records.items() if record.is_being_deleted})
         of_history = (event for event in self.events.values() if event.history)
         self.records = {one.board: records[one.board] for event in of_history for one in event.updates}
         updates = [update for event in self.events.values() for update in event.updates]
@@ -298,30 +281,27 @@ class _Transaction:
         conflicts = self.writer.scores.apply(receipts, changes, now, records=checks) if events else []
         if not conflicts:
             self._applied()
-        invalid = next((each.message for each in conflicts if each.reason is CancelReason.INVALID), None)
-        if invalid is not None:
-            raise StoreRefusedError(invalid)
-        self.result.conflicts += any(each.reason is CancelReason.BUSY for each in conflicts)
-        must_wait = False
+        if invalid := [each.message for each in conflicts if each.reason is stores.CancelReason.INVALID]:
+            raise stores.StoreRefusedError(invalid[0])
+        self.result.conflicts += any(each.reason is stores.CancelReason.BUSY for each in conflicts)
         known: list[tuple[Event, Receipt | None]] = []
         for conflict in conflicts:
-            if conflict.reason is CancelReason.BUSY:
-                must_wait = True
-            elif conflict.position >= len(receipts) + len(changes):
-                self.started = False  # A period of the board may be settled since its record was read.
-                must_wait = True
-            elif conflict.position < len(receipts):
+            changed = conflict.position - len(receipts)
+            if conflict.reason is stores.CancelReason.BUSY:
+                continue
+            if changed < 0:
                 known.append((events[conflict.position], conflict.receipt))
+            elif changed >= len(changes):
+                self.started = False  # A period of the board may be settled since its record was read.
             else:
-                item = list(plan.changes)[conflict.position - len(receipts)]
+                item = list(plan.changes)[changed]
                 self.images[item] = conflict.image
                 self.certain.add(item)
                 self.checked.discard(item)
-                must_wait = True
         if known:
             self._know(known)
-        if must_wait:
-            raise StoreUnavailableError(conflicts[0].message)
+        if len(known) < len(conflicts):
+            raise stores.StoreUnavailableError(conflicts[0].message)
 
     def _planned(self, now: int, backoff: Backoff) -> "tuple[Plan, list[NewReceipt]]":
         """Plan changes and receipts that one transaction can hold. Raises StoreRefusedError if there are none."""
@@ -332,7 +312,8 @@ class _Transaction:
             self.patches = True
             return self._planned(now, backoff)
         if self.patches and size > MAX_TRANSACTION_BYTES:
-            raise StoreRefusedError(f"expected at most {MAX_TRANSACTION_BYTES} bytes in a transaction, got {size}")
+            message = f"expected at most {MAX_TRANSACTION_BYTES} bytes in a transaction, got {size}"
+            raise stores.StoreRefusedError(message)
         return plan, receipts
 
     def _plan(self, now: int, backoff: Backoff) -> "Plan":
@@ -361,7 +342,7 @@ class _Transaction:
                     self.checked.add(unfit.item)
                 else:
                     self._refuse(self.events[str(unfit.event_id)], unfit)
-        raise StoreUnavailableError(OUT_OF_TIME)
+        raise stores.StoreUnavailableError(OUT_OF_TIME)
 
     def _know(self, known: Iterable[tuple[Event, Receipt | None]]) -> None:
         """Drop events that have a receipt, but for those that count again. Refuse those with another digest."""
@@ -404,7 +385,7 @@ class _Transaction:
         self.again.pop(event.id, None)
         self.result.duplicates += 1
 
-    def _refused_by_store(self, error: StoreRefusedError, backoff: Backoff) -> None:
+    def _refused_by_store(self, error: stores.StoreRefusedError, backoff: Backoff) -> None:
         """Halve the transaction until the event that the store refuses is alone."""
         events = list(self.events.items())
         if not (middle := len(events) // 2):
@@ -429,8 +410,8 @@ class _Transaction:
 
 def _check_age(message: QueueMessage, event: Event, now: int) -> None:
     """Refuse a message whose receipt may have expired, however it came back to the queue."""
-    if message.refused_since is not None and now - message.refused_since > REPLAYABLE_DAYS * DAY:
-        reason = f"first received more than {REPLAYABLE_DAYS} days ago: it might count twice"
+    if message.refused_since is not None and now - message.refused_since > stores.REPLAYABLE_DAYS * DAY:
+        reason = f"first received more than {stores.REPLAYABLE_DAYS} days ago: it might count twice"
         raise RefusedEvent("age", reason, event.id)
 
 
@@ -447,7 +428,7 @@ def _check_content(event: Event, *known: bytes | None) -> None:
         raise RefusedEvent("id", other_content(event.id), event.id)
 
 
-def transactions(events: Iterable[Event], most: int = MAX_ACTIONS) -> list[list[Event]]:
+def transactions(events: Iterable[Event], most: int = stores.MAX_ACTIONS) -> list[list[Event]]:
     """Group events so that each group fits one transaction: a receipt for each event, a change for each item."""
     events = list(events)
     popularity = Counter(item for event in events for item in event.items)
@@ -663,8 +644,7 @@ def _with_differences(family: Family, item: MemberKey, image: Image, part: Event
         if metric.is_beyond_limits(change):
             steps = (decimal_text(units, metric.precision) for units in (change, before, total))
             got = "got a change of {} (from {} to {})".format(*steps)
-            advice = TO_LOWER if change < 0 else ""
-            message = f"metrics.{name}: expected a change of {limits_of(metric)} on board {item[0]!r}{advice}, {got}"
+            message = f"metrics.{name}: expected a change of {limits_of(metric, item[0], change)}, {got}"
             raise UnfitEventError(part.event_id, item, "limit", message)
     return image, part._replace(amounts=amounts, sets=False), is_older
 

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
+from standings import stores
 from standings.aws.dynamodb import tables
 from standings.aws.dynamodb.tables import BOARDS, MEMBER_FIELDS, DynamoDBClient, Item
 from standings.domain.boards import MAX_UNITS
@@ -19,14 +20,7 @@ from standings.domain.coverage import CLOCK_SKEW_S, DELETE, BoardRecord, BucketC
 from standings.domain.members import Change, Image, new_image
 from standings.domain.windows import DAY, SECOND
 from standings.runtime.clock import Clock
-from standings.stores import (
-    MAX_TRANSACTION_BYTES,
-    CancelReason,
-    IndexNotBuiltError,
-    MemberKey,
-    StoreRefusedError,
-    StoreUnavailableError,
-)
+from standings.stores import CancelReason, MemberKey
 
 RECEIPT_LIFETIME: Final = 30 * DAY
 REFUSAL_LIFETIME: Final = 14 * DAY  # As long as the dead-letter queue keeps the event
@@ -260,10 +254,10 @@ class Scores:
         request = self._scores, "sk = :m AND pk > :p", values
         try:
             items = tables.query_items(self._client, limit, *request, IndexName=tables.MEMBER_BOARDS)
-        except StoreRefusedError as error:
+        except stores.StoreRefusedError as error:
             if "index" not in str(error):
                 raise
-            raise IndexNotBuiltError(str(error)) from error
+            raise stores.IndexNotBuiltError(str(error)) from error
         return [tables.board_of(item["pk"]["S"]) for item in items]
 
     def receipts(self, event_ids: Iterable[str]) -> dict[str, Receipt]:
@@ -331,7 +325,9 @@ class Scores:
             most += _MOST_OF_KEY if isinstance(change, Rewrite) and change.whole else _MOST_OF_ADDITION
             if isinstance(change, Rewrite):
                 most += len(change.image.values) * _MOST_OF_NUMBER + sum(map(len, change.image.texts)) * _MOST_OF_TEXT
-        return most if most <= MAX_TRANSACTION_BYTES else tables.transaction_bytes(self._actions(receipts, changes, 0))
+        if most > stores.MAX_TRANSACTION_BYTES:
+            return tables.transaction_bytes(self._actions(receipts, changes, 0))
+        return most
 
     def _actions(self, receipts: Iterable[NewReceipt], changes: Iterable[ItemChange], now: int) -> list[dict[str, Any]]:
         expiry = str((now + RECEIPT_LIFETIME) // SECOND)
@@ -746,7 +742,7 @@ class BoardRecords:
             ]
         for _, reason, _, message in tables.transact(self._client, actions):
             if reason is CancelReason.BUSY:
-                raise StoreUnavailableError(message)
+                raise stores.StoreUnavailableError(message)
             return False
         return True
 

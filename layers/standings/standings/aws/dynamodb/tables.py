@@ -416,11 +416,16 @@ def name_key(name: str | None, member: str) -> tuple[str, str] | tuple[None, Non
     return (form[:PREFIX_LENGTH], f"{form}\n{member}") if len(form) >= PREFIX_LENGTH else (None, None)
 
 
+def version_of(item: Item) -> int:
+    """The version of an item; 0 if it has none."""
+    return int(item["v"]["N"]) if "v" in item else 0
+
+
 def lane_of(item: Item) -> Lane:
     """The lane of a node that an item holds. An item that only holds the number of lanes has no time."""
     counters = {digit: int(value["N"]) for name, value in item.items() if (digit := DIGITS.get(name)) is not None}
     written_at_ms = int(item["t"]["N"]) if "t" in item else None
-    return Lane(counters, int(item["v"]["N"]) if "v" in item else 0, written_at_ms)
+    return Lane(counters, version_of(item), written_at_ms)
 
 
 def lane_count(root: Item) -> int:
@@ -428,6 +433,6 @@ def lane_count(root: Item) -> int:
     return int(root["l"]["N"]) if "l" in root else 1
 
 
-def shards_ever(root: Item) -> set[int]:
-    """Every number of shards in the root's item of lane 0."""
-    return {int(shards) for shards in root["n"]["NS"]} if "n" in root else {1}
+def shards_ever(root: Item, *known: int) -> set[int]:
+    """Every number of shards in the root's item of lane 0, and those that are known."""
+    return {*known, *(int(shards) for shards in root["n"]["NS"])} if "n" in root else {1, *known}

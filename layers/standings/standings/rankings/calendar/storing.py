@@ -170,9 +170,7 @@ def chunks(moves: Iterable[Move]) -> Iterator[list[Move]]:
     for move in moves:
         values = {each.values if each is not None else None for each in (move.old, move.new)}
         # The nodes that a move may write.
-        nodes: set[Path] = set()
-        if len(values) > 1:
-            nodes.update(node for value in values if value is not None for node in nodes_for(value))
+        nodes = {node for value in values if value is not None and len(values) > 1 for node in nodes_for(value)}
         most = MAX_ACTIONS
         if move.ranking.metric.shards > 1:
             # The root names the shards. If moves count in another lane, the first lane's root may be written too.

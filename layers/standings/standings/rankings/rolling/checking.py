@@ -5,26 +5,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from standings.aws.dynamodb import tables
 from standings.aws.dynamodb.tables import Item, entry_key, lane_of, log_key, node_key
 from standings.domain.boards import MAX_UNITS, Metric, Ranking
 from standings.domain.coverage import Coverage
 from standings.domain.members import Image
 from standings.domain.scoring import Place, are_possible, sort_key
 from standings.domain.tiers import Counters, Path, summed
-from standings.rankings.findings import (
-    AuditReads,
-    Difference,
-    Findings,
-    Kind,
-    Listed,
-    Snapshot,
-    StoredRow,
-    Tree,
-    ever_used,
-    row_difference,
-    stored_row,
-    version_of,
-)
+from standings.rankings.findings import AuditReads, Difference, Findings, Kind, Listed, Snapshot, StoredRow, Tree
 from standings.rankings.rolling import steps as rolling
 from standings.rankings.rolling.reading import ahead_of, positions, read_with_logs
 from standings.rankings.rolling.steps import Block, Log, RollingRankings, Steps
@@ -131,7 +119,7 @@ class RollingChecks:
         self, name: str, blocks: Sequence[Block], moment: Moment, *, with_row: bool, surplus: bool
     ) -> Iterator[Difference]:
         image, (row, log, *items) = moment
-        member, shards = _Member(self, name, image, row), ever_used(log, self.rankings.metric)
+        member, shards = _Member(self, name, image, row), tables.shards_ever(log, 1, self.rankings.metric.shards)
         if with_row:
             yield from member.of_row()
         for block, item in zip(blocks, items, strict=True):
@@ -169,18 +157,18 @@ class _Member:
         at = next(differing, self._low)
         places = self._expected.place(at), stored.place(at)
         expected, found = (None if place is None else sort_key(place, self.name) for place in places)
-        kind = self._findings.kind_of(self._image, self._version, expected, found)
+        row = StoredRow(found, self._version)
+        kind = self._findings.kind_of(self._image, row, expected)
         if self._stored is None:
-            kind, found = Kind.WRONG, "damaged"
-        ranking = self._rankings.at(at).key
-        return row_difference(kind, ranking, self.name, (expected, found), self._image, self._version)
+            kind, row = Kind.WRONG, row._replace(key="damaged")
+        return row.difference(kind, self._rankings.at(at).key, self.name, expected, self._image)
 
     def of_item(self, block: Block, item: Item, shard_counts: Iterable[int]) -> Iterator[Difference]:
         """The difference between the list item of a block and the row, if there is one."""
         key = rolling.list_key(self._rankings, block)
-        row = stored_row(item, key, self.name, shard_counts)
-        keys = self._by_row.get(block), row.key
-        return row_difference(self._kind_of(block, row), key, self.name, keys, self._image, self._version)
+        row = StoredRow.of(item, key, self.name, shard_counts)
+        kind, expected = self._kind_of(block, row), self._by_row.get(block)
+        return row._replace(version=self._version).difference(kind, key, self.name, expected, self._image)
 
     def _kind_of(self, block: Block, item: StoredRow) -> Kind | None:
         by_row, image = self._by_row.get(block), self._image
@@ -202,7 +190,7 @@ def _decoded_row(item: Item, metric: Metric) -> tuple[int | None, Steps | None]:
         return None, NO_STEPS
     row = rolling.row_of(item)
     if isinstance(row, str):
-        return version_of(item), None
+        return tables.version_of(item), None
     is_sound = all(
         first < until and are_possible(place.values, metric) and abs(place.since or 0) <= MAX_UNITS
         for first, until, place in row.steps.steps
@@ -258,10 +246,10 @@ class _Logs:
         self._ranking = ranking
         self._window = rolling.rolling_of(ranking).key
         first = items.get(log_key(self._window, 0), {})
-        self.shards = max(ever_used(first, ranking.metric))
-        keys = {number: log_key(self._window, number) for number in range(rolling.log_count(first))}
-        found = {number: item for number, key in keys.items() if (item := items.get(key))}
-        self.by_number = {number: _log(item, ranking.metric) for number, item in found.items()}
+        self.shards = max(tables.shards_ever(first, 1, ranking.metric.shards))
+        numbers = range(rolling.log_count(first))
+        found = {number: items.get(log_key(self._window, number)) for number in numbers}
+        self.by_number = {number: _log(item, ranking.metric) for number, item in found.items() if item}
         self._changes = [
             (number, log.base + index, deltas)
             for number, log in self.by_number.items()

@@ -13,6 +13,7 @@ from standings.rankings.rolling import steps as rolling
 from standings.runtime.clock import TtlCache
 from standings.stores import Entry, Node, StoreRefusedError
 
+Missing = Callable[[str, int, int, int], tuple[rolling.NodeDeltas, int]]
 TRIES: Final = 3  # How often logs and nodes are read again while folds go on
 
 
@@ -99,13 +100,7 @@ class RollingReads:
         written_at_ms = max((entry.written_at_ms for entry in entries), default=0)
         return rolling.node_deltas(entries, range(period, period + 1)), written_at_ms
 
-    def _node(
-        self,
-        ranking: Ranking,
-        path: Path,
-        item: Item,
-        missing: "Callable[[str, int, int, int], tuple[rolling.NodeDeltas, int]]",
-    ) -> Node | None:
+    def _node(self, ranking: Ranking, path: Path, item: Item, missing: Missing) -> Node | None:
         window = rolling.rolling_of(ranking).key
         logs = self._logs[window]
         at = positions(item)

@@ -20,7 +20,7 @@ from standings.aws.dynamodb.tables import Item, entry_key, index_key, shard_of
 from standings.domain.boards import Boards, Family, Metric, Ranking, generation_code
 from standings.domain.members import AHEAD_MARGIN, SKIP_MARGIN, Change, Image, aggregate_of, contributions
 from standings.domain.scoring import Place, SortValues, place_of, sort_key
-from standings.domain.tiers import Path, deltas
+from standings.domain.tiers import Counters, Path, deltas, summed
 from standings.domain.windows import DAY, HOUR, Unit, Window
 from standings.rankings import EXPIRY_MARGIN, ROW_LIFETIME
 from standings.rankings.commits import expiry_of
@@ -158,22 +158,19 @@ class CountChange(NamedTuple):
     new: SortValues | None
 
 
-def count_changes(before: Steps | None, after: Steps) -> Iterator[CountChange]:
+def count_changes(before: Steps | None, after: Steps) -> list[CountChange]:
     """How the counts change, from the first period of `after` on, if a row's steps are replaced."""
     before = before or Steps(after.low)
     edges = {max(edge, after.low) for step in (*before.steps, *after.steps) for edge in (step.first, step.until)}
-    change: CountChange | None = None
+    changes: list[CountChange] = []
     for start, until in pairwise(sorted(edges)):
         places = before.place(start), after.place(start)
         values = [None if place is None else place.values for place in places]
-        if change is not None and [*change[1:]] == [start, *values]:
-            change = change._replace(until=until)
-            continue
-        if change is not None and change.old != change.new:
-            yield change
-        change = CountChange(start, until, *values)
-    if change is not None and change.old != change.new:
-        yield change
+        if changes and [*changes[-1][1:]] == [start, *values]:
+            changes[-1] = changes[-1]._replace(until=until)
+        else:
+            changes.append(CountChange(start, until, *values))
+    return [change for change in changes if change.old != change.new]
 
 
 def blocks_to_write(
@@ -464,16 +461,13 @@ def node_deltas(entries: Iterable[LogEntry], periods: range) -> NodeDeltas:
         first, until = max(change.first, periods.start), min(change.until, periods.stop)
         if first < until:
             by_range[first, until].append((change.old, change.new))
-    net: NodeDeltas = {}
+    parts: defaultdict[tuple[int, Path], list[Counters]] = defaultdict(list)
     for (first, until), moves in by_range.items():
-        of_range = deltas(moves)
-        for period in range(first, until):
-            for path, counters in of_range.items():
-                node = net.setdefault((period, path), {})
-                for digit, count in counters.items():
-                    node[digit] = node.get(digit, 0) + count
-    changed = {node: {digit: n for digit, n in counters.items() if n} for node, counters in net.items()}
-    return {node: counters for node, counters in changed.items() if counters}
+        for path, counters in deltas(moves).items():
+            for period in range(first, until):
+                parts[period, path].append(counters)
+    net = {node: {digit: n for digit, n in summed(each).items() if n} for node, each in parts.items()}
+    return {node: counters for node, counters in net.items() if counters}
 
 
 def log_of(item: Item) -> Log:

@@ -295,7 +295,7 @@ def plan_of(group: Sequence[Shift], rows: Mapping[str, rolling.RollingRow | str]
             continue
         seen, version = (None, None) if row is None else (row.steps, row.version)
         steps = rolling.counted_from(seen, shift.steps)
-        counted = list(rolling.count_changes(seen, steps))
+        counted = rolling.count_changes(seen, steps)
         size += len(rolling.encode_entry(LogEntry(0, counted)))
         if plan.rows and size > MAX_ENTRY:
             plan.left = group[position:]
