@@ -7,7 +7,7 @@ their changes (`plan_changes`), and writes these with the receipts of the events
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import Final, NamedTuple
 
 from standings import stores
@@ -219,17 +219,13 @@ class _Transaction:
                 try:
                     backoff.retry(self._attempt, backoff)
                 except DamagedItem as damage:
-                    self._refuse_all_of(damage)
+                    # Only the events of its member: others must not wait for its repair.
+                    for event in [one for one in self.events.values() if (damage.board, damage.member) in one.items]:
+                        self._refuse(event, RefusedEvent("damaged", f"member: {damage}", event.id))
         except stores.StoreUnavailableError as error:
             self.result.failed.update((self.message_of[event_id].id, str(error)) for event_id in self.events)
         except stores.StoreRefusedError as error:
             self._refused_by_store(error, backoff)
-
-    def _refuse_all_of(self, damage: DamagedItem) -> None:
-        """Refuse the events of a member whose item cannot be read. Others must not wait for its repair."""
-        for event in list(self.events.values()):
-            if (damage.board, damage.member) in event.items:
-                self._refuse(event, RefusedEvent("damaged", f"member: {damage}", event.id))
 
     def _refuse_leaving(self, leaving: set[str]) -> None:
         """Refuse the events of boards that are being deleted: what they count would be removed with the board."""
@@ -680,15 +676,10 @@ def _addition(
     return Addition(*item, adds, removes, texts_removed, stamp, abs_total, known=family.members == "registered")
 
 
-def _first_that_fit(image: Image, names: Iterable[str], room: int) -> list[str]:
+def _first_that_fit(image: Image, names: Sequence[str], room: int) -> list[str]:
     """The first accumulators whose removal needs at most `room` bytes, with the texts beside them."""
-    fit = []
-    for name in names:
-        room -= _names_bytes([name, *(name for of in image.texts if name in of)])
-        if room < 0:
-            break
-        fit.append(name)
-    return fit
+    sizes = (_names_bytes([name, *(name for of in image.texts if name in of)]) for name in names)
+    return [name for name, used in zip(names, accumulate(sizes), strict=True) if used <= room]
 
 
 def _names_bytes(names: Iterable[str]) -> int:
