@@ -147,11 +147,7 @@ class Purging:
 
     def purge(self, board: str, codes: Iterable[str], generation: int, over: Callable[[], bool]) -> bool:
         """Purge a generation of a board; False if `over` says that the time is over before the end."""
-
-        def check() -> None:
-            if over():
-                raise _TimeIsOver
-
+        check = partial(_check, over)
         try:
             for code in sorted(codes):
                 keys = _Keys(board, code, generation)
@@ -275,6 +271,11 @@ class Purging:
 
 class _TimeIsOver(Exception):
     """The rest of a purge is left to another call."""
+
+
+def _check(over: Callable[[], bool]) -> None:
+    if over():
+        raise _TimeIsOver
 
 
 class _Keys(NamedTuple):

@@ -486,7 +486,6 @@ def decode_image(item: Item, keys: Item | None = None, now: int | None = None) -
     """
     if keys is not None and (item["pk"], item["sk"]) != (keys["pk"], keys["sk"]):
         raise ValueError(f"expected an image of {keys!r}, got one of {item['pk']!r} {item['sk']!r}")
-    key = item["pk"]["S"], item["sk"]["S"]
     values, texts = _accumulators(item)
     version, written_at_ms = int(item["v"]["N"], 10), int(item["t"]["N"], 10)
     abs_total = int(item["g"]["N"], 10) if "g" in item else 0
@@ -499,8 +498,8 @@ def decode_image(item: Item, keys: Item | None = None, now: int | None = None) -
     _check_bound(LAST_INSTANT, written_at_ms, removed_at or 0, merged_at or 0)
     _check_bound(MAX_UNITS, *values.values())
     image = Image(
-        board=tables.board_of(key[0]),
-        member=key[1],
+        board=tables.board_of(item["pk"]["S"]),
+        member=item["sk"]["S"],
         version=version,
         written_at_ms=written_at_ms,
         abs_total=abs_total,
@@ -517,7 +516,6 @@ def decode_image(item: Item, keys: Item | None = None, now: int | None = None) -
     )
     if image.expiry is None or now is None or now < image.expiry * SECOND:
         return image
-    # Nothing but its version counts.
     none = new_image(image.board, image.member, written_at_ms)
     return replace(none, version=version, abs_total=abs_total, removed=True)
 
