@@ -90,10 +90,11 @@ def placements(
 
     Their board ends at an instant (ms; None: never).
     """
-    return [
-        *moves(boards, changes, generations, board_ends),
-        *rolling.shifts(boards, changes, generations, board_ends),
-    ]
+    found: list[Placement] = [*moves(boards, changes, generations, board_ends)]
+    family = boards.family(changes[0].new.board)
+    if family is not None and any(window.rolling for metric in family.metrics.values() for window in metric.windows):
+        found += rolling.shifts(boards, changes, generations, board_ends)
+    return found
 
 
 def placements_now(
