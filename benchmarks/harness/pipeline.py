@@ -12,7 +12,7 @@ from standings.catalog import BoardCatalog
 from standings.domain.boards import Boards
 from standings.domain.windows import instant
 from standings.project.projector import Projector, Record
-from standings.rankings.calendar.pruning import Pruning, Trees
+from standings.rankings.calendar.pruning import Pruning
 from standings.rankings.storing import Rankings
 from standings.runtime.clock import Clock
 from standings.write.corrections import Corrections
@@ -65,7 +65,7 @@ class Pipeline:
         self.catalog = BoardCatalog(boards, BoardRecords(self.client, "Scores", tools), tools)  # type: ignore[arg-type]
         scores = Scores(client, "Scores", "Receipts", tools)
         self._writer = Writer(self.catalog, scores, tools, Corrections(self.catalog, scores, tools).apply)
-        pruning = Pruning(Trees(client, "Rankings", tools), tools) if prune else None
+        pruning = Pruning(client, "Rankings", tools) if prune else None
         rankings = Rankings(client, "Rankings", tools, pruning=pruning)
         self.projector = Projector(self.catalog, rankings, tools, scores.images)
         self._projected = len(self.stream)

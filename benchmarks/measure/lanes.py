@@ -25,7 +25,7 @@ from standings.aws.dynamodb.scores import BoardRecords
 from standings.catalog import BoardCatalog
 from standings.domain.members import Change, Image
 from standings.project.projector import Projector, ProjectResult, Record
-from standings.rankings.calendar.pruning import Pruning, Trees
+from standings.rankings.calendar.pruning import Pruning
 from standings.rankings.calendar.storing import MAX_LANES
 from standings.rankings.storing import Rankings
 from standings.runtime.clock import Clock
@@ -69,7 +69,7 @@ class Run:
             tools = Clock(now, lambda: self.clock.now, self.clock.sleep, rng.random)
             catalog = BoardCatalog(self.boards, BoardRecords(self.engine, "Scores", tools), tools)  # type: ignore[arg-type]
             client: Any = self.client
-            pruning = Pruning(Trees(client, "Rankings", tools), tools)
+            pruning = Pruning(client, "Rankings", tools)
             rankings = Rankings(client, "Rankings", tools, pruning=pruning, most_lanes=most_lanes)
             job = self._job(
                 Projector(catalog, rankings, tools, lambda _: {}),

@@ -41,7 +41,7 @@ from standings.maintain.settlements import Settlements
 from standings.maintain.task_arguments import Task, Tasks, task_of
 from standings.maintain.turns import Lease, Position
 from standings.members import MemberAdmin
-from standings.rankings.audit_reads import AuditReads
+from standings.rankings.findings import AuditReads
 from standings.rankings.reading import CalendarReads
 from standings.rankings.storing import Purging
 from standings.runtime.bytecode import is_compiled

@@ -14,7 +14,7 @@ from aws_lambda_powertools.metrics import MetricUnit
 from standings.aws.dynamodb.scores import DamagedItem, Scores, decode_change
 from standings.domain.members import Image
 from standings.project.projector import Projector, ProjectResult, Record
-from standings.rankings.calendar.pruning import Pruning, Trees
+from standings.rankings.calendar.pruning import Pruning
 from standings.runtime.environment import required
 from standings.runtime.logs import logger, metrics, stack_of
 from standings.stores import MemberKey, RankingName, StoreUnavailableError
@@ -34,7 +34,7 @@ _dynamodb = building_blocks.client("dynamodb")
 _scores = Scores(_dynamodb, required("SCORES_TABLE"), "", _clock)  # It reads members alone, and no receipts
 _projector = Projector(
     building_blocks.board_catalog(_dynamodb, _clock),
-    rankings.store(_dynamodb, _clock, Pruning(Trees(_dynamodb, required("RANKINGS_TABLE"), _clock), _clock)),
+    rankings.store(_dynamodb, _clock, Pruning(_dynamodb, required("RANKINGS_TABLE"), _clock)),
     _clock,
     _read_images,
 )

@@ -207,7 +207,7 @@ def test_a_bug_of_the_projector_parks_the_record(stack: Stack, log: Lines, funct
 def test_a_bug_of_a_replay_leaves_the_record(stack: Stack, log: Lines) -> None:
     stack.writer(messages(*EVENTS), Context())
     park(stack, *unprojected(stack))
-    with has_a_bug("standings.aws.dynamodb.scores.member_key"):
+    with has_a_bug("standings.aws.dynamodb.tables.member_key"):
         answer = stack.maintenance({"parked": {"replay": {}}}, Context(seconds=900))
 
     the_bug_in(log(), "parked record not read")

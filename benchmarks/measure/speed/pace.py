@@ -111,9 +111,6 @@ class Accepting:
     def lanes(self, *_: Any) -> dict[Any, Any]:
         return {}
 
-    def remove(self, *_: Any) -> list[Any]:
-        return []
-
     def records(self, _: Any) -> dict[str, Any]:
         return {}
 
@@ -131,7 +128,7 @@ class AcceptingRankings(CalendarStorage):
 _STORES: Final = (
     (building_blocks, "BoardRecords", Accepting),
     (scores, "Scores", Accepting),
-    (pruning, "Trees", Accepting),
+    (pruning, "CalendarReads", Accepting),
     (storing, "CalendarStorage", AcceptingRankings),
 )
 

@@ -1,13 +1,13 @@
 """The projector, which also removes empty nodes, and replays, which place members by their current items."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from standings.domain.members import Move
 from standings.domain.scoring import Place
 from standings.domain.windows import DAY, SECOND
-from standings.rankings.calendar.pruning import Trees, prune
+from standings.rankings.calendar.pruning import Pruning
 from standings.rankings.rolling.steps import Shift
 from standings.stores import CancelReason, Lane, Lanes
 from tests.support.builders.checks import assert_tiers_count_the_entries
@@ -251,20 +251,17 @@ def parked_beside_a_rebuild(pipeline: Rig) -> None:
 # ---- the removal of empty nodes
 
 
-@dataclass
-class Seen(Trees):
-    """Trees as a pruner has read them, where the nodes may come from reads at different moments."""
+class Seen(Pruning):
+    """A pruner whose nodes may come from reads at different moments. `then` comes after these reads."""
 
-    worker: Worker
-    seen: Mapping[Any, Lanes]
-    then: Callable[[], Any] = lambda: None
-
-    def lanes(self, _: Any, paths: Sequence[Any]) -> dict[Any, Lanes]:
-        return {path: self.seen[path] for path in paths if path in self.seen}
+    def __init__(self, worker: Worker, seen: Mapping[Any, Lanes], then: Callable[[], Any] = lambda: None) -> None:
+        self.lanes = lambda _, paths: {path: seen[path] for path in paths if path in seen}
+        self.worker = worker
+        self.then = then
 
     def remove(self, *arguments: Any) -> Any:
         self.then()
-        return self.worker.trees.remove(*arguments)
+        return self.worker.pruning.remove(*arguments)
 
 
 class Tree:
@@ -279,7 +276,7 @@ class Tree:
         self.first.move(moved("a", 300, 5, 2))
 
     def seen(self) -> dict[Any, Lanes]:
-        return self.first.trees.lanes(RANKING, [(), (66,), (66, 2)])
+        return self.first.pruning.lanes(RANKING, [(), (66,), (66, 2)])
 
     def through_another_lane(self) -> None:
         """A member enters, moves within the leaf in another lane, and leaves. Only the sums over lanes are 0."""
@@ -291,7 +288,7 @@ class Tree:
         self.first.move(moved("b", 301, None, 3))
 
     def clean(self, seen: Mapping[Any, Lanes], then: Callable[[], Any] = lambda: None) -> None:
-        prune(Seen(self.first, seen, then), RANKING, [(66, 2)])
+        Seen(self.first, seen, then).prune(RANKING, [(66, 2)])
         assert_tiers_count_the_entries(self.engine)
         assert out_of_reach(self.engine) == set()
 
@@ -302,7 +299,7 @@ def _each_unconditionally(original: Any, *arguments: Any) -> Any:
 
 @Safeguard(
     "a node is removed only at the version that was read",
-    Change("rankings.calendar.pruning:Trees._node_out", _each_unconditionally),
+    Change("rankings.calendar.pruning:Pruning._node_out", _each_unconditionally),
 )
 def a_node_that_was_in_use(pipeline: Rig) -> None:
     """A member enters and leaves in two lanes, after one lane was read and before the removal."""
@@ -312,7 +309,7 @@ def a_node_that_was_in_use(pipeline: Rig) -> None:
 
 @Safeguard(
     "a counter is removed only at the value that was read",
-    Change("rankings.calendar.pruning:Trees._counters_out", _each_unconditionally),
+    Change("rankings.calendar.pruning:Pruning._counters_out", _each_unconditionally),
 )
 def a_counter_in_use_again(pipeline: Rig) -> None:
     """The leaf is read before it exists and its counter after everyone has left. Then a member enters."""
@@ -334,7 +331,7 @@ def _worker_with_a(pipeline: Rig) -> Worker:
 def a_counter_of_a_later_moment(pipeline: Rig) -> None:
     """A node is read before a member enters, and its parent's counter afterwards."""
     worker = _worker_with_a(pipeline)
-    prune(Seen(worker, worker.trees.lanes(RANKING, [()])), RANKING, [(66, 2)])
+    Seen(worker, worker.pruning.lanes(RANKING, [()])).prune(RANKING, [(66, 2)])
     assert_tiers_count_the_entries(worker.client)
 
 
@@ -344,11 +341,11 @@ def a_counter_of_a_later_moment(pipeline: Rig) -> None:
 def a_node_with_something_below(pipeline: Rig) -> None:
     """A node is read when it is empty, and the node below it when it still had a member. Both must stay in reach."""
     worker = _worker_with_a(pipeline)
-    before = worker.trees.lanes(RANKING, [(66, 2)])
+    before = worker.pruning.lanes(RANKING, [(66, 2)])
     worker.move(moved("a", 300, 5, 2))
-    after = worker.trees.lanes(RANKING, [(), (66,)])
+    after = worker.pruning.lanes(RANKING, [(), (66,)])
     assert isinstance(before[66, 2][0], Lane)
-    prune(Seen(worker, {**after, **before}), RANKING, [(66, 2)])
+    Seen(worker, {**after, **before}).prune(RANKING, [(66, 2)])
     assert_tiers_count_the_entries(worker.client)
     assert out_of_reach(worker.client) == set()
 

@@ -34,13 +34,13 @@ def _rows_first(original: Any, self: Any, rankings: Any, rows: Any, entry: LogEn
     return conflicts if conflicts or not entry.changes else original(self, rankings, [], entry)
 
 
-def _counts_by_records(original: Any, group: Any, rows: Any, outcome: Any) -> Any:
+def _counts_by_records(original: Any, group: Any, rows: Any) -> Any:
     believed = {shift.member: shift.passed[0] for shift in group if shift.passed}
     read = {
         name: row._replace(steps=believed[name]) if name in believed and isinstance(row, RollingRow) else row
         for name, row in rows.items()
     }
-    return original(group, read, outcome)
+    return original(group, read)
 
 
 Safeguard("rows and the log entry with their counts are in one transaction", Change(f"{WINDOWS}.append", _rows_first))

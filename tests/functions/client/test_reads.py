@@ -102,7 +102,7 @@ STATUSES: Final[list[Call]] = [lambda client: client.event("b-0-0"), lambda clie
 
 def rank_of_a_throttled_store(client: Standings) -> Any:
     fails = mock.Mock(side_effect=StoreUnavailableError("Rankings is throttled"))
-    with mock.patch.multiple("standings.rankings.reading", batch_get=fails, get_item=fails):
+    with mock.patch.multiple("standings.aws.dynamodb.tables", batch_get=fails, get_item=fails):
         return client.board("b").rank("a")
 
 

@@ -19,7 +19,7 @@ from demo.embedded.stack import PROJECT
 from standings.domain.errors import InvalidArgumentError
 from standings.maintain import settlement
 from standings.maintain.settled_files import ALL_SENT, Files
-from standings.rankings.audit_reads import AuditReads
+from standings.rankings.findings import AuditReads
 from standings.stores import StoreUnavailableError
 from tests.support.aws.stack import Stack, apply, project
 from tests.support.builders.maintenance import before, call, calls, finish

@@ -76,7 +76,8 @@ def test_what_is_too_much_for_one_look_is_left_to_the_next(engine: Any, worker: 
 
 def test_rankings_that_end_soon_are_left_to_their_ttl(engine: Any) -> None:
     one = Worker(engine)
-    one.rankings._pruning = Pruning(one.trees, one.tools, chance=1)
+    client: Any = one.client
+    one.rankings._pruning = Pruning(client, "Rankings", one.tools, chance=1)
     day = ranking("day")
     for found in (RANKING, day):
         for old, new, version in ((None, 5, 1), (5, 5_000, 2)):
@@ -99,7 +100,7 @@ def test_a_look_that_fails_fails_no_commit(
     def fail(*_: Any) -> Any:
         raise error
 
-    monkeypatch.setattr(worker.trees, "lanes", fail)
+    monkeypatch.setattr(worker.pruning, "lanes", fail)
     assert worker.move(moved("a", 300, 5, 2)).moves == 1
     assert worker.looks == [PruneResult(reason=str(error), unexpected=unexpected)]
 

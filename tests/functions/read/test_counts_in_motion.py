@@ -20,7 +20,8 @@ from standings.domain.scoring import Place as Score
 from standings.domain.tiers import ROOT, Path, deltas, nodes_for
 from standings.rankings import reading as rankings_reading
 from standings.rankings.reading import RankingReads
-from standings.rankings.rolling import reading, storing
+from standings.rankings.rolling import steps as rolling
+from standings.rankings.rolling import storing
 from standings.rankings.rolling.reading import TRIES
 from standings.rankings.rolling.steps import LogEntry, RollingRow, Shift, Step, Steps, count_changes, node_deltas
 from standings.rankings.rolling.storing import RollingStorage, RowWrite
@@ -269,7 +270,7 @@ def test_what_nodes_lack_is_worked_out_once_for_all_of_a_period(engine: Any) -> 
     window = MovingWindow(engine)
     window.fold()
     window.move("m0", SORT_VALUES[-1])
-    with mock.patch.object(reading, "node_deltas", wraps=node_deltas) as worked_out:
+    with mock.patch.object(rolling, "node_deltas", wraps=node_deltas) as worked_out:
         Reading(window).check()
 
     # All nodes are at the beginning of the log.

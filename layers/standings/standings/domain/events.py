@@ -366,8 +366,7 @@ def _amounts(share: _Share, boards: Boards) -> Iterator[tuple[str, list[tuple[Me
                 raise RefusedEvent("set", f"{field}: expected {expected}, got one with last, which each event sets")
             # Of a sum that is set, they bound the change.
             if not (share.sets and metric.aggregate == "sum") and metric.is_beyond_limits(units):
-                advice = TO_LOWER if units < 0 and metric.aggregate == "sum" else ""
-                refuse("limit", field, f"{limits_of(metric)} on board {board!r}{advice}", number)
+                refuse("limit", field, limits_of(metric, board, units), number)
             amounts.append((metric, units))
         if any(metric.kept_with is not None or metric.has_companions for metric, _ in amounts):
             _check_companions(share, family, amounts)
@@ -423,11 +422,12 @@ def _decimal(field: str, value: Any) -> Decimal:
     return Decimal(repr(value) if isinstance(value, float) else value)
 
 
-def limits_of(metric: Metric) -> str:
-    """The bounds of a metric's amounts, for a message: `at least 0 and at most 500`."""
+def limits_of(metric: Metric, board: str, amount: int) -> str:
+    """What was expected instead of an amount beyond a metric's bounds: `at least 0 and at most 500 on board 'b'`."""
     bounds = (("at least", metric.least), ("at most", metric.most))
     given = ((words, units) for words, units in bounds if units is not None)
-    return " and ".join(f"{words} {decimal_text(units, metric.precision)}" for words, units in given)
+    limits = " and ".join(f"{words} {decimal_text(units, metric.precision)}" for words, units in given)
+    return f"{limits} on board {board!r}{TO_LOWER if amount < 0 and metric.aggregate == 'sum' else ''}"
 
 
 def content_digest(at: int | None, updates: Iterable[Update], boards: Boards) -> bytes:

@@ -10,9 +10,8 @@ from standings.domain.coverage import BoardRecord
 from standings.domain.members import Image
 from standings.domain.windows import MINUTE, SECOND
 from standings.maintain.turns import Lease, Position, Run
-from standings.rankings.audit_reads import AuditReads
 from standings.rankings.checking import RECHECK_S, RankingChecks
-from standings.rankings.findings import Findings, Kind
+from standings.rankings.findings import AuditReads, Findings, Kind
 from standings.runtime.clock import Clock
 from standings.stores import SLOTS
 

@@ -30,9 +30,8 @@ from standings.domain.windows import final_at, instant
 from standings.maintain.audit import audit_part
 from standings.maintain.settled_files import ALL_SENT, SUMMARY, Checksum, Files, Line, names_of, rest_of
 from standings.maintain.turns import drive
-from standings.rankings.audit_reads import AuditReads
 from standings.rankings.checking import RankingChecks, tree_of
-from standings.rankings.findings import Findings, Kind
+from standings.rankings.findings import AuditReads, Findings, Kind
 from standings.read.session import period_of
 from standings.stores import SLOTS, StoreUnavailableError
 

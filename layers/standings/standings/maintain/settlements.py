@@ -16,8 +16,7 @@ from standings.maintain import settlement
 from standings.maintain.audit import GRACE, is_read
 from standings.maintain.settled_files import ALL_SENT, ATTEMPT, EMPTY, SUMMARY, Files, board_prefix, keys_of, names_of
 from standings.maintain.turns import Lease, Position, Run
-from standings.rankings.audit_reads import AuditReads
-from standings.rankings.findings import Findings
+from standings.rankings.findings import AuditReads, Findings
 from standings.runtime.clock import Clock
 from standings.stores import StoreUnavailableError
 

@@ -41,9 +41,8 @@ from standings.domain.coverage import Coverage
 from standings.domain.members import Image, open_rankings, readable_rankings
 from standings.domain.scoring import Place, behind
 from standings.domain.tiers import ROOT, Counters, Path, is_leaf, path, span
-from standings.rankings.audit_reads import AuditReads, Listed, Snapshot, Tree
 from standings.rankings.calendar.checking import CalendarChecks, CalendarTree
-from standings.rankings.findings import Difference, Findings, Kind
+from standings.rankings.findings import AuditReads, Difference, Findings, Kind, Listed, Snapshot, Tree
 from standings.rankings.rolling.checking import DamagedLog, RollingChecks, RollingTree
 from standings.rankings.rolling.steps import rolling_of, rolling_windows
 

@@ -10,9 +10,9 @@ from functools import partial
 from operator import call
 from typing import Any, Final, NamedTuple
 
+from standings.aws.dynamodb.tables import Item
 from standings.domain.boards import Ranking
 from standings.domain.coverage import ENDED_KEPT
-from standings.domain.scoring import Place
 from standings.domain.windows import SECOND
 from standings.rankings import EXPIRY_MARGIN
 from standings.runtime.clock import OUT_OF_TIME, Backoff
@@ -58,17 +58,12 @@ one_after_another: Final[RunAll] = partial(map, call)
 
 
 class Conflict(NamedTuple):
-    """A change that cancelled a commit, by its position (None: a tier or a log).
-
-    `found` is the version of the row that is there (None: there is none, or it is not known), `place` the place that is
-    counted.
-    """
+    """A change that cancelled a commit, by position (None: a tier or a log), with the row that is there, if known."""
 
     position: int | None
     reason: CancelReason
     message: str
-    found: int | None = None
-    place: Place | None = None
+    item: Item | None = None
 
 
 class Attempt(NamedTuple):

@@ -1,19 +1,27 @@
-"""What one call of an audit finds, the limits of the call, and the method of all its checks."""
+"""What one call of an audit finds and reads, cheaply or at one moment; its limits, and the method of all its checks."""
 
+from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final, TypeVar
+from functools import partial
+from heapq import merge
+from typing import Any, Final, NamedTuple, TypeVar, cast
 
-from standings.aws.dynamodb.scores import DamagedItem
+from standings.aws.dynamodb import tables
+from standings.aws.dynamodb.scores import DamagedItem, Scores, decode_stored
+from standings.aws.dynamodb.tables import DynamoDBClient, Item
+from standings.domain.boards import Metric, Ranking
 from standings.domain.members import Image
-from standings.rankings.audit_reads import AuditReads
+from standings.domain.scoring import Place, are_possible, behind, decode_sort_key, encode_values, sort_key
+from standings.domain.tiers import Counters, Path, path, span
 from standings.runtime.clock import RETRIED_FOR_S, Clock
 from standings.stores import StoreUnavailableError
 
 MAX_EXAMPLES: Final = 20
 LOOKED_AT: Final = ("members", "rows", "list_items", "rankings", "entries", "nodes")
+PAGE: Final = 500  # Entries that are read together
 T = TypeVar("T")
 
 
@@ -48,7 +56,7 @@ class Findings:
     """
 
     board: str
-    reads: AuditReads
+    reads: "AuditReads"
     clock: Clock
     deadline: float
     grace: int
@@ -87,21 +95,21 @@ class Findings:
         except StoreUnavailableError:
             return None
 
-    def kind_of(self, image: Image | None, version: int | None, expected: str | None, found: str | None) -> Kind | None:
-        """The difference between an item and a row of some version (None: no row), by the sort keys of both.
+    def kind_of(self, image: Image | None, row: "StoredRow", expected: str | None) -> Kind | None:
+        """The difference between an item and a row, by their versions and the sort keys of both.
 
         A row older than its item is BEHIND for up to `grace` after the item's last change. The entry of an item that is
         gone is a PHANTOM at once: nothing says when the item went.
         """
-        if image is not None and version is not None and version > image.version:
+        if image is not None and row.version is not None and row.version > image.version:
             return Kind.VERSION
-        if found == expected:
+        if row.key == expected:
             return None
-        if image is not None and (version is None or version < image.version) and self.is_recent(image):
+        if image is not None and (row.version is None or row.version < image.version) and self.is_recent(image):
             return Kind.BEHIND
         if expected is None:
             return Kind.PHANTOM
-        return Kind.MISSING if found is None else Kind.WRONG
+        return Kind.MISSING if row.key is None else Kind.WRONG
 
     def is_recent(self, image: Image) -> bool:
         """Whether the stream may not have brought an item's last change yet."""
@@ -145,19 +153,185 @@ class Findings:
         }
 
 
-def row_difference(
-    kind: Kind | None,
-    ranking: str,
-    member: str,
-    sort_keys: tuple[str | None, str | None],
-    image: Image | None,
-    version: int | None,
-) -> Iterator[Difference]:
-    """The difference of a member's row, or list item: none without a kind.
+class AuditReads:
+    """Reads Scores and Rankings for one thread.
 
-    `sort_keys` are the one that is expected and the one that is there, `version` is the row's.
+    `at_once` and `with_member` read one moment. They raise StoreUnavailableError on a conflict with a write. The other
+    reads are cheap: they may be a moment old. They are retried while the store is unavailable.
     """
-    if kind is not None:
-        where = {"ranking": ranking, "member": member, "expected": sort_keys[0], "found": sort_keys[1]}
-        item_version = image.version if image is not None else None
-        yield kind, {**where, "item_version": item_version, "row_version": version}
+
+    def __init__(self, client: DynamoDBClient, scores: str, rankings: str, clock: Clock) -> None:
+        self._counted = _CountedReads(client)
+        self._client = cast("DynamoDBClient", self._counted)
+        self._scores = scores
+        self._rankings = rankings
+        self._clock = clock
+        # It only reads members: no receipts table is needed.
+        self._members = Scores(self._client, scores, "", clock)
+        self.log_counts: dict[str, int] = {}
+        """How many logs each rolling window had when it was read last, by the window's key. They never get fewer."""
+
+    @property
+    def units(self) -> float:
+        """The read units used so far. DynamoDB names none when it cancels a transaction, so those are not counted."""
+        return self._counted.units
+
+    def members(self, board: str, slot: int, after: str | None, limit: int) -> list[Image | DamagedItem]:
+        """Up to `limit` members of a slot of Scores, after a member."""
+        return self._clock.retry(self._members.members, board, slot, after, limit)
+
+    def images(self, board: str, members: Sequence[str]) -> dict[str, Image]:
+        """Members' items in Scores. Those that do not exist or cannot be read are left out."""
+        images = self._clock.retry(self._members.images, [(board, member) for member in members], damaged=[])
+        return {member: image for (_, member), image in images.items()}
+
+    def items(self, keys: Collection[str]) -> dict[str, Item]:
+        """Items of Rankings by key."""
+        return self._clock.retry(tables.items_by_key, self._client, self._rankings, keys, self._clock)
+
+    def placed(self, partition: str, beyond: str, before: str | None) -> list[Item]:
+        """Up to `PAGE` items of a partition of the sorted index, between two sort keys."""
+        return self._clock.retry(tables.placed_items, self._client, self._rankings, partition, beyond, before, PAGE)
+
+    def at_once(self, keys: Iterable[str]) -> list[Item]:
+        """Items of Rankings. One that does not exist is empty."""
+        return self._at_once([(self._rankings, tables.item_key(key)) for key in keys])
+
+    def with_member(self, board: str, member: str, keys: Iterable[str]) -> tuple[Image | None, list[Item]]:
+        """A member's item in Scores, and items of Rankings. DamagedItem if the member's item cannot be read."""
+        rankings = [(self._rankings, tables.item_key(key)) for key in keys]
+        image, *items = self._at_once([(self._scores, tables.member_item_key(board, member)), *rankings])
+        return decode_stored(image, self._clock.now()) if image else None, items
+
+    def _at_once(self, keys: Sequence[tuple[str, Item]]) -> list[Item]:
+        gets: Any = [{"Get": {"TableName": table, "Key": key}} for table, key in keys]
+        with tables.store_errors():
+            answer = self._client.transact_get_items(TransactItems=gets)
+        return [response.get("Item", {}) for response in answer["Responses"]]
+
+
+class _CountedReads:
+    """A client of DynamoDB. `units` are the read units of all calls so far."""
+
+    def __init__(self, client: DynamoDBClient) -> None:
+        self._client = client
+        self.units = 0.0
+
+    def __getattr__(self, operation: str) -> Callable[..., Any]:
+        return partial(self._counted, getattr(self._client, operation))
+
+    def _counted(self, call: Callable[..., Any], **request: Any) -> Any:
+        answer = call(**request, ReturnConsumedCapacity="TOTAL")
+        consumed = answer.get("ConsumedCapacity", [])
+        # A query names one table; the others name each table that they read.
+        self.units += sum(one["CapacityUnits"] for one in (consumed if isinstance(consumed, list) else [consumed]))
+        return answer
+
+
+class Tree(ABC):
+    """A ranking's tier tree and its entries in the sorted index.
+
+    `lists` are the keys of the lists that hold the entries, `shards` is the highest number of their shards.
+    """
+
+    def __init__(self, reads: AuditReads, ranking: Ranking, lists: Sequence[str], shards: int) -> None:
+        self._reads = reads
+        self.ranking = ranking
+        self._lists = lists
+        self.shards = shards
+
+    @abstractmethod
+    def nodes(self, paths: Sequence[Path]) -> dict[Path, Counters]:
+        """Read the counters of nodes cheaply: `{(): {62: 1}}`. A node that does not exist is left out."""
+
+    @abstractmethod
+    def at_once(self, *paths: Path) -> "list[Snapshot]":
+        """Read nodes at one moment. StoreUnavailableError on a conflict with a write."""
+
+    @abstractmethod
+    def _member(self, item_key: str) -> str:
+        """The member in the key of an item of the index."""
+
+    def following(self, beyond: str) -> "Iterator[Listed]":
+        """The entries after a sort key, in order."""
+        return merge(*self._entries(self.shards, beyond), key=lambda entry: entry.key)
+
+    def within(self, leaf: Path, shards: int) -> Iterator[tuple[str, int]]:
+        """The members of the entries of a leaf, each with its last digit: `("u123", 83)` in the leaf `(62, 125)`."""
+        first, last = span(leaf)
+        for entries in self._entries(shards, encode_values(first), behind(last)):
+            for entry in entries:
+                if entry.place is not None:
+                    yield entry.member, path(entry.place.values)[-1]
+
+    def _entries(self, shards: int, beyond: str, before: str | None = None) -> "Iterator[Iterator[Listed]]":
+        """The entries between two sort keys, in each partition."""
+        partitions = (tables.index_key(key, shard) for key in self._lists for shard in range(shards))
+        return (self._partition(partition, beyond, before) for partition in partitions)
+
+    def _partition(self, partition: str, beyond: str, before: str | None) -> "Iterator[Listed]":
+        while True:
+            page = self._reads.placed(partition, beyond, before)
+            for item in page:
+                beyond, key = item["s"]["S"], item["pk"]["S"]
+                yield Listed(beyond, self._member(key), decoded_place(beyond, self.ranking.metric), key)
+            if len(page) < PAGE:
+                return
+
+
+class Listed(NamedTuple):
+    """An entry of a ranking: its sort key, its member, its place (None: the sort key is none), and its item's key."""
+
+    key: str
+    member: str
+    place: Place | None
+    item_key: str
+
+
+def decoded_place(key: str, metric: Metric) -> Place | None:
+    """The place that a sort key encodes; None if it is not a valid key. Such a key may be anywhere in the order."""
+    try:
+        place, member = decode_sort_key(key, metric)
+    except (KeyError, IndexError):
+        return None
+    return place if sort_key(place, member) == key and are_possible(place.values, metric) else None
+
+
+class Snapshot(NamedTuple):
+    """A node at one moment: the number of shards, and its counters.
+
+    Two snapshots with an equal `state` mean that nobody wrote the node in between.
+    """
+
+    shards: int
+    counters: Counters
+    state: object
+
+
+class StoredRow(NamedTuple):
+    """A member's row in a ranking, or its item in a list of a rolling window: `StoredRow("MvIu1", 1795256100000)`.
+
+    `key` is the sort key of its entry (None: no entry). `version` is None if there is no such row. `at_home`: the entry
+    is in the right shard for a number of shards that was ever used.
+    """
+
+    key: str | None = None
+    version: int | None = None
+    at_home: bool = True
+
+    @classmethod
+    def of(cls, item: Item, key: str, member: str, shard_counts: Iterable[int]) -> "StoredRow":
+        """The row of a member in the list with this key. `item` is empty if there is none."""
+        if not item:
+            return cls()
+        homes = {tables.index_key(key, tables.shard_of(member, shards)) for shards in shard_counts}
+        placed = item["s"]["S"] if "s" in item else None
+        return cls(placed, tables.version_of(item), "r" in item and item["r"]["S"] in homes)
+
+    def difference(
+        self, kind: Kind | None, ranking: str, member: str, expected: str | None, image: Image | None
+    ) -> Iterator[Difference]:
+        """The difference between the row and what is expected: none without a kind."""
+        if kind is not None:
+            where = {"ranking": ranking, "member": member, "expected": expected, "found": self.key}
+            yield kind, {**where, "item_version": image and image.version, "row_version": self.version}

@@ -6,26 +6,8 @@ from copy import copy
 from functools import partial
 from typing import Final, Self
 
-from standings.aws.dynamodb.tables import (
-    MAX_KEYS,
-    DynamoDBClient,
-    Item,
-    ReadKeys,
-    batch_get,
-    entry_key,
-    get_item,
-    index_key,
-    item_key,
-    items_by_key,
-    lane_count,
-    lane_of,
-    node_key,
-    on_places,
-    placed_items,
-    query,
-    query_items,
-    shards_ever,
-)
+from standings.aws.dynamodb import tables
+from standings.aws.dynamodb.tables import DynamoDBClient, Item, ReadKeys
 from standings.domain.boards import Ranking
 from standings.domain.scoring import decode_sort_key
 from standings.domain.tiers import ROOT, Counters, Path, summed
@@ -75,7 +57,7 @@ class RankingReads:
         found = self._rolling.entries(rolling)
         return found | others.result() if others is not None else found
 
-    def nodes(self, wanted: Sequence[tuple[Ranking, Path]]) -> dict[tuple[Ranking, Path], Node]:
+    def nodes(self, wanted: Sequence[NodeId]) -> dict[NodeId, Node]:
         """Read nodes of tier trees. A node that does not exist is left out."""
         rolling = [one for one in wanted if one[0].window.rolling]
         calendar = [one for one in wanted if not one[0].window.rolling]
@@ -88,18 +70,17 @@ class RankingReads:
     def _read(self, keys: Collection[str], *, consistent: bool = True) -> dict[str, Item]:
         wanted = list(keys)
         if len(wanted) == 1 and not consistent:
-            item = get_item(self._client, self._table, item_key(wanted[0]))
+            item = tables.get_item(self._client, self._table, tables.item_key(wanted[0]))
             return {} if item is None else {wanted[0]: item}
-        typed = [item_key(key) for key in wanted]
-        parts = [typed[start : start + MAX_KEYS] for start in range(0, len(typed), MAX_KEYS)]
-        read = partial(batch_get, self._client, self._table, clock=self._clock, consistent=consistent)
+        typed = [tables.item_key(key) for key in wanted]
+        parts = [typed[start : start + tables.MAX_KEYS] for start in range(0, len(typed), tables.MAX_KEYS)]
+        read = partial(tables.batch_get, self._client, self._table, clock=self._clock, consistent=consistent)
         pages = map(read, parts) if len(parts) == 1 else self._pool.map(read, parts)
         return {item["pk"]["S"]: item for page in pages for item in page}
 
     def partitions(self, ranking: Ranking, shards: int) -> list[Partition]:
         """The partitions of the sorted index that hold a ranking's entries, for a number of shards."""
-        lists = lists_of(ranking) if ranking.window.rolling else (ranking.key,)
-        return [Partition(key, shard) for key in lists for shard in range(shards)]
+        return [Partition(key, shard) for key in lists_of(ranking) for shard in range(shards)]
 
     def spans(
         self, ranking: Ranking, spans: Sequence[Span], paths: Sequence[Path]
@@ -116,8 +97,8 @@ class RankingReads:
     def _span(self, ranking: Ranking, span: Span) -> list[Entry]:
         side = ">" if span.forward else "<"
         ends = {} if span.beyond is None else {"condition": f" AND s {side} :s", "s": span.beyond}
-        request = on_places(self._table, index_key(*span.partition), **ends)
-        items = query_items(self._client, span.limit, **request, ScanIndexForward=span.forward)
+        request = tables.on_places(self._table, tables.index_key(*span.partition), **ends)
+        items = tables.query_items(self._client, span.limit, **request, ScanIndexForward=span.forward)
         return [entry_of(item, ranking) for item in items]
 
     def counts(self, parts: Sequence[Part], most: int) -> list[tuple[int, str | None]]:
@@ -128,8 +109,8 @@ class RankingReads:
 
         def count(part: Part) -> tuple[int, str | None]:
             (partition, first, last), condition = part, " AND s BETWEEN :first AND :last"
-            request = on_places(self._table, index_key(*partition), condition, first=first, last=last)
-            answers = list(query(self._client, most, **request, Select="COUNT"))
+            request = tables.on_places(self._table, tables.index_key(*partition), condition, first=first, last=last)
+            answers = list(tables.query(self._client, most, **request, Select="COUNT"))
             # An answer that ends with the range's last entry names it too, and DynamoDB refuses a range behind its end.
             end = answers[-1].get("LastEvaluatedKey", {"s": {"S": last}})["s"]["S"]
             return sum(answer["Count"] for answer in answers), f"{end}\0" if end < last else None
@@ -150,7 +131,7 @@ class CalendarReads:
 
     def entries(self, wanted: Iterable[tuple[Ranking, str]]) -> dict[tuple[Ranking, str], Entry]:
         """The entries of members. A member without a place is left out."""
-        labels = {entry_key(ranking.key, member): (ranking, member) for ranking, member in wanted}
+        labels = {tables.entry_key(ranking.key, member): (ranking, member) for ranking, member in wanted}
         items = self._read(labels) if labels else {}
         return {labels[key]: entry_of(item, labels[key][0]) for key, item in items.items() if "s" in item}
 
@@ -158,17 +139,19 @@ class CalendarReads:
         """Nodes of tier trees. A node that does not exist is left out."""
         found: dict[NodeId, Node] = {}
         for node, items in self._items(wanted).items():
-            lanes = [lane_of(item) for item in items.values()]
+            lanes = [tables.lane_of(item) for item in items.values()]
             # While members move, reads of lanes may be of different moments, and a sum may be below 0.
             counters = {digit: max(count, 0) for digit, count in summed(lane.counters for lane in lanes).items()}
             written_at_ms = max((lane.written_at_ms for lane in lanes if lane.written_at_ms is not None), default=None)
-            found[node] = Node(counters, written_at_ms, max(shards_ever(items.get(0, {}))))
+            found[node] = Node(counters, written_at_ms, max(tables.shards_ever(items.get(0, {}))))
         return found
 
     def lanes(self, ranking: Ranking, paths: Iterable[Path]) -> dict[Path, Lanes]:
         """The lanes of a ranking's nodes. A node without lanes is left out."""
         nodes = self._items([(ranking, path) for path in paths])
-        return {path: {lane: lane_of(item) for lane, item in items.items()} for (_, path), items in nodes.items()}
+        return {
+            path: {lane: tables.lane_of(item) for lane, item in items.items()} for (_, path), items in nodes.items()
+        }
 
     def _items(self, wanted: Iterable[NodeId]) -> dict[NodeId, dict[int, Item]]:
         """The items of nodes, by lane. A node without items is left out."""
@@ -180,7 +163,7 @@ class CalendarReads:
         counts = {key: count or 1 for key, count in known.items()}
         items: dict[NodeId, dict[int, Item]] = {}
         while labels := {
-            node_key(ranking.key, path, lane): ((ranking, path), lane)
+            tables.node_key(ranking.key, path, lane): ((ranking, path), lane)
             for ranking, path in to_read
             for lane in range(done[ranking.key], counts[ranking.key])
         }:
@@ -189,7 +172,7 @@ class CalendarReads:
                 node, lane = labels[key]
                 items.setdefault(node, {})[lane] = item
                 if lane == 0:
-                    counts[node[0].key] = max(counts[node[0].key], lane_count(item))
+                    counts[node[0].key] = max(counts[node[0].key], tables.lane_count(item))
         for ranking, path in to_read:
             if path == ROOT:
                 self._counts.put(ranking.key, max(counts[ranking.key], self._counts.get(ranking.key) or 1))
@@ -202,34 +185,35 @@ def entry_of(item: Item, ranking: Ranking) -> Entry:
     return Entry(key, *decode_sort_key(key, ranking.metric), int(item["t"]["N"]))
 
 
-class TopReads:
-    """What an announcement reads of one ranking. Every method may raise StoreUnavailableError.
-
-    All but `indexed` is strongly consistent.
-    """
+class TopReads(CalendarReads):
+    """What an announcement reads, strongly consistently but for `indexed`. May raise StoreUnavailableError."""
 
     def __init__(self, client: DynamoDBClient, rankings: str, clock: Clock) -> None:
+        super().__init__(partial(tables.items_by_key, client, rankings, clock=clock, consistent=True), clock)
         self._client = client
         self._rankings = rankings
-        self._consistent = CalendarReads(partial(items_by_key, client, rankings, clock=clock, consistent=True), clock)
 
     def shards(self, ranking: Ranking) -> int:
         """The highest number of shards that the sorted index has or had."""
-        root = get_item(self._client, self._rankings, item_key(node_key(ranking.key, ROOT)), consistent=True)
-        return max(ranking.metric.shards, *shards_ever(root or {}))
+        root = tables.get_item(
+            self._client, self._rankings, tables.item_key(tables.node_key(ranking.key, ROOT)), consistent=True
+        )
+        return max(tables.shards_ever(root or {}, ranking.metric.shards))
 
     def indexed(self, ranking: Ranking, shard: int, beyond: str, before: str | None, limit: int) -> list[str]:
         """Up to `limit` sort keys of a shard of the sorted index, between two sort keys: `["MvIu123", "MvIu7"]`."""
-        items = placed_items(self._client, self._rankings, index_key(ranking.key, shard), beyond, before, limit)
+        items = tables.placed_items(
+            self._client, self._rankings, tables.index_key(ranking.key, shard), beyond, before, limit
+        )
         return [item["s"]["S"] for item in items]
 
     def keys(self, ranking: Ranking, members: Collection[str]) -> dict[str, str | None]:
         """The sort key of each member's row: `{"u123": "MvIu123", "u7": None}`. None: the member has no place."""
-        entries = self._consistent.entries((ranking, member) for member in members)
+        entries = self.entries((ranking, member) for member in members)
         keys = {member: entry.key for (_, member), entry in entries.items()}
         return {member: keys.get(member) for member in members}
 
     def counters(self, ranking: Ranking, paths: Sequence[Path]) -> Mapping[Path, Counters]:
         """The counters of nodes. A node that does not exist is left out."""
-        nodes = self._consistent.lanes(ranking, paths)
+        nodes = self.lanes(ranking, paths)
         return {path: summed(lane.counters for lane in lanes.values()) for path, lanes in nodes.items()}

@@ -4,27 +4,10 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
-from typing import Final
+from typing import Final, NamedTuple
 
-from standings.aws.dynamodb.tables import (
-    DIGITS,
-    DynamoDBClient,
-    Item,
-    batch_delete,
-    conditional,
-    entry_key,
-    index_key,
-    item_key,
-    items_by_key,
-    lane_count,
-    log_key,
-    node_key,
-    on_places,
-    query_items,
-    shards_ever,
-    top_key,
-    update_if,
-)
+from standings.aws.dynamodb import tables
+from standings.aws.dynamodb.tables import DynamoDBClient, Item
 from standings.domain.boards import Boards, Family, Ranking, generation_code, window_code
 from standings.domain.members import Change, Image, Move, moves, place
 from standings.domain.tiers import ROOT, Path, is_leaf
@@ -33,16 +16,8 @@ from standings.rankings import EXPIRY_MARGIN
 from standings.rankings.calendar.pruning import Pruning
 from standings.rankings.calendar.storing import MAX_LANES, CalendarStorage
 from standings.rankings.commits import Outcome, RunAll, one_after_another
-from standings.rankings.rolling.steps import (
-    Shift,
-    blocks_within,
-    lates_ever,
-    log_count,
-    log_of,
-    rolling_windows,
-    shifts,
-    steps_of,
-)
+from standings.rankings.rolling import steps as rolling
+from standings.rankings.rolling.steps import Shift
 from standings.rankings.rolling.storing import RollingStorage, fold_deltas
 from standings.runtime.clock import Clock
 from standings.stores import StoreRefusedError, StoreUnavailableError
@@ -118,7 +93,7 @@ def placements(
     found: list[Placement] = [*moves(boards, changes, generations, board_ends)]
     family = boards.family(changes[0].new.board)
     if family is not None and any(window.rolling for metric in family.metrics.values() for window in metric.windows):
-        found += shifts(boards, changes, generations, board_ends)
+        found += rolling.shifts(boards, changes, generations, board_ends)
     return found
 
 
@@ -140,8 +115,8 @@ def placements_now(
     member, version, stamp = image.member, image.version, image.written_at_ms
     written = (ranking._replace(generation=generation, board_ends=board_ends) for ranking in rankings)
     found: list[Placement] = [Move(one, member, None, place(image, one), version, stamp) for one in written]
-    for window in rolling_windows(family, image.board):
-        steps = steps_of(image, window, max(now, stamp))
+    for window in rolling.rolling_windows(family, image.board):
+        steps = rolling.steps_of(image, window, max(now, stamp))
         if rewrite_every_item or steps.steps:
             of = window._replace(generation=generation, board_ends=board_ends)
             found.append(Shift(of, member, (), steps, version, stamp, rewrite_every_item))
@@ -173,130 +148,117 @@ class Purging:
 
     def purge(self, board: str, codes: Iterable[str], generation: int, over: Callable[[], bool]) -> bool:
         """Purge a generation of a board; False if `over` says that the time is over before the end."""
-        for code in sorted(codes):
-            # The other windows have no lists in addition to their rankings.
-            if _window(code).rolling and not self._purge_lists(board, code, generation, over):
-                return False
-            for ranking in self._rankings_of(board, code, generation):
-                if over() or not self._purge_ranking(ranking, over):
-                    return False
-            self._purge_logs(board, code, generation)
+        check = partial(_check, over)
+        try:
+            for code in sorted(codes):
+                keys = _Keys(board, code, generation)
+                # The other windows have no lists in addition to their rankings.
+                if keys.window.rolling:
+                    self._purge_lists(keys, over, check)
+                for ranking in self._rankings_of(keys):
+                    check()
+                    self._purge_ranking(ranking, check)
+                self._purge_logs(keys)
+        except _TimeIsOver:
+            return False
         return True
 
     def delete_tops(self, board: str, codes: Iterable[str]) -> None:
         """Delete what was announced of a board. It has no generation, so `purge` leaves it."""
-        for code in sorted(codes):
+        for keys in (_Keys(board, code, 0) for code in sorted(codes)):
             # Nothing is announced of rolling windows.
-            if not _window(code).rolling:
-                self._delete(self._items(map(top_key, self._keys(board, code, 0))))
+            if not keys.window.rolling:
+                self._delete(self._items(map(tables.top_key, self._rankings(keys))))
 
-    def _purge_lists(self, board: str, code: str, generation: int, over: Callable[[], bool]) -> bool:
+    def _purge_lists(self, keys: "_Keys", over: Callable[[], bool], check: Callable[[], None]) -> None:
         """Purge the lists of a rolling window, and the rows of its members."""
-        end = generation_code(generation)
-        window = f"{board}#{code}{end}"
-        log = self._item(log_key(window, 0))
+        log = self._item(tables.log_key(keys.of(), 0))
         # An item whose last period could be read so long ago has expired.
-        reach = max(lates_ever(log), default=0) + EXPIRY_MARGIN + _SLACK
-        rolling = _window(code)
-        periods = self._periods(rolling, reach)
+        periods = self._periods(keys, max(rolling.lates_ever(log), default=0) + EXPIRY_MARGIN + _SLACK)
         done = int(log["d"]["N"]) if "d" in log else periods.start
-        blocks = sorted(blocks_within(rolling, periods.start, periods.stop)) if log else []
+        blocks = sorted(rolling.blocks_within(keys.window, periods.start, periods.stop)) if log else []
+        shards = range(max(tables.shards_ever(log)))
         looked = 0
         for first, beginning in groupby(blocks, key=attrgetter("first")):
-            lists = [f"{board}#{code}{block.code}{end}" for block in beginning if first >= done]
-            partitions = [index_key(key, shard) for key in lists for shard in range(max(shards_ever(log)))]
+            lists = [keys.of(block.code) for block in beginning if first >= done]
+            partitions = [tables.index_key(key, shard) for key in lists for shard in shards]
             for partition in partitions:
-                while keys := self._placed(partition):
-                    # The name of a board has no `#`, and neither has a ranking's code.
-                    members = dict.fromkeys(key.split("#", 2)[2] for key in keys)
-                    self._delete([*keys, *(entry_key(window, member) for member in members)])
-                    if over():
-                        return False
+                self._purge_entries(partition, check, keys.of())
             # Thousands of lists may be empty: a call after this one must not begin with the first of them again.
             looked += len(partitions)
             if partitions and (looked > REMEMBERED or over()):
-                self._remember(window, first + 1)
+                where = self._table, tables.log_key(keys.of(), 0)
+                request = tables.update(*where, "SET d = :d", "attribute_exists(b)", tables.numbers(d=first + 1))
+                self._clock.retry(tables.update_if, self._client, request)
                 looked = 0
-                if over():
-                    return False
-        return True
+                check()
 
-    def _remember(self, window: str, period: int) -> None:
-        """Store the first period whose lists are not purged yet."""
-        request = {
-            **conditional(self._table, "attribute_exists(b)", {":d": {"N": str(period)}}),
-            "Key": item_key(log_key(window, 0)),
-            "UpdateExpression": "SET d = :d",
-        }
-        self._clock.retry(update_if, self._client, request)
-
-    def _purge_logs(self, board: str, code: str, generation: int) -> None:
+    def _purge_logs(self, keys: "_Keys") -> None:
         """Purge the logs of a rolling window, the first one last: it names the others.
 
         A fold that failed may have updated some nodes and not those above them. What is left in the logs names them.
         """
-        end = generation_code(generation)
-        window = f"{board}#{code}{end}"
-        first = self._item(log_key(window, 0))
-        keys = [log_key(window, number) for number in reversed(range(log_count(first)))]
-        for item in self._items(keys).values():
+        first = self._item(tables.log_key(keys.of(), 0))
+        logs = [tables.log_key(keys.of(), number) for number in reversed(range(rolling.log_count(first)))]
+        for item in self._items(logs).values():
             try:
-                nodes = fold_deltas(log_of(item).entries, ALL_PERIODS)
+                nodes = fold_deltas(rolling.log_of(item).entries, ALL_PERIODS)
             except StoreRefusedError:
                 continue  # It is damaged
-            self._delete([node_key(f"{board}#{code}{period}{end}", path) for period, path in nodes])
-        self._delete(keys if first else [])
+            self._delete([tables.node_key(keys.of(period), path) for period, path in nodes])
+        self._delete(logs if first else [])
 
-    def _rankings_of(self, board: str, code: str, generation: int) -> list[str]:
+    def _rankings_of(self, keys: "_Keys") -> list[str]:
         """The keys of a code's rankings: of a window with many, those that have a root."""
-        keys = self._keys(board, code, generation)
-        if _is_one(code):
-            return keys
-        roots = self._items(node_key(ranking, ROOT) for ranking in keys)
-        return [ranking for ranking in keys if node_key(ranking, ROOT) in roots]
+        rankings = self._rankings(keys)
+        if keys.has_one_ranking:
+            return rankings
+        roots = self._items(tables.node_key(ranking, ROOT) for ranking in rankings)
+        return [ranking for ranking in rankings if tables.node_key(ranking, ROOT) in roots]
 
-    def _keys(self, board: str, code: str, generation: int) -> list[str]:
+    def _rankings(self, keys: "_Keys") -> list[str]:
         """The keys of all rankings that a code may have."""
-        end = generation_code(generation)
-        periods: Iterable[int | str] = [""] if _is_one(code) else self._periods(_window(code))
-        return [f"{board}#{code}{period}{end}" for period in periods]
+        return [keys.of()] if keys.has_one_ranking else [keys.of(period) for period in self._periods(keys)]
 
-    def _periods(self, window: Window, reach: int | None = None) -> range:
+    def _periods(self, keys: "_Keys", reach: int | None = None) -> range:
         """The periods of a window that ended less than `reach` ago, or that may have rows."""
-        unit = window.unit or "d"
+        unit = keys.window.unit or "d"
         now = self._clock.now()
         if reach is None:
             reach = HOURS_REACH if unit == "h" else REACH
         # Periods in other time zones, or with other week starts, are at most one off.
-        first = _UTC.index(unit, now - reach) - 1
-        return range(first, _UTC.index(unit, now) + window.size + 2)
+        return range(_UTC.index(unit, now - reach) - 1, _UTC.index(unit, now) + keys.window.size + 2)
 
-    def _purge_ranking(self, ranking: str, over: Callable[[], bool]) -> bool:
-        root = self._item(node_key(ranking, ROOT))
-        for shard in range(max(shards_ever(root))):
-            while keys := self._placed(index_key(ranking, shard)):
-                self._delete(keys)
-                if over():
-                    return False
-        return self._purge_below(ranking, ROOT, lane_count(root), over)
+    def _purge_ranking(self, ranking: str, check: Callable[[], None]) -> None:
+        root = self._item(tables.node_key(ranking, ROOT))
+        for shard in range(max(tables.shards_ever(root))):
+            self._purge_entries(tables.index_key(ranking, shard), check)
+        self._purge_below(ranking, ROOT, tables.lane_count(root), check)
+
+    def _purge_entries(self, partition: str, check: Callable[[], None], window: str | None = None) -> None:
+        """Purge the entries in a partition of the index; those of a window's list with the rows of their members."""
+        while keys := self._placed(partition):
+            # The name of a board has no `#`, and neither has a ranking's code.
+            members = dict.fromkeys(key.split("#", 2)[2] for key in keys if window is not None)
+            self._delete([*keys, *(tables.entry_key(f"{window}", member) for member in members)])
+            check()
 
     def _placed(self, partition: str) -> list[str]:
-        request = on_places(self._table, partition)
-        return [item["pk"]["S"] for item in self._clock.retry(query_items, self._client, DELETE_PAGE_SIZE, **request)]
+        request = tables.on_places(self._table, partition)
+        items = self._clock.retry(tables.query_items, self._client, DELETE_PAGE_SIZE, **request)
+        return [item["pk"]["S"] for item in items]
 
-    def _purge_below(self, ranking: str, path: Path, lanes: int, over: Callable[[], bool]) -> bool:
-        items = self._items(node_key(ranking, path, lane) for lane in range(lanes))
+    def _purge_below(self, ranking: str, path: Path, lanes: int, check: Callable[[], None]) -> None:
+        items = self._items(tables.node_key(ranking, path, lane) for lane in range(lanes))
         if not is_leaf(path, window_code(ranking.partition("#")[2])[1]):
-            digits = {digit for item in items.values() for name in item if (digit := DIGITS.get(name)) is not None}
-            for digit in sorted(digits):
-                if over() or not self._purge_below(ranking, (*path, digit), lanes, over):
-                    return False
-        if items:
-            self._delete(items)
-        return True
+            for digit in sorted({digit for item in items.values() for digit in tables.lane_of(item).counters}):
+                check()
+                self._purge_below(ranking, (*path, digit), lanes, check)
+        self._delete(items)
 
     def _items(self, keys: Iterable[str]) -> dict[str, Item]:
-        return self._clock.retry(items_by_key, self._client, self._table, list(keys), self._clock, consistent=True)
+        read = partial(tables.items_by_key, self._client, self._table, list(keys), self._clock, consistent=True)
+        return self._clock.retry(read)
 
     def _item(self, key: str) -> Item:
         """An item; empty if it does not exist."""
@@ -305,15 +267,36 @@ class Purging:
     def _delete(self, keys: Iterable[str]) -> None:
         keys = list(keys)
         for start in range(0, len(keys), MAX_DELETES):
-            self._clock.retry(batch_delete, self._client, self._table, keys[start : start + MAX_DELETES])
+            self._clock.retry(tables.batch_delete, self._client, self._table, keys[start : start + MAX_DELETES])
 
 
-def _is_one(code: str) -> bool:
-    """Whether a code has one ranking: that of `all` or of a season."""
-    return window_code(code)[0][0] in "as"
+class _TimeIsOver(Exception):
+    """The rest of a purge is left to another call."""
 
 
-def _window(code: str) -> Window:
-    """The window of a code."""
-    window, _ = window_code(code)
-    return window_of(window[0] if _is_one(code) else window)
+def _check(over: Callable[[], bool]) -> None:
+    if over():
+        raise _TimeIsOver
+
+
+class _Keys(NamedTuple):
+    """The rankings of one code in one generation of a board."""
+
+    board: str
+    code: str
+    generation: int
+
+    def of(self, period: int | str = "") -> str:
+        """The key of a period's ranking, of a block's list, or without one that which rows and logs have in theirs."""
+        return f"{self.board}#{self.code}{period}{generation_code(self.generation)}"
+
+    @property
+    def has_one_ranking(self) -> bool:
+        """Whether the window is `all` or a season."""
+        return window_code(self.code)[0][0] in "as"
+
+    @property
+    def window(self) -> Window:
+        """The window of the code."""
+        window, _ = window_code(self.code)
+        return window_of(window[0] if self.has_one_ranking else window)

@@ -7,57 +7,21 @@ their changes (`plan_changes`), and writes these with the receipts of the events
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import Final, NamedTuple
 
+from standings import stores
 from standings.aws.dynamodb.scores import Addition, DamagedItem, ItemChange, NewReceipt, Receipt, Rewrite, Scores
 from standings.catalog import BoardCatalog
+from standings.domain import members
 from standings.domain.boards import MAX_UNITS, Boards, Family, family_of
 from standings.domain.coverage import BoardRecord
-from standings.domain.events import (
-    TO_LOWER,
-    Event,
-    RefusedEvent,
-    Rule,
-    expired_board,
-    limits_of,
-    other_content,
-    parse_event,
-)
-from standings.domain.members import (
-    HAS_BESTS,
-    SETS_TOTALS,
-    Content,
-    EventPart,
-    History,
-    Image,
-    UnknownSettlementError,
-    additions,
-    apply_event,
-    beyond_bounds,
-    counted_in,
-    counts_again,
-    encode_content,
-    expired,
-    late_merged,
-    may_count_again,
-    new_image,
-    rewritten,
-    set_bests,
-    set_key,
-)
+from standings.domain.events import Event, RefusedEvent, Rule, expired_board, limits_of, other_content, parse_event
+from standings.domain.members import EventPart, History, Image
 from standings.domain.scoring import decimal_text
 from standings.domain.windows import DAY
 from standings.runtime.clock import OUT_OF_TIME, Backoff, Clock
-from standings.stores import (
-    MAX_ACTIONS,
-    MAX_TRANSACTION_BYTES,
-    REPLAYABLE_DAYS,
-    CancelReason,
-    MemberKey,
-    StoreRefusedError,
-    StoreUnavailableError,
-)
+from standings.stores import MAX_TRANSACTION_BYTES, MemberKey
 
 MOST_WHOLE_BYTES: Final = MAX_TRANSACTION_BYTES
 """The most bytes of a transaction whose items are written whole. A larger one has patches, which take more time."""
@@ -169,7 +133,7 @@ class Writer:
                 result.duplicates += 1
         except NotCountedYetError as error:
             result.waiting[message.id] = str(error)
-        except StoreUnavailableError as error:
+        except stores.StoreUnavailableError as error:
             result.failed[message.id] = str(error)
         except DamagedItem as damage:
             result.refused.append((message, RefusedEvent("damaged", f"member: {damage}", event.id)))
@@ -188,7 +152,7 @@ class Writer:
         message_of: dict[str, QueueMessage] = {}
         try:
             receipts = backoff.retry(self.scores.receipts, {event.id for _, event in others})
-        except StoreUnavailableError as error:
+        except stores.StoreUnavailableError as error:
             result.failed.update((message.id, str(error)) for message, _ in others)
             return
         for message, event in others:
@@ -216,7 +180,7 @@ class Writer:
                     backoff.check()
                     backoff.retry(self.scores.refuse, event_id, str(refusal))
                 result.refused.append((message, refusal))
-            except StoreUnavailableError as error:
+            except stores.StoreUnavailableError as error:
                 result.failed[message.id] = str(error)
 
 
@@ -255,17 +219,13 @@ class _Transaction:
                 try:
                     backoff.retry(self._attempt, backoff)
                 except DamagedItem as damage:
-                    self._refuse_all_of(damage)
-        except StoreUnavailableError as error:
+                    # Only the events of its member: others must not wait for its repair.
+                    for event in [one for one in self.events.values() if (damage.board, damage.member) in one.items]:
+                        self._refuse(event, RefusedEvent("damaged", f"member: {damage}", event.id))
+        except stores.StoreUnavailableError as error:
             self.result.failed.update((self.message_of[event_id].id, str(error)) for event_id in self.events)
-        except StoreRefusedError as error:
+        except stores.StoreRefusedError as error:
             self._refused_by_store(error, backoff)
-
-    def _refuse_all_of(self, damage: DamagedItem) -> None:
-        """Refuse the events of a member whose item cannot be read. Others must not wait for its repair."""
-        for event in list(self.events.values()):
-            if (damage.board, damage.member) in event.items:
-                self._refuse(event, RefusedEvent("damaged", f"member: {damage}", event.id))
 
     def _refuse_leaving(self, leaving: set[str]) -> None:
         """Refuse the events of boards that are being deleted: what they count would be removed with the board."""
@@ -293,8 +253,7 @@ class _Transaction:
         records = self.writer.catalog.register(one.board for event in self.events.values() for one in event.updates)
         self.boards = records
         self._refuse_ended()
-        if leaving := {board for board, record in records.items() if record.is_being_deleted}:
-            self._refuse_leaving(leaving)
+        self._refuse_leaving({board for board, record in records.items() if record.is_being_deleted})
         of_history = (event for event in self.events.values() if event.history)
         self.records = {one.board: records[one.board] for event in of_history for one in event.updates}
         updates = [update for event in self.events.values() for update in event.updates]
@@ -318,30 +277,27 @@ class _Transaction:
         conflicts = self.writer.scores.apply(receipts, changes, now, records=checks) if events else []
         if not conflicts:
             self._applied()
-        invalid = next((each.message for each in conflicts if each.reason is CancelReason.INVALID), None)
-        if invalid is not None:
-            raise StoreRefusedError(invalid)
-        self.result.conflicts += any(each.reason is CancelReason.BUSY for each in conflicts)
-        must_wait = False
+        if invalid := [each.message for each in conflicts if each.reason is stores.CancelReason.INVALID]:
+            raise stores.StoreRefusedError(invalid[0])
+        self.result.conflicts += any(each.reason is stores.CancelReason.BUSY for each in conflicts)
         known: list[tuple[Event, Receipt | None]] = []
         for conflict in conflicts:
-            if conflict.reason is CancelReason.BUSY:
-                must_wait = True
-            elif conflict.position >= len(receipts) + len(changes):
-                self.started = False  # A period of the board may be settled since its record was read.
-                must_wait = True
-            elif conflict.position < len(receipts):
+            changed = conflict.position - len(receipts)
+            if conflict.reason is stores.CancelReason.BUSY:
+                continue
+            if changed < 0:
                 known.append((events[conflict.position], conflict.receipt))
+            elif changed >= len(changes):
+                self.started = False  # A period of the board may be settled since its record was read.
             else:
-                item = list(plan.changes)[conflict.position - len(receipts)]
+                item = list(plan.changes)[changed]
                 self.images[item] = conflict.image
                 self.certain.add(item)
                 self.checked.discard(item)
-                must_wait = True
         if known:
             self._know(known)
-        if must_wait:
-            raise StoreUnavailableError(conflicts[0].message)
+        if len(known) < len(conflicts):
+            raise stores.StoreUnavailableError(conflicts[0].message)
 
     def _planned(self, now: int, backoff: Backoff) -> "tuple[Plan, list[NewReceipt]]":
         """Plan changes and receipts that one transaction can hold. Raises StoreRefusedError if there are none."""
@@ -352,7 +308,8 @@ class _Transaction:
             self.patches = True
             return self._planned(now, backoff)
         if self.patches and size > MAX_TRANSACTION_BYTES:
-            raise StoreRefusedError(f"expected at most {MAX_TRANSACTION_BYTES} bytes in a transaction, got {size}")
+            message = f"expected at most {MAX_TRANSACTION_BYTES} bytes in a transaction, got {size}"
+            raise stores.StoreRefusedError(message)
         return plan, receipts
 
     def _plan(self, now: int, backoff: Backoff) -> "Plan":
@@ -368,9 +325,7 @@ class _Transaction:
             as_read = {item for event_id in self.again for item in self.events[event_id].items}
             try:
                 events, boards = self.events.values(), self.writer.catalog.boards
-                settled = {board: History(record.settled) for board, record in self.records.items()}
-                ends = {board: record.expiry for board, record in self.boards.items()}
-                return plan_changes(boards, events, self.images, now, as_read, settled, ends, patches=self.patches)
+                return plan_changes(boards, events, self.images, now, as_read, self.boards, patches=self.patches)
             except UnfitEventError as unfit:
                 if unfit.item not in self.certain:
                     self.images[unfit.item] = self.writer.scores.image(unfit.item)
@@ -383,7 +338,7 @@ class _Transaction:
                     self.checked.add(unfit.item)
                 else:
                     self._refuse(self.events[str(unfit.event_id)], unfit)
-        raise StoreUnavailableError(OUT_OF_TIME)
+        raise stores.StoreUnavailableError(OUT_OF_TIME)
 
     def _know(self, known: Iterable[tuple[Event, Receipt | None]]) -> None:
         """Drop events that have a receipt, but for those that count again. Refuse those with another digest."""
@@ -399,7 +354,9 @@ class _Transaction:
                 self._refuse(event, refusal)
         # Most duplicates were sent before the event counted, or soon after. Only for the others are items read.
         again = (
-            event for event, receipt in same if may_count_again(receipt.stamp, self.message_of[event.id].first_sent)
+            event
+            for event, receipt in same
+            if members.may_count_again(receipt.stamp, self.message_of[event.id].first_sent)
         )
         unread = {item for event in again for item in event.items} - self.certain
         if unread:
@@ -416,7 +373,7 @@ class _Transaction:
         if receipt.current != event.digest:  # It was taken back, or other content counts in its place.
             return False
         images = [self.images.get(item) for item in event.items]
-        return counts_again(images, receipt.stamp, self.message_of[event.id].first_sent)
+        return members.counts_again(images, receipt.stamp, self.message_of[event.id].first_sent)
 
     def _drop(self, event: Event) -> None:
         """Drop a duplicate."""
@@ -424,7 +381,7 @@ class _Transaction:
         self.again.pop(event.id, None)
         self.result.duplicates += 1
 
-    def _refused_by_store(self, error: StoreRefusedError, backoff: Backoff) -> None:
+    def _refused_by_store(self, error: stores.StoreRefusedError, backoff: Backoff) -> None:
         """Halve the transaction until the event that the store refuses is alone."""
         events = list(self.events.items())
         if not (middle := len(events) // 2):
@@ -449,8 +406,8 @@ class _Transaction:
 
 def _check_age(message: QueueMessage, event: Event, now: int) -> None:
     """Refuse a message whose receipt may have expired, however it came back to the queue."""
-    if message.refused_since is not None and now - message.refused_since > REPLAYABLE_DAYS * DAY:
-        reason = f"first received more than {REPLAYABLE_DAYS} days ago: it might count twice"
+    if message.refused_since is not None and now - message.refused_since > stores.REPLAYABLE_DAYS * DAY:
+        reason = f"first received more than {stores.REPLAYABLE_DAYS} days ago: it might count twice"
         raise RefusedEvent("age", reason, event.id)
 
 
@@ -467,7 +424,7 @@ def _check_content(event: Event, *known: bytes | None) -> None:
         raise RefusedEvent("id", other_content(event.id), event.id)
 
 
-def transactions(events: Iterable[Event], most: int = MAX_ACTIONS) -> list[list[Event]]:
+def transactions(events: Iterable[Event], most: int = stores.MAX_ACTIONS) -> list[list[Event]]:
     """Group events so that each group fits one transaction: a receipt for each event, a change for each item."""
     events = list(events)
     popularity = Counter(item for event in events for item in event.items)
@@ -500,20 +457,18 @@ def plan_changes(
     events: Iterable[Event],
     images: Images,
     now: int,
-    as_read: Collection[MemberKey] = (),
-    settled: Mapping[str, History] = {},
-    expiries: Mapping[str, int | None] = {},
+    as_read: Collection[MemberKey],
+    records: Mapping[str, BoardRecord],
     *,
-    patches: bool = False,
+    patches: bool,
 ) -> "Plan":
     """Plan the change of each item of the events. Raise UnfitEventError for the first event that does not fit.
 
-    `settled` has what is settled of each board that an event of history names, `expiries` from when on each board's
-    items may be deleted (seconds). The items in `as_read` are changed only if they are still as they were read. With
-    `patches`, items are not written whole, unless one has so many changes that they fit into no expression.
+    `records` are those of their boards. The items in `as_read` are changed only if they are still as they were read.
+    With `patches`, items are not written whole, unless one has so many changes that they fit into no expression.
     """
     events = list(events)
-    by_item = _by_item(events, settled)
+    by_item = _by_item(events, records)
     stamp = stamp_of((images.get(item) for item in by_item), now)
     changes, superseded = dict[MemberKey, ItemChange](), set[str]()
     counted: dict[str, dict[MemberKey, Mapping[str, int] | str]] = {event.id: {} for event in events}
@@ -525,11 +480,11 @@ def plan_changes(
             counted[part.event_id][item] = one
         addition = None if item in as_read else _addition(family, item, parts, added, image, stamp)
         if addition is not None:
-            changes[item] = addition._replace(expiry=expiries.get(item[0]))
+            changes[item] = addition._replace(expiry=records[item[0]].expiry)
             continue
         after, changed, older = _count(family, item, parts, image, stamp)
         superseded |= older
-        whole = replace(after, expiry=expiries.get(item[0]))
+        whole = replace(after, expiry=records[item[0]].expiry)
         # If nothing changed, the item is only checked.
         changes[item] = (
             rewrite(family, image, whole, changed, stamp, patches=patches) if changed else Rewrite(after, image)
@@ -549,17 +504,17 @@ def _check_parts(family: Family, item: MemberKey, images: Images, parts: Sequenc
     for part in parts:
         if part.history is not None and part.history.settled is None:
             try:
-                counted_in(family, part, stamp)
-            except UnknownSettlementError as error:
+                members.counted_in(family, part, stamp)
+            except members.UnknownSettlementError as error:
                 raise UnfitEventError(part.event_id, item, "at", f"at: {error}") from error
 
 
-def _by_item(events: Iterable[Event], settled: Mapping[str, History]) -> dict[MemberKey, list[EventPart]]:
+def _by_item(events: Iterable[Event], records: Mapping[str, BoardRecord]) -> dict[MemberKey, list[EventPart]]:
     """What events add to each item, in their order."""
     by_item: dict[MemberKey, list[EventPart]] = {}
     for event in events:
         for update in event.updates:
-            history = settled[update.board] if event.history else None
+            history = History(records[update.board].settled) if event.history else None
             part = EventPart(event.id, event.at, update.amounts, update.notes, update.sets, history)
             by_item.setdefault((update.board, update.member), []).append(part)
     return by_item
@@ -600,10 +555,10 @@ _BOTH: Final = 1  # More, if some have both of the last
 def _added(family: Family, part: EventPart, stamp: int) -> Mapping[str, int] | str:
     """What a part adds to each accumulator; a word that says why it cannot be corrected, if it does not just add."""
     if part.sets:
-        return SETS_TOTALS
+        return members.SETS_TOTALS
     if any(family.metrics[name].aggregate != "sum" for name in part.amounts):
-        return HAS_BESTS
-    return counted_in(family, part, stamp)
+        return members.HAS_BESTS
+    return members.counted_in(family, part, stamp)
 
 
 def _content(event: Event, added: Mapping[MemberKey, Mapping[str, int] | str]) -> str:
@@ -613,26 +568,26 @@ def _content(event: Event, added: Mapping[MemberKey, Mapping[str, int] | str]) -
         if isinstance(one, str):
             return one
         counted[item] = one
-    return encode_content(event.id, Content(event.at, event.digest_at, counted))
+    return members.encode_content(event.id, members.Content(event.at, event.digest_at, counted))
 
 
 def _count(
     family: Family, item: MemberKey, parts: Sequence[EventPart], image: Image | None, stamp: int
 ) -> tuple[Image, set[str], set[str]]:
     """The image with some events counted, the accumulators that changed, and the ids of superseded events."""
-    after = image if image is not None else new_image(*item, stamp)
+    after = image if image is not None else members.new_image(*item, stamp)
     changed: set[str] = set()
     superseded: set[str] = set()
-    for part in sorted(parts, key=set_key) if any(part.sets for part in parts) else parts:
+    for part in sorted(parts, key=members.set_key) if any(part.sets for part in parts) else parts:
         one = part
         if part.sets:
             after, one, is_older = _with_differences(family, item, after, part)
             changed.update(family.metrics[name].total() for name in one.amounts)
-            after, bests, is_older_best = set_bests(family, after, part, stamp)
+            after, bests, is_older_best = members.set_bests(family, after, part, stamp)
             changed.update(bests)
             superseded |= {part.event_id} if is_older or is_older_best else set()
-        after, names = apply_event(family, after, one, stamp)
-        if (beyond := beyond_bounds(family, after, names)) is not None:
+        after, names = members.apply_event(family, after, one, stamp)
+        if (beyond := members.beyond_bounds(family, after, names)) is not None:
             raise UnfitEventError(one.event_id, item, "bounds", f"metrics: {beyond} would go beyond ±(2^53 - 1) units")
         changed.update(names)
     return after, changed, superseded
@@ -648,15 +603,15 @@ def rewrite(
     """
     room = _room(after if before is None else before, after, changed) if patches else -1
     if whole := room < 0:
-        after, merged = late_merged(family, after, stamp)
-        gone = expired(family, after, stamp)
+        after, merged = members.late_merged(family, after, stamp)
+        gone = members.expired(family, after, stamp)
     else:
         most = _MOST_ATTRIBUTES + (_BOTH if after.companions.keys() & after.set_keys.keys() else 0)
         merge_bytes = most * (_SET + _REMOVED)
-        after, merged = late_merged(family, after, stamp, room // merge_bytes)
+        after, merged = members.late_merged(family, after, stamp, room // merge_bytes)
         room -= merge_bytes * len(merged)
-        gone = expired(family, after, stamp)[: room // (most * _REMOVED)]
-    return Rewrite(rewritten(after, stamp, [*merged, *gone]), before, whole)
+        gone = members.expired(family, after, stamp)[: room // (most * _REMOVED)]
+    return Rewrite(members.rewritten(after, stamp, [*merged, *gone]), before, whole)
 
 
 def _room(before: Image, after: Image, changed: Iterable[str]) -> int:
@@ -671,7 +626,7 @@ def _with_differences(family: Family, item: MemberKey, image: Image, part: Event
     A total that is older than the one that was set last is left out: it changes nothing. The last value says whether
     there was one. Bests that the event sets are left out.
     """
-    key, amounts, is_older = set_key(part), dict[str, int](), False
+    key, amounts, is_older = members.set_key(part), dict[str, int](), False
     for name, total in part.amounts.items():
         metric = family.metrics[name]
         if metric.aggregate != "sum":
@@ -685,8 +640,7 @@ def _with_differences(family: Family, item: MemberKey, image: Image, part: Event
         if metric.is_beyond_limits(change):
             steps = (decimal_text(units, metric.precision) for units in (change, before, total))
             got = "got a change of {} (from {} to {})".format(*steps)
-            advice = TO_LOWER if change < 0 else ""
-            message = f"metrics.{name}: expected a change of {limits_of(metric)} on board {item[0]!r}{advice}, {got}"
+            message = f"metrics.{name}: expected a change of {limits_of(metric, item[0], change)}, {got}"
             raise UnfitEventError(part.event_id, item, "limit", message)
     return image, part._replace(amounts=amounts, sets=False), is_older
 
@@ -704,11 +658,11 @@ def _addition(
         return None
     if image is not None and image.is_left_over:
         return None
-    before = image if image is not None else new_image(*item, stamp)
+    before = image if image is not None else members.new_image(*item, stamp)
     abs_total = sum(abs(units) for one in counted for units in one.amounts.values())
     if before.abs_total + abs_total > MAX_UNITS:
         return None
-    adds = additions(one for one in added if not isinstance(one, str))
+    adds = members.additions(one for one in added if not isinstance(one, str))
     if any(one is not None and one.names_first for one in map(family.accumulator, adds)):
         return None  # So that late buckets are merged
     # An addition writes no tie key. If there is one, another definition of ties wrote it.
@@ -716,21 +670,16 @@ def _addition(
     room = MAX_EXPRESSION - _FIXED - _names_bytes(adds) - _names_bytes(tie_keys)
     if room < 0:
         return None
-    removes = _first_that_fit(before, expired(family, before, stamp), room)
+    removes = _first_that_fit(before, members.expired(family, before, stamp), room)
     texts_removed = [[name for name in removes if name in of] for of in before.texts]
     texts_removed[0] = [*tie_keys, *texts_removed[0]]
     return Addition(*item, adds, removes, texts_removed, stamp, abs_total, known=family.members == "registered")
 
 
-def _first_that_fit(image: Image, names: Iterable[str], room: int) -> list[str]:
+def _first_that_fit(image: Image, names: Sequence[str], room: int) -> list[str]:
     """The first accumulators whose removal needs at most `room` bytes, with the texts beside them."""
-    fit = []
-    for name in names:
-        room -= _names_bytes([name, *(name for of in image.texts if name in of)])
-        if room < 0:
-            break
-        fit.append(name)
-    return fit
+    sizes = (_names_bytes([name, *(name for of in image.texts if name in of)]) for name in names)
+    return [name for name, used in zip(names, accumulate(sizes), strict=True) if used <= room]
 
 
 def _names_bytes(names: Iterable[str]) -> int:

@@ -9,7 +9,7 @@ from standings.domain.boards import Ranking
 from standings.domain.members import Move
 from standings.domain.scoring import Place
 from standings.domain.tiers import Path
-from standings.rankings.calendar.pruning import Pruning, Trees
+from standings.rankings.calendar.pruning import Pruning
 from standings.rankings.calendar.storing import CalendarStorage
 from standings.rankings.commits import Outcome, PruneResult
 from standings.rankings.reading import RankingReads
@@ -36,9 +36,9 @@ class Worker:
         self.time = faulty_client.Time(NOW)
         self.tools = replace(self.time.clock(), random=random.Random(seed).random)
         self.looks: list[PruneResult] = []
-        self.trees = Trees(self.client, "Rankings", self.tools)  # type: ignore[arg-type]
-        pruning = Pruning(self.trees, self.tools, chance, worth=0)
-        self.rankings = CalendarStorage(self.client, "Rankings", self.tools, pruning=pruning)  # type: ignore[arg-type]
+        faulty: Any = self.client
+        self.pruning = Pruning(faulty, "Rankings", self.tools, chance, worth=0)
+        self.rankings = CalendarStorage(faulty, "Rankings", self.tools, pruning=self.pruning)
 
     def move(self, *moves: Move) -> Outcome:
         outcome = self.rankings.commit(moves, self.tools.backoff(1e9), lambda: False)

@@ -6,18 +6,8 @@ from typing import Any, Final, NamedTuple
 
 from botocore.exceptions import ClientError
 
-from standings.aws.dynamodb.tables import (
-    NAMES,
-    PREFIX_LENGTH,
-    DynamoDBClient,
-    Item,
-    get_item,
-    item_key,
-    items_by_key,
-    name_key,
-    query_items,
-    store_errors,
-)
+from standings.aws.dynamodb import tables
+from standings.aws.dynamodb.tables import DynamoDBClient, Item
 from standings.aws.sdk_errors import error_code
 from standings.domain.profiles import INDEXED_LENGTH, Changes, Field, Profile
 from standings.runtime.clock import Clock
@@ -50,7 +40,7 @@ class Profiles:
         attributes: dict[str, str | None] = {ATTRIBUTES[field]: value for field, value in changes.items()}
         if "name" in changes:
             # The key of the index goes with the name, in the same write.
-            partition, sort = name_key(changes["name"], member)
+            partition, sort = tables.name_key(changes["name"], member)
             attributes |= {"p": partition, "s": sort}
         sets = [f"{name} = :{name}" for name, value in attributes.items() if value is not None]
         removes = [name for name, value in attributes.items() if value is None]
@@ -58,32 +48,32 @@ class Profiles:
         expression += [f"REMOVE {', '.join(removes)}"] if removes else []
         request: Any = {
             "TableName": self._table,
-            "Key": item_key(member),
+            "Key": tables.item_key(member),
             "UpdateExpression": " ".join(expression),
             "ReturnValues": "ALL_NEW",
         }
         if sets:
             values = {f":{name}": {"S": value} for name, value in attributes.items() if value is not None}
             request["ExpressionAttributeValues"] = values
-        with self._silent_errors(), store_errors():
+        with self._silent_errors(), tables.store_errors():
             return _profile(self._client.update_item(**request)["Attributes"])
 
     def remove(self, member: str) -> bool:
         """Remove a profile. Returns whether there was one."""
-        with self._silent_errors(), store_errors():
-            old = self._client.delete_item(TableName=self._table, Key=item_key(member), ReturnValues="ALL_OLD")
+        with self._silent_errors(), tables.store_errors():
+            old = self._client.delete_item(TableName=self._table, Key=tables.item_key(member), ReturnValues="ALL_OLD")
         return "Attributes" in old
 
     def profile(self, member: str) -> Profile | None:
         """Read a profile, strongly consistently; None if the member has none."""
         with self._silent_errors():
-            item = get_item(self._client, self._table, item_key(member), consistent=True)
+            item = tables.get_item(self._client, self._table, tables.item_key(member), consistent=True)
         return None if item is None else _profile(item)
 
     def profiles(self, members: Sequence[str]) -> dict[str, Profile]:
         """Read profiles by member: `{"u7": Profile(…)}`, eventually consistently. A member without one is left out."""
         with self._silent_errors():
-            items = items_by_key(self._client, self._table, members, self._clock)
+            items = tables.items_by_key(self._client, self._table, members, self._clock)
         return {member: _profile(item) for member, item in items.items()}
 
     def matches(self, beginning: str, after: Match | None, limit: int) -> list[Match]:
@@ -93,13 +83,13 @@ class Profiles:
         `matches("ad", None, 2)` is `[Match("adam\nu7", "u7", Profile("Ádám", …))]`.
         """
         indexed = beginning[:INDEXED_LENGTH]
-        values = {":p": {"S": indexed[:PREFIX_LENGTH]}, ":s": {"S": indexed}}
-        options: dict[str, Any] = {"IndexName": NAMES}
+        values = {":p": {"S": indexed[: tables.PREFIX_LENGTH]}, ":s": {"S": indexed}}
+        options: dict[str, Any] = {"IndexName": tables.NAMES}
         if after is not None:
-            options["ExclusiveStartKey"] = {"p": values[":p"], "s": {"S": after.key}, **item_key(after.member)}
+            options["ExclusiveStartKey"] = {"p": values[":p"], "s": {"S": after.key}, **tables.item_key(after.member)}
         with self._silent_errors():
             condition = "p = :p AND begins_with(s, :s)"
-            items = query_items(self._client, limit, self._table, condition, values, **options)
+            items = tables.query_items(self._client, limit, self._table, condition, values, **options)
         return [Match(item["s"]["S"], item["pk"]["S"], _profile(item)) for item in items]
 
     @contextmanager

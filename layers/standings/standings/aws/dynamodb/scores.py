@@ -12,45 +12,15 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from standings.aws.dynamodb.tables import (
-    BOARDS,
-    COMPANIONS_PREFIX,
-    DELETED_BOARDS,
-    MEMBER_BOARDS,
-    MEMBER_FIELDS,
-    NOTE_PREFIX,
-    SET_KEY_PREFIX,
-    TIE_KEY_PREFIX,
-    DynamoDBClient,
-    Item,
-    batch_get,
-    board_of,
-    conditional,
-    get_item,
-    item_key,
-    items_by_key,
-    member_item_key,
-    member_key,
-    put_if,
-    put_version,
-    query_items,
-    slot_key,
-    transact,
-    transaction_bytes,
-)
+from standings import stores
+from standings.aws.dynamodb import tables
+from standings.aws.dynamodb.tables import BOARDS, MEMBER_FIELDS, DynamoDBClient, Item
 from standings.domain.boards import MAX_UNITS
 from standings.domain.coverage import CLOCK_SKEW_S, DELETE, BoardRecord, BucketCoverage, Coverage, Job
 from standings.domain.members import Change, Image, new_image
 from standings.domain.windows import DAY, SECOND
 from standings.runtime.clock import Clock
-from standings.stores import (
-    MAX_TRANSACTION_BYTES,
-    CancelReason,
-    IndexNotBuiltError,
-    MemberKey,
-    StoreRefusedError,
-    StoreUnavailableError,
-)
+from standings.stores import CancelReason, MemberKey
 
 RECEIPT_LIFETIME: Final = 30 * DAY
 REFUSAL_LIFETIME: Final = 14 * DAY  # As long as the dead-letter queue keeps the event
@@ -62,10 +32,9 @@ _MOST_OF_RECEIPT: Final = 2_500
 _MOST_OF_ADDITION: Final = 30_000  # Its expression has at most 4 KB
 _MOST_OF_KEY: Final = 2_000
 _MOST_OF_NUMBER: Final = 100  # A name and a number of an item, or in an expression that name and two tokens
-_MOST_OF_TIE_KEY: Final = 600
-_MOST_OF_NOTE: Final = 350
+_MOST_OF_TEXT: Final = 600
 _TOKENS: Final = [first + second for first in digits + ascii_lowercase for second in digits + ascii_lowercase]
-TEXT_PREFIXES: Final = (TIE_KEY_PREFIX, NOTE_PREFIX, SET_KEY_PREFIX, COMPANIONS_PREFIX)
+TEXT_PREFIXES: Final = (tables.TIE_KEY_PREFIX, tables.NOTE_PREFIX, tables.SET_KEY_PREFIX, tables.COMPANIONS_PREFIX)
 _RECORD: Final = ("coverage", "codes", "generation", "written", "latest", "stale", "renewed", "job")  # As JSON
 _NOT_COUNTED: Final = "attribute_not_exists(d)"
 _AFTER_RECORDS: Final = "$"  # It sorts after the partitions of boards' records, and before the name of any board
@@ -239,9 +208,9 @@ class Scores:
         A member without an item is left out. An item that cannot be read raises DamagedItem; with `damaged`, the error
         is appended to that list instead, and the member left out.
         """
-        wanted = [member_item_key(*key) for key in keys]
+        wanted = [tables.member_item_key(*key) for key in keys]
         images: dict[MemberKey, Image] = {}
-        for item in batch_get(self._client, self._scores, wanted, self._clock, consistent=consistent):
+        for item in tables.batch_get(self._client, self._scores, wanted, self._clock, consistent=consistent):
             image = decode_or_damage(item, self._now_for(item))
             if isinstance(image, Image):
                 images[image.board, image.member] = image
@@ -253,7 +222,7 @@ class Scores:
 
     def image(self, key: MemberKey) -> Image | None:
         """Read an item, strongly consistently; None if it does not exist."""
-        item = get_item(self._client, self._scores, member_item_key(*key), consistent=True)
+        item = tables.get_item(self._client, self._scores, tables.member_item_key(*key), consistent=True)
         return decode_stored(item, self._now_for(item)) if item is not None else None
 
     def _now_for(self, item: Item) -> int:
@@ -265,12 +234,12 @@ class Scores:
 
         Fewer than `limit` are the last: none follows.
         """
-        values = {":p": {"S": slot_key(board, slot)}}
+        values = {":p": {"S": tables.slot_key(board, slot)}}
         condition = "pk = :p"
         if after is not None:
             condition += " AND sk > :s"
             values[":s"] = {"S": after}
-        items = query_items(self._client, limit, self._scores, condition, values, ConsistentRead=True)
+        items = tables.query_items(self._client, limit, self._scores, condition, values, ConsistentRead=True)
         return [decode_or_damage(item, self._now_for(item)) for item in items]
 
     def boards_of(self, member: str, after: str | None, limit: int) -> list[str]:
@@ -280,20 +249,20 @@ class Scores:
         has just come, and one may be there whose item is gone or removed. Fewer than `limit` are the last.
         IndexNotBuiltError as long as the stack has no such index, or DynamoDB is still building it.
         """
-        start = _AFTER_RECORDS if after is None else member_key(after, member)[0]
+        start = _AFTER_RECORDS if after is None else tables.member_key(after, member)[0]
         values = {":m": {"S": member}, ":p": {"S": start}}
         request = self._scores, "sk = :m AND pk > :p", values
         try:
-            items = query_items(self._client, limit, *request, IndexName=MEMBER_BOARDS)
-        except StoreRefusedError as error:
+            items = tables.query_items(self._client, limit, *request, IndexName=tables.MEMBER_BOARDS)
+        except stores.StoreRefusedError as error:
             if "index" not in str(error):
                 raise
-            raise IndexNotBuiltError(str(error)) from error
-        return [board_of(item["pk"]["S"]) for item in items]
+            raise stores.IndexNotBuiltError(str(error)) from error
+        return [tables.board_of(item["pk"]["S"]) for item in items]
 
     def receipts(self, event_ids: Iterable[str]) -> dict[str, Receipt]:
         """Read receipts by event id, strongly consistently. An event that was not applied is left out."""
-        items = items_by_key(self._client, self._receipts, event_ids, self._clock, consistent=True)
+        items = tables.items_by_key(self._client, self._receipts, event_ids, self._clock, consistent=True)
         return {event_id: receipt for event_id, item in items.items() if (receipt := _receipt_of(item)) is not None}
 
     def refuse(self, event_id: str, reason: str) -> None:
@@ -305,11 +274,11 @@ class Scores:
             "t": {"N": str(now)},
             "e": {"N": str((now + REFUSAL_LIFETIME) // SECOND)},
         }
-        put_if(self._client, self._receipts, item, _NOT_COUNTED)
+        tables.put_if(self._client, self._receipts, item, _NOT_COUNTED)
 
     def status(self, event_id: str) -> EventStatus | None:
         """The status of an event, read strongly consistently; None if nothing is stored of it, or no longer."""
-        item = get_item(self._client, self._receipts, item_key(event_id), consistent=True)
+        item = tables.get_item(self._client, self._receipts, tables.item_key(event_id), consistent=True)
         if item is None or (expires := int(item["e"]["N"]) * SECOND) <= self._clock.now():
             return None
         if "d" in item:
@@ -337,16 +306,15 @@ class Scores:
         if fence is not None:
             actions.append(self._check(fence))
         conflicts: list[Conflict] = []
-        for position, reason, item, message in transact(self._client, actions):
-            if fence is not None and position == len(receipts) + len(changes):
+        for position, reason, item, message in tables.transact(self._client, actions):
+            changed = position - len(receipts)
+            if fence is not None and changed == len(changes):
                 if reason is not CancelReason.BUSY:
                     raise FencedError(message)
                 others = set(range(len(receipts), position)).difference(one.position for one in conflicts)
                 return conflicts + [Conflict(busy, reason, message) for busy in sorted(others)]
-            is_receipt = position < len(receipts)
-            receipt = _receipt_of(item) if item and is_receipt else None
-            is_image = not is_receipt and position < len(receipts) + len(changes)
-            image = decode_stored(item, now) if item and is_image else None
+            receipt = _receipt_of(item) if item and changed < 0 else None
+            image = decode_stored(item, now) if item and 0 <= changed < len(changes) else None
             conflicts.append(Conflict(position, reason, message, receipt, image))
         return conflicts
 
@@ -356,11 +324,10 @@ class Scores:
         for change in changes:
             most += _MOST_OF_KEY if isinstance(change, Rewrite) and change.whole else _MOST_OF_ADDITION
             if isinstance(change, Rewrite):
-                image = change.image
-                most += len(image.values) * _MOST_OF_NUMBER + len(image.notes) * _MOST_OF_NOTE
-                most += (len(image.tie_keys) + len(image.set_keys)) * _MOST_OF_TIE_KEY
-                most += len(image.companions) * _MOST_OF_NUMBER
-        return most if most <= MAX_TRANSACTION_BYTES else transaction_bytes(self._actions(receipts, changes, 0))
+                most += len(change.image.values) * _MOST_OF_NUMBER + sum(map(len, change.image.texts)) * _MOST_OF_TEXT
+        if most > stores.MAX_TRANSACTION_BYTES:
+            return tables.transaction_bytes(self._actions(receipts, changes, 0))
+        return most
 
     def _actions(self, receipts: Iterable[NewReceipt], changes: Iterable[ItemChange], now: int) -> list[dict[str, Any]]:
         expiry = str((now + RECEIPT_LIFETIME) // SECOND)
@@ -386,30 +353,30 @@ class Scores:
             item["c"] = {"S": receipt.content}
         if receipt.corrects is not None:
             item["o"] = {"S": receipt.corrects}
-        if receipt.correction is not None:
-            item |= _correction_item(receipt.correction)
-        request = conditional(self._receipts, *_as_seen(receipt.replaces))
+        if (latest := receipt.correction) is not None:
+            numbers = {"u": {"N": str(latest.at)}, "f": {"N": str(latest.counted_at)}}
+            item |= {"b": {"S": latest.by}, **numbers}
+            if latest.current is not None:
+                item["n"] = {"B": latest.current}
+        request = tables.conditional(self._receipts, *_as_seen(receipt.replaces))
         return {"Put": {**request, "Item": item}}
 
     def _addition(self, change: Addition) -> dict[str, Any]:
-        values = {
-            ":i": {"N": "1"},
-            ":t": {"N": str(change.written_at_ms)},
-            ":g": {"N": str(change.abs_total)},
-            ":room": {"N": str(MAX_UNITS - change.abs_total)},
-        }
-        values |= {f":{number}": {"N": str(amount)} for number, amount in enumerate(change.adds.values())}
+        room = MAX_UNITS - change.abs_total
+        values = tables.numbers(i=1, t=change.written_at_ms, g=change.abs_total, room=room)
+        values |= tables.numbers(**{str(number): amount for number, amount in enumerate(change.adds.values())})
         exists = "attribute_exists(v) AND attribute_not_exists(x) AND" if change.known else "attribute_not_exists(v) OR"
-        condition = f"{exists} ({_STAMPED_BEFORE} AND g <= :room)"
+        allowed = f"{_STAMPED_BEFORE} AND g <= :room"
         if change.expiry is not None:
-            values |= {":e": {"N": str(change.expiry)}, ":now": {"N": str(change.written_at_ms // SECOND)}}
-            condition = f"{exists} ({_STAMPED_BEFORE} AND g <= :room AND {_NOT_EXPIRED})"
+            values |= tables.numbers(e=change.expiry, now=change.written_at_ms // SECOND)
+            allowed += f" AND {_NOT_EXPIRED}"
+        condition = f"{exists} ({allowed})"
         texts = zip(TEXT_PREFIXES, change.texts_removed, strict=True)
         removes = (*change.removes, *(prefix + name for prefix, names in texts for name in names))
         return {
             "Update": {
-                **conditional(self._scores, condition, values),
-                "Key": member_item_key(change.board, change.member),
+                **tables.conditional(self._scores, condition, values),
+                "Key": tables.member_item_key(change.board, change.member),
                 "UpdateExpression": _addition_expression(
                     tuple(change.adds), removes, expires=change.expiry is not None
                 ),
@@ -417,11 +384,11 @@ class Scores:
         }
 
     def _check(self, fence: Fence) -> dict[str, Any]:
-        request = conditional(self._scores, "f = :f", {":f": {"S": fence.token}})
+        request = tables.conditional(self._scores, "f = :f", {":f": {"S": fence.token}})
         return {"ConditionCheck": {**request, "Key": {"pk": {"S": BOARDS}, "sk": {"S": fence.board}}}}
 
     def _check_record(self, record: BoardRecord) -> dict[str, Any]:
-        request = conditional(self._scores, "v = :v", {":v": {"N": str(record.version)}})
+        request = tables.conditional(self._scores, "v = :v", {":v": {"N": str(record.version)}})
         return {"ConditionCheck": {**request, "Key": _key(record.board)}}
 
     def _patch(self, change: Rewrite) -> dict[str, Any]:
@@ -440,7 +407,7 @@ class Scores:
         expression = "SET " + ",".join(f"{names[name]}={values[*value.items(),]}" for name, value in sets.items())
         if gone:
             expression += " REMOVE " + ",".join(names[name] for name in gone)
-        request = conditional(self._scores, *_seen(change.before))
+        request = tables.conditional(self._scores, *_seen(change.before))
         sent = {token: dict(content) for content, token in values.items()}
         return {
             "Update": {
@@ -453,9 +420,11 @@ class Scores:
         }
 
     def _rewrite(self, change: Rewrite) -> dict[str, Any]:
-        request = conditional(self._scores, *_seen(change.before))
+        request = tables.conditional(self._scores, *_seen(change.before))
         if change.before is not None and change.image.version == change.before.version:
-            return {"ConditionCheck": {**request, "Key": member_item_key(change.image.board, change.image.member)}}
+            return {
+                "ConditionCheck": {**request, "Key": tables.member_item_key(change.image.board, change.image.member)}
+            }
         return {"Put": {**request, "Item": encode_image(change.image)}}
 
 
@@ -479,17 +448,6 @@ def _correction_of(item: Item) -> Correction | None:
         return None
     current = bytes(item["n"]["B"]) if "n" in item else None
     return Correction(item["b"]["S"], int(item["u"]["N"]), current, int(item["f"]["N"]))
-
-
-def _correction_item(correction: Correction) -> dict[str, Any]:
-    """The attributes of a receipt that hold the latest correction: the inverse of `_correction_of`."""
-    current = {} if correction.current is None else {"n": {"B": correction.current}}
-    return {
-        "b": {"S": correction.by},
-        "u": {"N": str(correction.at)},
-        "f": {"N": str(correction.counted_at)},
-        **current,
-    }
 
 
 def _as_seen(receipt: Receipt | None) -> tuple[str, dict[str, Any] | None]:
@@ -528,34 +486,38 @@ def decode_image(item: Item, keys: Item | None = None, now: int | None = None) -
     """
     if keys is not None and (item["pk"], item["sk"]) != (keys["pk"], keys["sk"]):
         raise ValueError(f"expected an image of {keys!r}, got one of {item['pk']!r} {item['sk']!r}")
-    key = item["pk"]["S"], item["sk"]["S"]
     values, texts = _accumulators(item)
     version, written_at_ms = int(item["v"]["N"], 10), int(item["t"]["N"], 10)
     abs_total = int(item["g"]["N"], 10) if "g" in item else 0
-    removed_at = _removed_at(item) if "y" in item else None
+    removed_at = int(item["y"]["N"], 10) if "N" in item.get("y", {}) else None
+    if "y" in item and removed_at is None:
+        # Version 0.3 wrote true: it is the item's own stamp, and unknown if the member has come back.
+        removed_at = written_at_ms if "x" in item else 0
     merged_at = int(item["u"]["N"], 10) if "u" in item else None
     _check_bound(MAX_NUMBER, version, abs_total)
     _check_bound(LAST_INSTANT, written_at_ms, removed_at or 0, merged_at or 0)
     _check_bound(MAX_UNITS, *values.values())
     image = Image(
-        board=board_of(key[0]),
-        member=key[1],
+        board=tables.board_of(item["pk"]["S"]),
+        member=item["sk"]["S"],
         version=version,
         written_at_ms=written_at_ms,
         abs_total=abs_total,
         hidden="h" in item and bool(item["h"]["BOOL"]),
         values=values,
-        tie_keys=texts[TIE_KEY_PREFIX],
-        notes=texts[NOTE_PREFIX],
-        set_keys=texts[SET_KEY_PREFIX],
-        companions=texts[COMPANIONS_PREFIX],
+        tie_keys=texts[tables.TIE_KEY_PREFIX],
+        notes=texts[tables.NOTE_PREFIX],
+        set_keys=texts[tables.SET_KEY_PREFIX],
+        companions=texts[tables.COMPANIONS_PREFIX],
         removed="x" in item,
         removed_at=removed_at,
         merged_at=merged_at,
         expiry=int(item["e"]["N"], 10) if "e" in item and "x" not in item else None,
     )
-    has_expired = image.expiry is not None and now is not None and image.expiry * SECOND <= now
-    return _left_over(image) if has_expired else image
+    if image.expiry is None or now is None or now < image.expiry * SECOND:
+        return image
+    none = new_image(image.board, image.member, written_at_ms)
+    return replace(none, version=version, abs_total=abs_total, removed=True)
 
 
 def _accumulators(item: Item) -> tuple[dict[str, int], dict[str, dict[str, str]]]:
@@ -572,12 +534,6 @@ def _accumulators(item: Item) -> tuple[dict[str, int], dict[str, dict[str, str]]
     return values, texts
 
 
-def _left_over(image: Image) -> Image:
-    """What counts of an item of a board that has ended: nothing but its version."""
-    none = new_image(image.board, image.member, image.written_at_ms)
-    return replace(none, version=image.version, abs_total=image.abs_total, removed=True)
-
-
 def _check_bound(bound: int, *numbers: int) -> None:
     """Raise ValueError for a number that is beyond a bound: later stages would reject it, long after it was written."""
     for number in numbers:
@@ -585,22 +541,12 @@ def _check_bound(bound: int, *numbers: int) -> None:
             raise ValueError(f"expected a number from -{bound} to {bound}, got {number}")
 
 
-def _removed_at(item: Item) -> int:
-    """The stamp of a member's latest removal.
-
-    Version 0.3 wrote true instead. Then it is the item's own stamp, and unknown if the member has come back.
-    """
-    if "N" in item["y"]:
-        return int(item["y"]["N"], 10)
-    return int(item["t"]["N"], 10) if "x" in item else 0
-
-
 def decode_or_damage(item: Item, now: int) -> Image | DamagedItem:
     """The image of a stored item at `now` (ms), or what is wrong with the item."""
     try:
         return decode_image(item, now=now)
     except (KeyError, ValueError, TypeError) as error:
-        return DamagedItem(board_of(item["pk"]["S"]), item["sk"]["S"], f"{type(error).__name__}: {error}")
+        return DamagedItem(tables.board_of(item["pk"]["S"]), item["sk"]["S"], f"{type(error).__name__}: {error}")
 
 
 def decode_stored(item: Item, now: int) -> Image:
@@ -617,7 +563,7 @@ def encode_image(image: Image) -> dict[str, Any]:
     It is the inverse of `decode_image`. The item of a removed member expires.
     """
     item: dict[str, Any] = {
-        **member_item_key(image.board, image.member),
+        **tables.member_item_key(image.board, image.member),
         "v": {"N": str(image.version)},
         "t": {"N": str(image.written_at_ms)},
         "g": {"N": str(image.abs_total)},
@@ -661,13 +607,13 @@ def decode_change(record: Any) -> Change | None:
 def _member_of(keys: Any) -> MemberKey | None:
     """The member in the key of an item; None if it is a board's record."""
     partition = keys["pk"]["S"]
-    if partition in (BOARDS, DELETED_BOARDS):
+    if partition in (BOARDS, tables.DELETED_BOARDS):
         return None
     member = keys["sk"]["S"]
     if not (isinstance(partition, str) and isinstance(member, str)):
         raise TypeError(f"expected the text key of a member's item, got {keys!r}")
-    board = board_of(partition)
-    if member_key(board, member) != (partition, member):
+    board = tables.board_of(partition)
+    if tables.member_key(board, member) != (partition, member):
         raise ValueError(f"expected the key of a member's item, got {partition!r} {member!r}")
     return board, member
 
@@ -723,9 +669,9 @@ class BoardRecords:
         wanted = set(boards)
         found: dict[str, BoardRecord] = {}
         # In this order: a board that is deleted in between is found among the deleted ones.
-        for partition in (BOARDS, DELETED_BOARDS):
+        for partition in (BOARDS, tables.DELETED_BOARDS):
             keys = [_key(board, partition) for board in sorted(wanted - found.keys())]
-            items = batch_get(self._client, self._scores, keys, self._clock, consistent=True) if keys else []
+            items = tables.batch_get(self._client, self._scores, keys, self._clock, consistent=True) if keys else []
             found |= {item["sk"]["S"]: decode_record(item) for item in items}
         return found
 
@@ -748,11 +694,9 @@ class BoardRecords:
         left_out = 0
         while len(names) < limit:
             page_size = limit - len(names) + left_out
-            page = query_items(self._client, page_size, self._scores, condition, values, **start)
+            page = tables.query_items(self._client, page_size, self._scores, condition, values, **start)
             page = [item for item in page if item["sk"]["S"].startswith(prefix)]
-            # A board that is being deleted, or was by version 0.2; or one that has ended.
-            there = (item for item in page if "x" not in item and not self._has_ended(item))
-            found = [item["sk"]["S"] for item in there if leaving or not _is_leaving(item)]
+            found = [item["sk"]["S"] for item in page if self._is_there(item, leaving=leaving)]
             names += found
             left_out += len(page) - len(found)
             if len(page) < page_size:
@@ -760,40 +704,43 @@ class BoardRecords:
             start["ExclusiveStartKey"] = _key(page[-1]["sk"]["S"])
         return names[:limit]
 
-    def _has_ended(self, item: Item) -> bool:
-        return "e" in item and decode_record(item).has_ended(self._clock.now())
+    def _is_there(self, item: Item, *, leaving: bool) -> bool:
+        """Whether a board is neither deleted nor ended; without `leaving`, nor is anybody deleting it."""
+        if "x" in item or (not leaving and "f" in item and item["f"]["S"].startswith(f"{DELETE}/")):
+            return False
+        return "e" not in item or not decode_record(item).has_ended(self._clock.now())
 
     def put(self, record: BoardRecord, seen: BoardRecord | None) -> bool:
         """Replace the record that was seen (None: no record). False if there is another version."""
         version = None if seen is None else seen.version
         was_deleted, item = seen is not None and _is_done_with(seen), encode_record(record)
         if seen is None or was_deleted == _is_done_with(record):
-            is_put = put_version(self._client, self._scores, item, version)
+            is_put = tables.put_version(self._client, self._scores, item, version)
         else:
             is_put = self._move(record, item, seen, was_deleted=was_deleted)
         return is_put or (
-            was_deleted and put_version(self._client, self._scores, {**item, "pk": {"S": BOARDS}}, version)
+            was_deleted and tables.put_version(self._client, self._scores, {**item, "pk": {"S": BOARDS}}, version)
         )
 
     def _move(self, record: BoardRecord, item: Item, seen: BoardRecord, *, was_deleted: bool) -> bool:
         """Put a record among the deleted boards or back. Its tombstone stays. False if there is another version."""
-        request = conditional(self._scores, "v = :v", {":v": {"N": str(seen.version)}})
+        request = tables.conditional(self._scores, "v = :v", {":v": {"N": str(seen.version)}})
         actions: list[dict[str, Any]] = [
             {"Put": {"TableName": self._scores, "Item": item}},
             {"Delete": {**request, "Key": _key(seen.board)}},
         ]
         if was_deleted:
-            tombstone: dict[str, Any] = {"ConditionCheck": {**request, "Key": _key(seen.board, DELETED_BOARDS)}}
+            tombstone: dict[str, Any] = {"ConditionCheck": {**request, "Key": _key(seen.board, tables.DELETED_BOARDS)}}
             if record.ends is not None and seen.ends is None:
                 # The tombstone must go before this record does, or a later board would go on with its generation.
                 tombstone = {"Put": {**request, "Item": encode_record(replace(seen, ends=record.ends))}}
             actions = [
-                {"Put": {**conditional(self._scores, "attribute_not_exists(pk)"), "Item": item}},
+                {"Put": {**tables.conditional(self._scores, "attribute_not_exists(pk)"), "Item": item}},
                 tombstone,
             ]
-        for _, reason, _, message in transact(self._client, actions):
+        for _, reason, _, message in tables.transact(self._client, actions):
             if reason is CancelReason.BUSY:
-                raise StoreUnavailableError(message)
+                raise stores.StoreUnavailableError(message)
             return False
         return True
 
@@ -801,11 +748,6 @@ class BoardRecords:
 def _is_done_with(record: BoardRecord) -> bool:
     """Whether a board is deleted, and nothing is left to do."""
     return record.deleted and record.job is None
-
-
-def _is_leaving(item: Item) -> bool:
-    """Whether the item of a record says that somebody is deleting the board."""
-    return "f" in item and str(item["f"]["S"]).startswith(f"{DELETE}/")
 
 
 def _key(board: str, partition: str = BOARDS) -> Item:
@@ -825,7 +767,7 @@ def encode_record(record: BoardRecord) -> dict[str, Any]:
     if job is not None:
         content["job"] = {**job._asdict(), "coverage": _encode_coverage(job.coverage)}
     item: dict[str, Any] = {
-        **_key(record.board, DELETED_BOARDS if _is_done_with(record) else BOARDS),
+        **_key(record.board, tables.DELETED_BOARDS if _is_done_with(record) else BOARDS),
         "v": {"N": str(record.version)},
         "t": {"N": str(record.begun)},
         "d": {"S": orjson.dumps(content).decode()},

@@ -164,6 +164,16 @@ def conditional(table: str, condition: str, values: Mapping[str, Any] | None = N
     return {**action, "ExpressionAttributeValues": values} if values else action
 
 
+def numbers(**values: int) -> dict[str, dict[str, str]]:
+    """Numbers of an expression, by the names that they have there: `numbers(c=2)` is `{":c": {"N": "2"}}`."""
+    return {f":{name}": {"N": str(number)} for name, number in values.items()}
+
+
+def update(table: str, key: str, expression: str, condition: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """An update on a condition, for `transact` and `update_if`: `update(…, "SET c = :c", "c < :c", numbers(c=2))`."""
+    return {**conditional(table, condition, values), "Key": item_key(key), "UpdateExpression": expression}
+
+
 def transaction_bytes(actions: Iterable[Mapping[str, Any]]) -> int:
     """The bytes of the requests of a transaction, or some more."""
     return sum(_bytes(part) for action in actions for request in action.values() for part in request.values())
@@ -292,7 +302,7 @@ def put_version(client: DynamoDBClient, table: str, item: Item, seen: int | None
     """Put an item over its version `seen` (None: no item). Returns False if there is another version."""
     if seen is None:
         return put_if(client, table, item, "attribute_not_exists(pk)")
-    return put_if(client, table, item, "v = :v", {":v": {"N": str(seen)}})
+    return put_if(client, table, item, "v = :v", numbers(v=seen))
 
 
 def update_if(client: DynamoDBClient, request: Mapping[str, Any]) -> tuple[bool, Item | None]:
@@ -406,11 +416,16 @@ def name_key(name: str | None, member: str) -> tuple[str, str] | tuple[None, Non
     return (form[:PREFIX_LENGTH], f"{form}\n{member}") if len(form) >= PREFIX_LENGTH else (None, None)
 
 
+def version_of(item: Item) -> int:
+    """The version of an item; 0 if it has none."""
+    return int(item["v"]["N"]) if "v" in item else 0
+
+
 def lane_of(item: Item) -> Lane:
     """The lane of a node that an item holds. An item that only holds the number of lanes has no time."""
     counters = {digit: int(value["N"]) for name, value in item.items() if (digit := DIGITS.get(name)) is not None}
     written_at_ms = int(item["t"]["N"]) if "t" in item else None
-    return Lane(counters, int(item["v"]["N"]) if "v" in item else 0, written_at_ms)
+    return Lane(counters, version_of(item), written_at_ms)
 
 
 def lane_count(root: Item) -> int:
@@ -418,6 +433,6 @@ def lane_count(root: Item) -> int:
     return int(root["l"]["N"]) if "l" in root else 1
 
 
-def shards_ever(root: Item) -> set[int]:
-    """Every number of shards in the root's item of lane 0."""
-    return {int(shards) for shards in root["n"]["NS"]} if "n" in root else {1}
+def shards_ever(root: Item, *known: int) -> set[int]:
+    """Every number of shards in the root's item of lane 0, and those that are known."""
+    return {*known, *(int(shards) for shards in root["n"]["NS"])} if "n" in root else {1, *known}

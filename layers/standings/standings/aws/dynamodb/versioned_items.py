@@ -19,10 +19,7 @@ class Standing(NamedTuple):
 
 
 class AnnouncedTop(NamedTuple):
-    """What was last announced of a ranking.
-
-    `unsent` is the event without its `top`, as long as nobody has confirmed that EventBridge took it.
-    """
+    """What was last announced of a ranking. `unsent` is the event without its `top`, until EventBridge took it."""
 
     version: int
     seq: int
@@ -44,10 +41,7 @@ class _VersionedJson:
         return None if item is None else {**orjson.loads(item["d"]["S"]), "version": int(item["v"]["N"])}
 
     def _put(self, key: str, content: dict[str, Any], expires_at: int | None = None) -> bool:
-        """Replace the item of the version before. False if there is another version.
-
-        `expires_at` is in milliseconds.
-        """
+        """Replace the item of the version before; False if there is another one. `expires_at` is in milliseconds."""
         version = content["version"]
         stored = {name: value for name, value in content.items() if name != "version"}
         item = {**item_key(key), "v": {"N": str(version)}, "d": {"S": orjson.dumps(stored).decode()}}
@@ -57,10 +51,7 @@ class _VersionedJson:
 
 
 class AnnouncedTops(_VersionedJson):
-    """The last announcements by ranking: in Rankings, next to the ranking's tiers.
-
-    Every method may raise StoreUnavailableError.
-    """
+    """The last announcements by ranking, in Rankings next to its tiers. Methods may raise StoreUnavailableError."""
 
     def read(self, ranking: Ranking, now: int = 0) -> AnnouncedTop | None:
         """Read what was last announced, strongly consistently; None before the first announcement.

@@ -4,14 +4,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from standings.aws.dynamodb.tables import Item, entry_key, lane_count, lane_of, node_key
+from standings.aws.dynamodb.tables import Item, entry_key, lane_count, lane_of, node_key, shards_ever
 from standings.domain.boards import Ranking
 from standings.domain.members import Image, place
 from standings.domain.scoring import sort_key
 from standings.domain.tiers import ROOT, Counters, Path, summed
-from standings.rankings.audit_reads import AuditReads, Listed, Snapshot, StoredRow, Tree, ever_used, stored_row
 from standings.rankings.calendar.storing import MAX_LANES
-from standings.rankings.findings import Difference, Findings, Kind, row_difference
+from standings.rankings.findings import AuditReads, Difference, Findings, Kind, Listed, Snapshot, StoredRow, Tree
 
 Pair = tuple[Image | None, StoredRow]
 """A member's item in Scores, and its row in a ranking."""
@@ -33,41 +32,32 @@ class CalendarChecks:
             if seen is not None:
                 seen(image, ranking)
             row = rows.get(entry_key(ranking.key, image.member), {})
-            pair: Pair = image, stored_row(row, ranking.key, image.member, {ranking.metric.shards})
-            self.findings.check(pair, *self._at_one_moment(ranking, image.member))
+            pair: Pair = image, StoredRow.of(row, ranking.key, image.member, {ranking.metric.shards})
+            differences = partial(self._differences, ranking, image.member)
+            self.findings.check(pair, partial(self._read, ranking, image.member), differences)
 
     def surplus(self, ranking: Ranking, entries: Sequence[Listed]) -> None:
-        """Compare members that have entries, but whose items are not part of the ranking.
-
-        The others are compared member by member (`members`).
-        """
+        """Compare members that have entries, but no items in the ranking. The others are compared by `members`."""
         names = [entry.member for entry in entries]
         images = self.findings.reads.images(ranking.board, names)
         for name in names:
             image = images.get(name)
             if image is None or ranking not in set(self.ranked(image)):
-                self.findings.recheck(*self._at_one_moment(ranking, name))
+                self.findings.recheck(partial(self._read, ranking, name), partial(self._differences, ranking, name))
 
-    def _at_one_moment(
-        self, ranking: Ranking, member: str
-    ) -> tuple[Callable[[], Pair], Callable[[Pair], Iterator[Difference]]]:
-        """What reads a member's item and row at one moment, and what compares the two."""
-
-        def read() -> Pair:
-            keys = [entry_key(ranking.key, member), node_key(ranking.key, ROOT)]
-            image, (row, root) = self.findings.reads.with_member(ranking.board, member, keys)
-            return image, stored_row(row, ranking.key, member, ever_used(root, ranking.metric))
-
-        return read, partial(self._differences, ranking, member)
+    def _read(self, ranking: Ranking, member: str) -> Pair:
+        keys = [entry_key(ranking.key, member), node_key(ranking.key, ROOT)]
+        image, (row, root) = self.findings.reads.with_member(ranking.board, member, keys)
+        return image, StoredRow.of(row, ranking.key, member, shards_ever(root, 1, ranking.metric.shards))
 
     def _differences(self, ranking: Ranking, member: str, pair: Pair) -> Iterator[Difference]:
-        image, (found, version, at_home) = pair
+        image, row = pair
         there = place(image, ranking)
         expected = None if there is None else sort_key(there, member)
-        kind = self.findings.kind_of(image, version, expected, found)
-        if kind is None and expected is not None and not at_home:
+        kind = self.findings.kind_of(image, row, expected)
+        if kind is None and expected is not None and not row.at_home:
             kind = Kind.MISPLACED
-        return row_difference(kind, ranking.key, member, (expected, found), image, version)
+        return row.difference(kind, ranking.key, member, expected, image)
 
 
 class CalendarTree(Tree):
@@ -79,7 +69,7 @@ class CalendarTree(Tree):
     def __init__(self, reads: AuditReads, ranking: Ranking) -> None:
         key = node_key(ranking.key, ROOT)
         root = reads.items([key]).get(key, {})
-        super().__init__(reads, ranking, [ranking.key], max(ever_used(root, ranking.metric)))
+        super().__init__(reads, ranking, [ranking.key], max(shards_ever(root, 1, ranking.metric.shards)))
         self._lanes = lane_count(root)
 
     def nodes(self, paths: Sequence[Path]) -> dict[Path, Counters]:
@@ -96,7 +86,7 @@ class CalendarTree(Tree):
         nodes = [[node_key(self.ranking.key, path, lane) for lane in range(MAX_LANES)] for path in paths]
         keys = dict.fromkeys([root, *(key for lanes in nodes for key in lanes)])
         items = dict(zip(keys, self._reads.at_once(keys), strict=True))
-        count, shards = lane_count(items[root]), max(ever_used(items[root], self.ranking.metric))
+        count, shards = lane_count(items[root]), max(shards_ever(items[root], 1, self.ranking.metric.shards))
         found = [[items[key] for key in lanes] for lanes in nodes]
         return [Snapshot(shards, _sum(lanes[:count]), (count, lanes)) for lanes in found]
 

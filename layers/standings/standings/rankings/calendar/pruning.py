@@ -1,11 +1,11 @@
 """Removes empty nodes from the tier trees of calendar rankings: nodes that count no members any more."""
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-from standings.aws.dynamodb.tables import COUNTERS, DynamoDBClient, item_key, items_by_key, node_key, transact
+from standings.aws.dynamodb import tables
+from standings.aws.dynamodb.tables import DynamoDBClient
 from standings.domain import tiers
 from standings.domain.boards import Ranking
 from standings.domain.members import Move
@@ -14,7 +14,7 @@ from standings.domain.windows import DAY
 from standings.rankings.commits import PruneResult
 from standings.rankings.reading import CalendarReads
 from standings.runtime.clock import Clock
-from standings.stores import MAX_ACTIONS, CancelReason, Lanes, StoreRefusedError, StoreUnavailableError
+from standings.stores import MAX_ACTIONS, Lanes, StoreRefusedError, StoreUnavailableError
 
 CHANCE: Final = 1 / 16  # Probability that a move out of a leaf triggers a check of its path (docs/decisions/0009)
 LOOKED_AT: Final = 4  # The most paths that are checked after one commit
@@ -23,65 +23,103 @@ WORTH: Final = 150 * DAY
 """Removing an empty node costs as much as keeping it this long: rankings that end sooner are left to their TTL."""
 
 
-@dataclass(slots=True)
 class Pruning:
-    """Keeps trees in proportion to their members.
+    """Keeps the tier trees of a table in proportion to their members: `Pruning(client, "Rankings", clock)`.
 
     After some commits, chosen at random, it removes empty nodes on the paths that moves have left: in one transaction
     without a retry. It never fails. Tiers of rolling windows are left to their TTL: each holds its position in a log.
     """
 
-    trees: "Trees"
-    clock: Clock
-    chance: float = CHANCE
-    worth: int = WORTH
+    def __init__(
+        self, client: DynamoDBClient, table: str, clock: Clock, chance: float = CHANCE, worth: int = WORTH
+    ) -> None:
+        self._client = client
+        self._table = table
+        self._clock = clock
+        self._chance = chance
+        self._worth = worth
+        reads = CalendarReads(partial(tables.items_by_key, client, table, clock=clock, consistent=True), clock)
+        self.lanes: Callable[[Ranking, Iterable[Path]], dict[Path, Lanes]] = reads.lanes
 
     def prune_after(self, moves: Sequence[Move]) -> PruneResult | None:
         """Check the paths that some moves of one ranking have left; None if no path was chosen."""
         ranking = moves[0].ranking
         until = ranking.kept_until
-        if until is not None and until < self.clock.now() + self.worth:
+        if until is not None and until < self._clock.now() + self._worth:
             return None
         leaves: list[Path] = []
         for old, new in ((move.old, move.new) for move in moves if move.old is not None):
             leaf = path(old.values)[:-1]
             has_left = new is None or path(new.values)[:-1] != leaf
-            leaves += [leaf] if has_left and self.clock.random() < self.chance else []
-        return prune(self.trees, ranking, leaves[:LOOKED_AT]) if leaves else None
+            leaves += [leaf] if has_left and self._clock.random() < self._chance else []
+        return self.prune(ranking, leaves[:LOOKED_AT]) if leaves else None
 
+    def prune(self, ranking: Ranking, leaves: Sequence[Path]) -> PruneResult:
+        """Remove empty nodes on and below the paths to some leaves, as many as fit in one transaction.
 
-def prune(trees: "Trees", ranking: Ranking, leaves: Sequence[Path]) -> PruneResult:
-    """Remove empty nodes on and below the paths to some leaves, as many as fit in one transaction.
+        Nodes and counters that are 0 over all lanes go on condition that they are still as they were read. A node goes
+        together with the counter that leads to it, so that none is ever out of reach.
+        """
+        try:
+            nodes = self._read(ranking, leaves)
+            removable = _removable(nodes, ranking.metric.components)
+            conflicts = self.remove(ranking, nodes, removable)
+        except (StoreRefusedError, StoreUnavailableError) as error:
+            return PruneResult(reason=str(error), unexpected=isinstance(error, StoreRefusedError))
+        if conflicts:
+            return PruneResult(reason=conflicts[0].reason.name)
+        return PruneResult(removed=sum(1 for node in removable if nodes[node]))
 
-    Nodes and counters that are 0 over all lanes go on condition that they are still as they were read. A node goes
-    together with the counter that leads to it, so that none is ever out of reach.
-    """
-    try:
-        nodes = _read(trees, ranking, leaves)
-        removable = _removable(nodes, ranking.metric.components)
-        conflicts = trees.remove(ranking, nodes, removable)
-    except (StoreRefusedError, StoreUnavailableError) as error:
-        return PruneResult(reason=str(error), unexpected=isinstance(error, StoreRefusedError))
-    if conflicts:
-        return PruneResult(reason=conflicts[0].name)
-    return PruneResult(removed=sum(1 for node in removable if nodes[node]))
+    def _read(self, ranking: Ranking, leaves: Sequence[Path]) -> dict[Path, Lanes]:
+        """Read the nodes on the paths to some leaves, and the nodes below them that counters of 0 lead to."""
+        nodes: dict[Path, Lanes] = {}
+        level = list(dict.fromkeys(node for leaf in leaves for node in prefixes(leaf)))
+        while level:
+            nodes |= {node: {} for node in level} | self.lanes(ranking, level)
+            empty = (
+                (*node, digit)
+                for node in level
+                if not tiers.is_leaf(node, ranking.metric.components)
+                for digit, count in _sums(nodes[node]).items()
+                if not count
+            )
+            level = [node for node in empty if node not in nodes][:READ_AT_ONCE]
+        return nodes
 
+    def remove(
+        self, ranking: Ranking, nodes: Mapping[Path, Lanes], removable: Sequence[Path]
+    ) -> list[tables.Cancellation]:
+        """Remove nodes, and the counters that lead to them, in one transaction: if they are still as in `nodes`.
 
-def _read(trees: "Trees", ranking: Ranking, leaves: Sequence[Path]) -> dict[Path, Lanes]:
-    """Read the nodes on the paths to some leaves, and the nodes below them that counters of 0 lead to."""
-    nodes: dict[Path, Lanes] = {}
-    level = list(dict.fromkeys(node for leaf in leaves for node in prefixes(leaf)))
-    while level:
-        nodes |= {node: {} for node in level} | trees.lanes(ranking, level)
-        empty = (
-            (*node, digit)
-            for node in level
-            if not tiers.is_leaf(node, ranking.metric.components)
-            for digit, count in _sums(nodes[node]).items()
-            if not count
-        )
-        level = [node for node in empty if node not in nodes][:READ_AT_ONCE]
-    return nodes
+        An empty list means that it succeeded.
+        """
+        actions = [action for node in removable for action in self._node_out(ranking, node, nodes[node])]
+        for parent in sorted({node[:-1] for node in removable} - set(removable)):
+            digits = [node[-1] for node in removable if node[:-1] == parent]
+            actions += self._counters_out(ranking, parent, digits, nodes[parent])
+        return tables.transact(self._client, actions) if actions else []
+
+    def _node_out(self, ranking: Ranking, path: Path, lanes: Lanes) -> Iterator[dict[str, Any]]:
+        for number, lane in lanes.items():
+            values = tables.numbers(v=lane.version)
+            condition = {"ConditionExpression": "v = :v", "ExpressionAttributeValues": values}
+            yield {"Delete": {**self._target(ranking, path, number), **condition}}
+
+    def _counters_out(
+        self, ranking: Ranking, path: Path, digits: Sequence[int], lanes: Lanes
+    ) -> Iterator[dict[str, Any]]:
+        for number, lane in lanes.items():
+            counters = {tables.COUNTERS[digit]: lane.counters[digit] for digit in digits if digit in lane.counters}
+            if counters:
+                update = {
+                    "UpdateExpression": f"SET v = v + :one REMOVE {', '.join(counters)}",
+                    "ConditionExpression": " AND ".join(f"{name} = :{name}" for name in counters),
+                    "ExpressionAttributeValues": tables.numbers(one=1, **counters),
+                }
+                yield {"Update": {**self._target(ranking, path, number), **update}}
+
+    def _target(self, ranking: Ranking, path: Path, lane: int) -> dict[str, Any]:
+        return {"TableName": self._table, "Key": tables.item_key(tables.node_key(ranking.key, path, lane))}
 
 
 def _removable(nodes: dict[Path, Lanes], components: int) -> list[Path]:
@@ -114,49 +152,3 @@ def _has_nodes_below(node: Path, digits: Iterable[int], removable: Container[Pat
 
 def _sums(lanes: Lanes) -> dict[int, int]:
     return tiers.summed(lane.counters for lane in lanes.values())
-
-
-class Trees:
-    """The tier trees of rankings, lane by lane. Reads are strongly consistent."""
-
-    def __init__(self, client: DynamoDBClient, table: str, clock: Clock) -> None:
-        self._client = client
-        self._table = table
-        self._reads = CalendarReads(partial(items_by_key, client, table, clock=clock, consistent=True), clock)
-
-    def lanes(self, ranking: Ranking, paths: Sequence[Path]) -> dict[Path, Lanes]:
-        """Read the lanes of nodes. A node without lanes is left out."""
-        return self._reads.lanes(ranking, paths)
-
-    def remove(self, ranking: Ranking, nodes: Mapping[Path, Lanes], removable: Sequence[Path]) -> list[CancelReason]:
-        """Remove nodes, and the counters that lead to them, in one transaction: if they are still as in `nodes`.
-
-        An empty list means that it succeeded.
-        """
-        actions = [action for node in removable for action in self._node_out(ranking, node, nodes[node])]
-        for parent in sorted({node[:-1] for node in removable} - set(removable)):
-            digits = [node[-1] for node in removable if node[:-1] == parent]
-            actions += self._counters_out(ranking, parent, digits, nodes[parent])
-        return [reason for _, reason, _, _ in transact(self._client, actions)] if actions else []
-
-    def _node_out(self, ranking: Ranking, path: Path, lanes: Lanes) -> Iterator[dict[str, Any]]:
-        for number, lane in lanes.items():
-            condition = {"ConditionExpression": "v = :v", "ExpressionAttributeValues": {":v": {"N": str(lane.version)}}}
-            yield {"Delete": {**self._target(ranking, path, number), **condition}}
-
-    def _counters_out(
-        self, ranking: Ranking, path: Path, digits: Sequence[int], lanes: Lanes
-    ) -> Iterator[dict[str, Any]]:
-        for number, lane in lanes.items():
-            counters = {COUNTERS[digit]: lane.counters[digit] for digit in digits if digit in lane.counters}
-            if counters:
-                values = {f":{name}": {"N": str(count)} for name, count in counters.items()}
-                update = {
-                    "UpdateExpression": f"SET v = v + :one REMOVE {', '.join(counters)}",
-                    "ConditionExpression": " AND ".join(f"{name} = :{name}" for name in counters),
-                    "ExpressionAttributeValues": {":one": {"N": "1"}, **values},
-                }
-                yield {"Update": {**self._target(ranking, path, number), **update}}
-
-    def _target(self, ranking: Ranking, path: Path, lane: int) -> dict[str, Any]:
-        return {"TableName": self._table, "Key": item_key(node_key(ranking.key, path, lane))}

@@ -5,19 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from standings.aws.dynamodb.tables import (
-    COUNTERS,
-    Cancellation,
-    DynamoDBClient,
-    conditional,
-    entry_key,
-    index_key,
-    item_key,
-    lane_count,
-    node_key,
-    shard_of,
-    transact,
-)
+from standings.aws.dynamodb import tables
+from standings.aws.dynamodb.tables import DynamoDBClient, Item
 from standings.domain.boards import Ranking
 from standings.domain.members import Move
 from standings.domain.scoring import Place, decode_sort_key, sort_key
@@ -101,13 +90,11 @@ class CalendarStorage:
             self._table, ranking, moves, expiry, self._clock.now(), lane=lane.number, name_shards=not named
         )
         conflicts = []
-        for cancelled in self._write(entries, counters):
-            if cancelled.position < len(moves):
-                conflicts.append(_conflict(cancelled, ranking, moves[cancelled.position]))
-            elif cancelled.reason is CancelReason.BUSY:
-                conflicts.append(Conflict(None, cancelled.reason, cancelled.message))
-            else:
-                raise StoreRefusedError(cancelled.message)
+        for position, reason, item, message in self._write(entries, counters):
+            is_entry = position < len(moves)
+            if not is_entry and reason is not CancelReason.BUSY:
+                raise StoreRefusedError(message)
+            conflicts.append(Conflict(position if is_entry else None, reason, message, item))
         busy = {conflict.position for conflict in conflicts if conflict.reason is CancelReason.BUSY}
         if busy == {None}:
             # Only on tiers: another lane cannot prevent a conflict on an entry.
@@ -119,8 +106,8 @@ class CalendarStorage:
                 self._named.put((ranking.key, shards), value=True)
         return conflicts
 
-    def _write(self, entries: Sequence[Any], counters: Sequence[Any]) -> list[Cancellation]:
-        return transact(self._client, [*entries, *counters])
+    def _write(self, entries: Sequence[Any], counters: Sequence[Any]) -> list[tables.Cancellation]:
+        return tables.transact(self._client, [*entries, *counters])
 
     def _change_lane(self, ranking: Ranking, lane: "_Lane", expiry: int | None) -> list[Conflict]:
         """Double the lanes and choose one at random. Returns a conflict if the root is busy."""
@@ -131,17 +118,17 @@ class CalendarStorage:
                     return [Conflict(None, reason, message)]
                 if reason is not CancelReason.CONDITION or item is None:
                     raise StoreRefusedError(message)
-                count = lane_count(item)
+                count = tables.lane_count(item)
             lane.of = count
         lane.number = int(self._clock.random() * lane.of)
         lane.conflicts = 0
         return []
 
-    def _name_lanes(self, ranking: Ranking, lanes: int, expiry: int | None) -> list[Cancellation]:
+    def _name_lanes(self, ranking: Ranking, lanes: int, expiry: int | None) -> list[tables.Cancellation]:
         sets = {"l": {"N": str(lanes)}}
-        update = node_update(self._table, node_key(ranking.key, ROOT), sets, {}, expiry, self._clock.now())
-        condition = conditional(self._table, "attribute_not_exists(l) OR l < :l")
-        return transact(self._client, [{"Update": {**update, **condition}}])
+        update = node_update(self._table, tables.node_key(ranking.key, ROOT), sets, {}, expiry, self._clock.now())
+        condition = tables.conditional(self._table, "attribute_not_exists(l) OR l < :l")
+        return tables.transact(self._client, [{"Update": {**update, **condition}}])
 
 
 @dataclass(slots=True)
@@ -154,20 +141,21 @@ class _Lane:
 def _resolve(chunk: Sequence[Move], conflicts: Sequence[Conflict], outcome: Outcome) -> list[Move]:
     """Refuse, drop or correct the moves that conflicted. Return the moves to try again."""
     left = dict(enumerate(chunk))
-    for conflict in conflicts:
-        if conflict.reason is CancelReason.BUSY or conflict.position is None:
+    for position, reason, why, item in conflicts:
+        if reason is CancelReason.BUSY or position is None:
             continue
-        move = chunk[conflict.position]
-        if conflict.reason is CancelReason.INVALID:
-            del left[conflict.position]
-            outcome.refused.append((move, conflict.message))
-        elif conflict.found is not None and conflict.found >= move.version:
-            del left[conflict.position]
+        move = chunk[position]
+        version, found = _counted(item, move) if item is not None else (None, None)
+        if reason is CancelReason.INVALID or isinstance(found, str):
+            del left[position]
+            outcome.refused.append((move, found if isinstance(found, str) else why))
+        elif version is not None and version >= move.version:
+            del left[position]
             outcome.stale_moves += 1
             outcome.done.append(move)
         else:
             outcome.gaps += 1
-            _start_from(move, conflict.place)
+            _start_from(move, found)
     return list(left.values())
 
 
@@ -182,9 +170,7 @@ def chunks(moves: Iterable[Move]) -> Iterator[list[Move]]:
     for move in moves:
         values = {each.values if each is not None else None for each in (move.old, move.new)}
         # The nodes that a move may write.
-        nodes: set[Path] = set()
-        if len(values) > 1:
-            nodes.update(node for value in values if value is not None for node in nodes_for(value))
+        nodes = {node for value in values if value is not None and len(values) > 1 for node in nodes_for(value)}
         most = MAX_ACTIONS
         if move.ranking.metric.shards > 1:
             # The root names the shards. If moves count in another lane, the first lane's root may be written too.
@@ -199,22 +185,18 @@ def chunks(moves: Iterable[Move]) -> Iterator[list[Move]]:
         yield chunk
 
 
-def _conflict(cancelled: Cancellation, ranking: Ranking, move: Move) -> Conflict:
-    """The conflict of a move, with the stored entry. A damaged entry can never be moved, so it is INVALID."""
-    position, reason, item, message = cancelled
-    if item is None or reason is not CancelReason.CONDITION:
-        return Conflict(position, reason, message)
-    place = None
+def _counted(item: Item, move: Move) -> tuple[int, Place | str | None]:
+    """The version of a stored entry, and the place that is counted; why it can never be moved if it is damaged."""
+    ranking, place = move.ranking, None
     try:
         if "s" in item:
             key = item["s"]["S"]
             place, _ = decode_sort_key(key, ranking.metric)
             if key != sort_key(place, move.member):
                 raise ValueError(key)
-        return Conflict(position, reason, message, int(item["v"]["N"]), place)
+        return int(item["v"]["N"]), place
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-        why = f"the entry in {ranking.key} is damaged ({error!r}): rebuild its board"
-        return Conflict(position, CancelReason.INVALID, why)
+        return 0, f"the entry in {ranking.key} is damaged ({error!r}): rebuild its board"
 
 
 def entry_action(table: str, ranking: Ranking, move: Move, expiry: int | None) -> dict[str, Any]:
@@ -226,12 +208,12 @@ def entry_action(table: str, ranking: Ranking, move: Move, expiry: int | None) -
     """
     key = ranking.key
     item: dict[str, Any] = {
-        "pk": {"S": entry_key(key, move.member)},
+        "pk": {"S": tables.entry_key(key, move.member)},
         "v": {"N": str(move.version)},
         "t": {"N": str(move.written_at_ms)},
     }
     if move.new is not None:
-        item["r"] = {"S": index_key(key, shard_of(move.member, ranking.metric.shards))}
+        item["r"] = {"S": tables.index_key(key, tables.shard_of(move.member, ranking.metric.shards))}
         item["s"] = {"S": sort_key(move.new, move.member)}
     elif expiry is None:
         expiry = (move.written_at_ms + ROW_LIFETIME) // SECOND
@@ -243,7 +225,7 @@ def entry_action(table: str, ranking: Ranking, move: Move, expiry: int | None) -
     else:
         condition = f"{_OLDER} AND {_RANKED_THERE}"
         values[":s"] = {"S": sort_key(move.old, move.member)}
-    return {"Put": {**conditional(table, condition, values), "Item": item}}
+    return {"Put": {**tables.conditional(table, condition, values), "Item": item}}
 
 
 def node_actions(
@@ -259,13 +241,13 @@ def node_actions(
     sets = {"t": {"N": str(max(move.written_at_ms for move in moves))}}
     counted = [(move.old and move.old.values, move.new and move.new.values) for move in moves]
     adds: dict[tuple[Path, int], dict[str, Any]] = {
-        (path, lane): {COUNTERS[digit]: {"N": str(n)} for digit, n in counters.items()}
+        (path, lane): {tables.COUNTERS[digit]: {"N": str(n)} for digit, n in counters.items()}
         for path, counters in deltas(counted).items()
     }
     if name_shards:
         adds.setdefault((ROOT, 0), {})["n"] = {"NS": [str(ranking.metric.shards)]}
     return [
-        {"Update": node_update(table, node_key(ranking.key, *node), sets, adds[node], expiry, now)}
+        {"Update": node_update(table, tables.node_key(ranking.key, *node), sets, adds[node], expiry, now)}
         for node in sorted(adds)
     ]
 
@@ -280,11 +262,10 @@ def node_update(
         expression += f" ADD {', '.join(f'{name} :{name}' for name in adds)}"
     return {
         "TableName": table,
-        "Key": item_key(key),
+        "Key": tables.item_key(key),
         "UpdateExpression": expression,
         "ExpressionAttributeValues": {
             **{f":{name}": value for name, value in {**sets, **adds}.items()},
-            ":v": {"N": str(now)},
-            ":one": {"N": "1"},
+            **tables.numbers(v=now, one=1),
         },
     }

@@ -5,41 +5,17 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from standings.aws.dynamodb.scores import DamagedItem
+from standings.aws.dynamodb import tables
 from standings.aws.dynamodb.tables import Item, entry_key, lane_of, log_key, node_key
 from standings.domain.boards import MAX_UNITS, Metric, Ranking
 from standings.domain.coverage import Coverage
 from standings.domain.members import Image
 from standings.domain.scoring import Place, are_possible, sort_key
 from standings.domain.tiers import Counters, Path, summed
-from standings.rankings.audit_reads import (
-    AuditReads,
-    Listed,
-    Snapshot,
-    StoredRow,
-    Tree,
-    ever_used,
-    stored_row,
-    version_of,
-)
-from standings.rankings.findings import Difference, Findings, Kind, row_difference
+from standings.rankings.findings import AuditReads, Difference, Findings, Kind, Listed, Snapshot, StoredRow, Tree
+from standings.rankings.rolling import steps as rolling
 from standings.rankings.rolling.reading import ahead_of, positions, read_with_logs
-from standings.rankings.rolling.steps import (
-    Block,
-    Log,
-    RollingRankings,
-    Steps,
-    list_key,
-    listed_member,
-    lists_of,
-    log_bytes,
-    log_count,
-    log_of,
-    node_deltas,
-    rolling_of,
-    row_of,
-    steps_of,
-)
+from standings.rankings.rolling.steps import Block, Log, RollingRankings, Steps
 from standings.rankings.rolling.storing import MAX_LOGS
 from standings.stores import SLOTS, StoreRefusedError
 
@@ -67,18 +43,13 @@ class RollingChecks:
         """Compare the rows of members with their items, and the list items that both lead to."""
         rows = self._rows([image.member for image in images])
         members = [_Member(self, image.member, image, rows.get(image.member, {})) for image in images]
-        items = self.findings.reads.items(
-            [key for member in members for key in member.item_keys(sorted(member.blocks))]
-        )
+        items = self.findings.reads.items([key for member in members for key in member.keys.values()])
         self.findings.looked_at["rows"] += len(images)
-        self.findings.looked_at["list_items"] += sum(len(member.blocks) for member in members)
+        self.findings.looked_at["list_items"] += sum(len(member.keys) for member in members)
         shards = {self.rankings.metric.shards}
         for member in members:
-            blocks = sorted(member.blocks)
-            stored = [items.get(key, {}) for key in member.item_keys(blocks)]
-            doubts = [
-                block for block, item in zip(blocks, stored, strict=True) if any(member.of_item(block, item, shards))
-            ]
+            keys = member.keys.items()
+            doubts = [block for block, key in keys if any(member.of_item(block, items.get(key, {}), shards))]
             if doubts or any(member.of_row()):
                 self._recheck(member.name, doubts)
 
@@ -89,14 +60,12 @@ class RollingChecks:
         (`members`).
         """
         now, low = self.findings.clock.now(), self.readable()
-        named = (listed_member(self.rankings, entry.item_key) for entry in entries)
+        named = (rolling.listed_member(self.rankings, entry.item_key) for entry in entries)
         new = [one for one in named if one is not None and period == max(one[0].first, low)]
-        names = list(dict.fromkeys(name for _, name in new))
-        images = self.findings.reads.images(self.rankings.board, names)
-        window = self.rankings.window
-        expected = {name: steps_of(images.get(name), self.rankings, now).by_block(window, low) for name in names}
+        images = self.findings.reads.images(self.rankings.board, list(dict.fromkeys(name for _, name in new)))
         for block, name in new:
-            if name not in images or block not in expected[name]:
+            expected = rolling.steps_of(images.get(name), self.rankings, now)
+            if block not in expected.by_block(self.rankings.window, low):
                 self._recheck(name, [block], surplus=True)
 
     def moving(self, period: int) -> dict[str, Place | None] | None:
@@ -124,13 +93,13 @@ class RollingChecks:
     def _recent(self) -> Iterator[list[str]]:
         """The members of the board whose items have changed within `grace`, a part at a time."""
         for slot in range(SLOTS):
-            page: list[Image | DamagedItem] = []
-            while not page or len(page) == PAGE_SIZE:
-                after = page[-1].member if page else None
+            after = None
+            while True:
                 page = self.findings.reads.members(self.rankings.board, slot, after, PAGE_SIZE)
                 yield [one.member for one in page if isinstance(one, Image) and self.findings.is_recent(one)]
-                if not page:
+                if len(page) < PAGE_SIZE:
                     break
+                after = page[-1].member
 
     def _rows(self, names: Sequence[str]) -> dict[str, Item]:
         by_key = {entry_key(self.rankings.key, name): name for name in names}
@@ -140,31 +109,29 @@ class RollingChecks:
         """Compare a member's row and list items at one moment, and report differences. `surplus`: only the items."""
         for start in range(0, max(1, len(blocks)), MAX_ITEMS):
             some = blocks[start : start + MAX_ITEMS]
-            differences = partial(self._differences, name, some, with_row=start == 0 and not surplus, surplus=surplus)
-            self.findings.recheck(partial(self._moment, name, some), differences)
-
-    def _moment(self, name: str, blocks: Sequence[Block]) -> Moment:
-        keys = [entry_key(self.rankings.key, name), log_key(self.rankings.key, 0)]
-        keys += (entry_key(list_key(self.rankings, block), name) for block in blocks)
-        return self.findings.reads.with_member(self.rankings.board, name, keys)
+            keys = [entry_key(self.rankings.key, name), log_key(self.rankings.key, 0)]
+            keys += (entry_key(rolling.list_key(self.rankings, block), name) for block in some)
+            read = partial(self.findings.reads.with_member, self.rankings.board, name, keys)
+            with_row = start == 0 and not surplus
+            self.findings.recheck(read, partial(self._differences, name, some, with_row=with_row, surplus=surplus))
 
     def _differences(
         self, name: str, blocks: Sequence[Block], moment: Moment, *, with_row: bool, surplus: bool
     ) -> Iterator[Difference]:
         image, (row, log, *items) = moment
-        member, shards = _Member(self, name, image, row), ever_used(log, self.rankings.metric)
+        member, shards = _Member(self, name, image, row), tables.shards_ever(log, 1, self.rankings.metric.shards)
         if with_row:
             yield from member.of_row()
         for block, item in zip(blocks, items, strict=True):
-            if not surplus or image is None or block not in member.blocks:
+            if not surplus or image is None or block not in member.keys:
                 yield from member.of_item(block, item, shards)
 
 
 class _Member:
     """A member in a rolling window: its item, its row, and the steps that follow from the item.
 
-    Periods that cannot be read are not compared, and neither are those for which the row is not complete. `blocks` are
-    those of the list items that row and item lead to.
+    Periods that cannot be read are not compared, and neither are those for which the row is not complete. `keys` has
+    the keys of the list items that row and item lead to, by their blocks.
     """
 
     def __init__(self, checks: RollingChecks, name: str, image: Image | None, row: Item) -> None:
@@ -172,17 +139,14 @@ class _Member:
         self.name = name
         self._image = image
         self._version, self._stored = _decoded_row(row, checks.rankings.metric)
-        self._expected = steps_of(image, checks.rankings, checks.findings.clock.now())
+        self._expected = rolling.steps_of(image, checks.rankings, checks.findings.clock.now())
         self._low = max(checks.readable(), (self._stored or NO_STEPS).low)
         self._by_row, self._by_item = (
             {block: sort_key(place, name) for block, place in steps.by_block(checks.rankings.window, self._low).items()}
             for steps in (self._stored or NO_STEPS, self._expected)
         )
-        self.blocks = self._by_row.keys() | self._by_item.keys()
-
-    def item_keys(self, blocks: Iterable[Block]) -> list[str]:
-        """The keys of list items."""
-        return [entry_key(list_key(self._rankings, block), self.name) for block in blocks]
+        blocks = sorted(self._by_row.keys() | self._by_item.keys())
+        self.keys = {block: entry_key(rolling.list_key(checks.rankings, block), name) for block in blocks}
 
     def of_row(self) -> Iterator[Difference]:
         """The first difference between the row and the member's item, if there is one."""
@@ -193,18 +157,18 @@ class _Member:
         at = next(differing, self._low)
         places = self._expected.place(at), stored.place(at)
         expected, found = (None if place is None else sort_key(place, self.name) for place in places)
-        kind = self._findings.kind_of(self._image, self._version, expected, found)
+        row = StoredRow(found, self._version)
+        kind = self._findings.kind_of(self._image, row, expected)
         if self._stored is None:
-            kind, found = Kind.WRONG, "damaged"
-        ranking = self._rankings.at(at).key
-        return row_difference(kind, ranking, self.name, (expected, found), self._image, self._version)
+            kind, row = Kind.WRONG, row._replace(key="damaged")
+        return row.difference(kind, self._rankings.at(at).key, self.name, expected, self._image)
 
     def of_item(self, block: Block, item: Item, shard_counts: Iterable[int]) -> Iterator[Difference]:
         """The difference between the list item of a block and the row, if there is one."""
-        key = list_key(self._rankings, block)
-        row = stored_row(item, key, self.name, shard_counts)
-        keys = self._by_row.get(block), row.key
-        return row_difference(self._kind_of(block, row), key, self.name, keys, self._image, self._version)
+        key = rolling.list_key(self._rankings, block)
+        row = StoredRow.of(item, key, self.name, shard_counts)
+        kind, expected = self._kind_of(block, row), self._by_row.get(block)
+        return row._replace(version=self._version).difference(kind, key, self.name, expected, self._image)
 
     def _kind_of(self, block: Block, item: StoredRow) -> Kind | None:
         by_row, image = self._by_row.get(block), self._image
@@ -224,9 +188,9 @@ def _decoded_row(item: Item, metric: Metric) -> tuple[int | None, Steps | None]:
     """A row's version (None: there is no row), and its steps: None if they cannot be decoded."""
     if not item:
         return None, NO_STEPS
-    row = row_of(item)
+    row = rolling.row_of(item)
     if isinstance(row, str):
-        return version_of(item), None
+        return tables.version_of(item), None
     is_sound = all(
         first < until and are_possible(place.values, metric) and abs(place.since or 0) <= MAX_UNITS
         for first, until, place in row.steps.steps
@@ -241,8 +205,8 @@ class RollingTree(Tree):
     """
 
     def __init__(self, reads: AuditReads, ranking: Ranking) -> None:
-        super().__init__(reads, ranking, lists_of(ranking), 1)
-        self._rankings = rolling_of(ranking)
+        super().__init__(reads, ranking, rolling.lists_of(ranking), 1)
+        self._rankings = rolling.rolling_of(ranking)
         self.shards = self._logs().shards
 
     def nodes(self, paths: Sequence[Path]) -> dict[Path, Counters]:
@@ -264,7 +228,7 @@ class RollingTree(Tree):
         return [logs.snapshot(path, node) for path, node in zip(paths, items[MAX_LOGS:], strict=True)]
 
     def _member(self, item_key: str) -> str:
-        named = listed_member(self._rankings, item_key)
+        named = rolling.listed_member(self._rankings, item_key)
         return item_key if named is None else named[1]
 
     def _logs(self) -> "_Logs":
@@ -280,17 +244,17 @@ class _Logs:
 
     def __init__(self, ranking: Ranking, items: Mapping[str, Item]) -> None:
         self._ranking = ranking
-        self._window = rolling_of(ranking).key
+        self._window = rolling.rolling_of(ranking).key
         first = items.get(log_key(self._window, 0), {})
-        self.shards = max(ever_used(first, ranking.metric))
-        keys = {number: log_key(self._window, number) for number in range(log_count(first))}
-        found = {number: item for number, key in keys.items() if (item := items.get(key))}
-        self.by_number = {number: _log(item, ranking.metric) for number, item in found.items()}
+        self.shards = max(tables.shards_ever(first, 1, ranking.metric.shards))
+        numbers = range(rolling.log_count(first))
+        found = {number: items.get(log_key(self._window, number)) for number in numbers}
+        self.by_number = {number: _log(item, ranking.metric) for number, item in found.items() if item}
         self._changes = [
             (number, log.base + index, deltas)
             for number, log in self.by_number.items()
             for index, entry in enumerate(log.entries)
-            if (deltas := node_deltas([entry], range(ranking.period, ranking.period + 1)))
+            if (deltas := rolling.node_deltas([entry], range(ranking.period, ranking.period + 1)))
         ]
 
     def counters(self, path: Path, node: Item) -> dict[int, int]:
@@ -320,8 +284,8 @@ def _log(item: Item, metric: Metric) -> Log:
     """The log that an item holds. DamagedLog if it cannot be read, or if it has lost or gained entries."""
     key = item["pk"]["S"]
     try:
-        log = log_of(item)
-        there, expected = sum(len(text["S"]) for text in item["l"]["L"]), log_bytes(item)
+        log = rolling.log_of(item)
+        there, expected = sum(len(text["S"]) for text in item["l"]["L"]), rolling.log_bytes(item)
     except (StoreRefusedError, LookupError, ValueError) as error:
         raise DamagedLog(key, str(error)) from error
     if there != expected:

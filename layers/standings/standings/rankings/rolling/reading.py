@@ -9,18 +9,11 @@ from standings.aws.dynamodb.tables import Item, ReadKeys, entry_key, lane_of, lo
 from standings.domain.boards import Ranking
 from standings.domain.scoring import sort_key
 from standings.domain.tiers import Path, summed
-from standings.rankings.rolling.steps import (
-    Log,
-    NodeDeltas,
-    log_count,
-    log_of,
-    node_deltas,
-    rolling_of,
-    row_of,
-)
+from standings.rankings.rolling import steps as rolling
 from standings.runtime.clock import TtlCache
 from standings.stores import Entry, Node, StoreRefusedError
 
+Missing = Callable[[str, int, int, int], tuple[rolling.NodeDeltas, int]]
 TRIES: Final = 3  # How often logs and nodes are read again while folds go on
 
 
@@ -42,14 +35,14 @@ class RollingReads:
 
         Raises StoreRefusedError if a row is damaged.
         """
-        labels = {(ranking, member): entry_key(rolling_of(ranking).key, member) for ranking, member in wanted}
-        windows = dict.fromkeys(rolling_of(ranking).key for ranking, _ in labels)
+        labels = {(ranking, member): entry_key(rolling.rolling_of(ranking).key, member) for ranking, member in wanted}
+        windows = dict.fromkeys(rolling.rolling_of(ranking).key for ranking, _ in labels)
         items = self._with_logs(windows, dict.fromkeys(labels.values()))
         found: dict[tuple[Ranking, str], Entry] = {}
         for (ranking, member), key in labels.items():
             if key not in items:
                 continue
-            row = row_of(items[key])
+            row = rolling.row_of(items[key])
             if isinstance(row, str):
                 raise StoreRefusedError(row)
             place = row.steps.place(ranking.period)
@@ -62,7 +55,7 @@ class RollingReads:
         labels = {(ranking, path): node_key(ranking.key, path) for ranking, path in wanted}
         by_window: defaultdict[str, list[str]] = defaultdict(list)
         for (ranking, _), key in labels.items():
-            by_window[rolling_of(ranking).key].append(key)
+            by_window[rolling.rolling_of(ranking).key].append(key)
         self._with_logs([window for window in by_window if window not in self._logs], ())
         items = self._read(list(labels.values()))
         for _ in range(TRIES):
@@ -97,24 +90,18 @@ class RollingReads:
         for window, count in counts.items():
             self._known.put(window, count)
             found = {number: items[key] for number in range(count) if (key := log_key(window, number)) in items}
-            read = {number: log_of(item) for number, item in found.items()}
+            read = {number: rolling.log_of(item) for number, item in found.items()}
             self._logs[window] = Logs(read, max(shards_ever(found.get(0, {}))))
         return items
 
-    def _missing(self, window: str, number: int, position: int, period: int) -> tuple[NodeDeltas, int]:
+    def _missing(self, window: str, number: int, position: int, period: int) -> tuple[rolling.NodeDeltas, int]:
         """The changes of a period's nodes from a position of a log on, and when the latest of the log was written."""
         entries = self._logs[window].by_number[number].since(position)
         written_at_ms = max((entry.written_at_ms for entry in entries), default=0)
-        return node_deltas(entries, range(period, period + 1)), written_at_ms
+        return rolling.node_deltas(entries, range(period, period + 1)), written_at_ms
 
-    def _node(
-        self,
-        ranking: Ranking,
-        path: Path,
-        item: Item,
-        missing: "Callable[[str, int, int, int], tuple[NodeDeltas, int]]",
-    ) -> Node | None:
-        window = rolling_of(ranking).key
+    def _node(self, ranking: Ranking, path: Path, item: Item, missing: Missing) -> Node | None:
+        window = rolling.rolling_of(ranking).key
         logs = self._logs[window]
         at = positions(item)
         parts = [lane_of(item).counters]
@@ -133,7 +120,7 @@ class RollingReads:
 class Logs(NamedTuple):
     """The logs of a window as they were read, by number, and every number of shards that log 0 names."""
 
-    by_number: "Mapping[int, Log]"
+    by_number: "Mapping[int, rolling.Log]"
     shards: int
 
 
@@ -148,13 +135,15 @@ def read_with_logs(
     logs = [log_key(window, number) for window, count in known.items() for number in range(count)]
     wanted = [*keys, *logs]
     items = read(wanted) if wanted else {}
-    counts = {window: max(count, log_count(items.get(log_key(window, 0), {}))) for window, count in known.items()}
+    counts = {
+        window: max(count, rolling.log_count(items.get(log_key(window, 0), {}))) for window, count in known.items()
+    }
     more = [log_key(window, number) for window in counts for number in range(known[window], counts[window])]
     items |= read(more) if more else {}
     return items, counts
 
 
-def joined(earlier: Mapping[int, Log], later: Mapping[int, Log]) -> dict[int, Log] | None:
+def joined(earlier: Mapping[int, rolling.Log], later: Mapping[int, rolling.Log]) -> dict[int, rolling.Log] | None:
     """Two readings of a window's logs as one; None if nodes that were read in between may lack entries that were cut.
 
     It is None also if the earlier reading lacks a log.
@@ -167,7 +156,7 @@ def joined(earlier: Mapping[int, Log], later: Mapping[int, Log]) -> dict[int, Lo
         if log.base > known.end:
             return None
         if log.end > known.end:
-            logs[number] = Log(known.base, (*known.entries[: log.base - known.base], *log.entries))
+            logs[number] = rolling.Log(known.base, (*known.entries[: log.base - known.base], *log.entries))
     return logs
 
 
@@ -176,7 +165,7 @@ def positions(node: Item) -> dict[int, int]:
     return {int(name[1:]): int(value["N"]) for name, value in node.items() if name[0] == "p" and name[1:].isdigit()}
 
 
-def ahead_of(logs: Mapping[int, Log], node: Item) -> tuple[int, int] | None:
+def ahead_of(logs: Mapping[int, rolling.Log], node: Item) -> tuple[int, int] | None:
     """A log's number, and a node's position that is beyond the log's end: `(0, 812)`. None if there is none.
 
     A log that was not read counts as behind.

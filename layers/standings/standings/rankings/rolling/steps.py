@@ -20,13 +20,18 @@ from standings.aws.dynamodb.tables import Item, entry_key, index_key, shard_of
 from standings.domain.boards import Boards, Family, Metric, Ranking, generation_code
 from standings.domain.members import AHEAD_MARGIN, SKIP_MARGIN, Change, Image, aggregate_of, contributions
 from standings.domain.scoring import Place, SortValues, place_of, sort_key
-from standings.domain.tiers import Path, deltas
+from standings.domain.tiers import Counters, Path, deltas, summed
 from standings.domain.windows import DAY, HOUR, Unit, Window
 from standings.rankings import EXPIRY_MARGIN, ROW_LIFETIME
-from standings.rankings.commits import expiry_of, expiry_of_read
+from standings.rankings.commits import expiry_of
 from standings.stores import StoreRefusedError
 
-MAX_STEP: Final = 100_000  # Periods of a step: more than any that can be stored
+_WHOLE: Final = "-?[0-9]{1,17}+"
+_LIST: Final = rf"\[{_WHOLE}(?:,{_WHOLE})++\]"  # Several sort values
+_STEP: Final = rf"\[{_WHOLE},[1-9][0-9]{{0,4}}+,(?>{_WHOLE}|{_LIST})(?:,{_WHOLE})?\]"  # Below 100,000 periods
+_STEPS: Final = re.compile(rf"\[{_WHOLE}(?:,{_STEP})*+\]")
+_CHANGE: Final = rf"{_WHOLE},[1-9][0-9]{{0,16}}+(?:,(?>{_WHOLE}|null|{_LIST})){{2}}"
+_ENTRY: Final = re.compile(rf"\[{_WHOLE}(?:,{_CHANGE})*+\]")
 _LENGTH: Final[dict[Unit, int]] = {"h": HOUR, "d": DAY}
 
 
@@ -153,22 +158,19 @@ class CountChange(NamedTuple):
     new: SortValues | None
 
 
-def count_changes(before: Steps | None, after: Steps) -> Iterator[CountChange]:
+def count_changes(before: Steps | None, after: Steps) -> list[CountChange]:
     """How the counts change, from the first period of `after` on, if a row's steps are replaced."""
     before = before or Steps(after.low)
     edges = {max(edge, after.low) for step in (*before.steps, *after.steps) for edge in (step.first, step.until)}
-    change: CountChange | None = None
+    changes: list[CountChange] = []
     for start, until in pairwise(sorted(edges)):
         places = before.place(start), after.place(start)
         values = [None if place is None else place.values for place in places]
-        if change is not None and [*change[1:]] == [start, *values]:
-            change = change._replace(until=until)
-            continue
-        if change is not None and change.old != change.new:
-            yield change
-        change = CountChange(start, until, *values)
-    if change is not None and change.old != change.new:
-        yield change
+        if changes and [*changes[-1][1:]] == [start, *values]:
+            changes[-1] = changes[-1]._replace(until=until)
+        else:
+            changes.append(CountChange(start, until, *values))
+    return [change for change in changes if change.old != change.new]
 
 
 def blocks_to_write(
@@ -181,7 +183,7 @@ def blocks_to_write(
     """
     versions = [steps.by_block(window, low) for steps in (seen or Steps(low), *others, after)]
     blocks = sorted({block for version in versions for block in version})
-    return [block for block in blocks if any(version.get(block) != versions[-1].get(block) for version in versions)]
+    return [block for block in blocks if len({version.get(block) for version in versions}) > 1]
 
 
 class RollingRankings(NamedTuple):
@@ -280,9 +282,8 @@ def lists_of(ranking: Ranking) -> tuple[str, ...]:
     if not ranking.window.rolling:
         return (ranking.key,)
     rankings = rolling_of(ranking)
-    return tuple(
-        list_key(rankings, block) for block in blocks_within(ranking.window, ranking.period, ranking.period + 1)
-    )
+    blocks = blocks_within(ranking.window, ranking.period, ranking.period + 1)
+    return tuple(list_key(rankings, block) for block in blocks)
 
 
 def list_key(rankings: RollingRankings, block: Block) -> str:
@@ -343,10 +344,9 @@ def encode_steps(steps: Steps) -> str:
 
 def decode_steps(text: str) -> Steps:
     """The steps in a text. Raises ValueError for any other text."""
-    numbers = orjson.loads(text)
-    if type(numbers) is not list or not numbers or type(numbers[0]) is not int or not all(map(_is_step, numbers[1:])):
+    if not _STEPS.fullmatch(text):
         raise ValueError(f"expected steps, got {text[:80]!r}")
-    low, *ranges = numbers
+    low, *ranges = orjson.loads(text)
     steps: list[Step] = []
     last = low
     for gap, length, values, *since in ranges:
@@ -354,14 +354,6 @@ def decode_steps(text: str) -> Steps:
         last = first + length
         steps.append(Step(first, last, Place(_values(values), *since)))
     return Steps(low, tuple(steps))
-
-
-def _is_step(numbers: Any) -> bool:
-    """Whether these are a gap, a length, sort values, and an instant if there is one."""
-    if type(numbers) is not list or len(numbers) not in {3, 4}:
-        return False
-    are_whole = set(map(type, (*numbers[:2], *numbers[3:]))) == {int} and _are_values(numbers[2])
-    return are_whole and 0 < numbers[1] <= MAX_STEP
 
 
 def _written(values: SortValues) -> Any:
@@ -374,23 +366,22 @@ def _values(written: Any) -> SortValues:
     return tuple(written) if type(written) is list else (written,)
 
 
-def _are_values(written: Any) -> bool:
-    """Whether `_written` may have given this."""
-    return type(written) is int or (type(written) is list and len(written) > 1 and set(map(type, written)) == {int})
-
-
 def row_item(shift: Shift, steps: Steps) -> dict[str, Any]:
     """The row that stores `steps` for a shift, as an item: `{"pk": {"S": "berlin-2026#i4q7d#u123"}, "p": …, …}`.
 
     It stays until none of its steps can be read, and no older change can be replayed.
     """
-    until = max((shift.ranking.readable_until(step.until - 1) for step in steps.steps[-1:]), default=0)
-    until = max(until + EXPIRY_MARGIN, shift.written_at_ms + ROW_LIFETIME)
+    readable_until = max((shift.ranking.readable_until(step.until - 1) for step in steps.steps[-1:]), default=0)
+    until = max(readable_until + EXPIRY_MARGIN, shift.written_at_ms + ROW_LIFETIME)
+    return {**_stored(shift, shift.ranking.key, until), "p": {"S": encode_steps(steps)}}
+
+
+def _stored(shift: Shift, key: str, until: int) -> dict[str, Any]:
+    """What rows and list items have in common. It stays until an instant, or soon after the end of its board."""
     return {
-        "pk": {"S": entry_key(shift.ranking.key, shift.member)},
+        "pk": {"S": entry_key(key, shift.member)},
         "v": {"N": str(shift.version)},
         "t": {"N": str(shift.written_at_ms)},
-        "p": {"S": encode_steps(steps)},
         "e": {"N": str(expiry_of(until, shift.ranking.board_ends))},
     }
 
@@ -415,12 +406,7 @@ def list_item(shift: Shift, block: Block, place: Place | None) -> dict[str, Any]
     """
     rankings = shift.ranking
     block_list = list_key(rankings, block)
-    stored: dict[str, Any] = {
-        "pk": {"S": entry_key(block_list, shift.member)},
-        "v": {"N": str(shift.version)},
-        "t": {"N": str(shift.written_at_ms)},
-        "e": {"N": str(expiry_of_read(rankings.readable_until(block.until - 1), rankings.board_ends))},
-    }
+    stored = _stored(shift, block_list, rankings.readable_until(block.until - 1) + EXPIRY_MARGIN)
     if place is not None:
         stored["r"] = {"S": index_key(block_list, shard_of(shift.member, rankings.metric.shards))}
         stored["s"] = {"S": sort_key(place, shift.member)}
@@ -475,16 +461,13 @@ def node_deltas(entries: Iterable[LogEntry], periods: range) -> NodeDeltas:
         first, until = max(change.first, periods.start), min(change.until, periods.stop)
         if first < until:
             by_range[first, until].append((change.old, change.new))
-    net: NodeDeltas = {}
+    parts: defaultdict[tuple[int, Path], list[Counters]] = defaultdict(list)
     for (first, until), moves in by_range.items():
-        of_range = deltas(moves)
-        for period in range(first, until):
-            for path, counters in of_range.items():
-                node = net.setdefault((period, path), {})
-                for digit, count in counters.items():
-                    node[digit] = node.get(digit, 0) + count
-    changed = {node: {digit: n for digit, n in counters.items() if n} for node, counters in net.items()}
-    return {node: counters for node, counters in changed.items() if counters}
+        for path, counters in deltas(moves).items():
+            for period in range(first, until):
+                parts[period, path].append(counters)
+    net = {node: {digit: n for digit, n in summed(each).items() if n} for node, each in parts.items()}
+    return {node: counters for node, counters in net.items() if counters}
 
 
 def log_of(item: Item) -> Log:
@@ -531,10 +514,9 @@ def _sum(one: SortValues, other: SortValues, sign: int = 1) -> SortValues:
 
 def decode_entry(text: str) -> LogEntry:
     """The entry in a text. Raises ValueError for any other text."""
-    numbers = orjson.loads(text)
-    if not _is_entry(numbers):
+    if not _ENTRY.fullmatch(text):
         raise ValueError(f"expected an entry of a log, got {text[:80]!r}")
-    written_at_ms, *numbers = numbers
+    written_at_ms, *numbers = orjson.loads(text)
     changes: list[CountChange] = []
     last = 0
     for gap, length, *written in zip(*[iter(numbers)] * 4, strict=True):
@@ -543,11 +525,3 @@ def decode_entry(text: str) -> LogEntry:
         old, new = (None if one is None else _values(one) for one in written)
         changes.append(CountChange(first, last, old, new if old is None or new is None else _sum(old, new)))
     return LogEntry(written_at_ms, changes)
-
-
-def _is_entry(numbers: Any) -> bool:
-    if type(numbers) is not list or len(numbers) % 4 != 1:
-        return False
-    types = set(map(type, (numbers[0], *numbers[1::4], *numbers[2::4])))
-    are_values = all(one is None or _are_values(one) for one in (*numbers[3::4], *numbers[4::4]))
-    return types == {int} and are_values and min(numbers[2::4], default=1) > 0

@@ -16,60 +16,20 @@ A repeated attempt writes the same items again, or newer ones. The first step is
 already. A long log is folded before it takes another entry, too.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from standings.aws.dynamodb.tables import (
-    COUNTERS,
-    Cancellation,
-    DynamoDBClient,
-    Item,
-    conditional,
-    entry_key,
-    get_item,
-    item_key,
-    items_by_key,
-    log_key,
-    node_key,
-    put_if,
-    shards_ever,
-    transact,
-    update_if,
-)
+from standings.aws.dynamodb import tables
+from standings.aws.dynamodb.tables import DynamoDBClient, Item
 from standings.domain.tiers import Path
 from standings.domain.windows import MAX_ROLLING_BUCKETS
-from standings.rankings.commits import (
-    Attempt,
-    Conflict,
-    Outcome,
-    RunAll,
-    attempt_all,
-    expiry_of_read,
-    one_after_another,
-)
+from standings.rankings import EXPIRY_MARGIN, commits
+from standings.rankings.commits import Attempt, Conflict, Outcome, RunAll
+from standings.rankings.rolling import steps as rolling
 from standings.rankings.rolling.reading import positions
-from standings.rankings.rolling.steps import (
-    Log,
-    LogEntry,
-    NodeDeltas,
-    RollingRankings,
-    RollingRow,
-    Shift,
-    Steps,
-    count_changes,
-    counted_from,
-    encode_entry,
-    lates_ever,
-    list_items,
-    log_bytes,
-    log_count,
-    log_of,
-    node_deltas,
-    row_item,
-    row_of,
-)
+from standings.rankings.rolling.steps import Log, LogEntry, RollingRankings, Shift, Steps
 from standings.runtime.clock import RANKING_TTL_S, Backoff, Clock, TtlCache
 from standings.stores import MAX_ACTIONS, CancelReason, StoreRefusedError, StoreUnavailableError
 
@@ -93,7 +53,7 @@ class RollingStorage:
         client: DynamoDBClient,
         table: str,
         clock: Clock,
-        run_all: RunAll = one_after_another,
+        run_all: RunAll = commits.one_after_another,
         most: int = MAX_LOGS,
     ) -> None:
         self._client = client
@@ -108,7 +68,7 @@ class RollingStorage:
         outcome = Outcome()
         most = MAX_ACTIONS - 1  # One action is the log's
         groups = [shifts[start : start + most] for start in range(0, len(shifts), most)]
-        attempt_all(groups, partial(self._attempt, outcome=outcome), backoff, stopped, outcome)
+        commits.attempt_all(groups, partial(self._attempt, outcome=outcome), backoff, stopped, outcome)
         if outcome.moves and outcome.failure is None and self._log(shifts[0].ranking).bytes > ROOM:
             self._fold_until(backoff, shifts[0].ranking, outcome)
         return outcome
@@ -151,19 +111,24 @@ class RollingStorage:
                 outcome.problem = f"the log of {rankings.key} cannot be folded: {error}"
             return
 
-    def rows(self, rankings: RollingRankings, members: Sequence[str]) -> dict[str, RollingRow | str]:
+    def rows(self, rankings: RollingRankings, members: Sequence[str]) -> dict[str, rolling.RollingRow | str]:
         """Read rows by member, strongly consistently. For a row that cannot be decoded there is the reason why."""
-        by_key = {entry_key(rankings.key, member): member for member in members}
+        by_key = {tables.entry_key(rankings.key, member): member for member in members}
         log = self._log(rankings)
-        own_log = log_key(rankings.key, log.number)
-        rows = items_by_key(self._client, self._table, (*by_key, own_log), self._clock, consistent=True)
+        own_log = tables.log_key(rankings.key, log.number)
+        rows = tables.items_by_key(self._client, self._table, (*by_key, own_log), self._clock, consistent=True)
         found = rows.pop(own_log, None)
-        log.bytes = log_bytes(found) if found is not None else 0
+        log.bytes = rolling.log_bytes(found) if found is not None else 0
         shards, late = _extent(rankings)
-        if found is not None and log.number == 0 and shards in shards_ever(found) and late in lates_ever(found):
+        if (
+            found is not None
+            and log.number == 0
+            and shards in tables.shards_ever(found)
+            and late in rolling.lates_ever(found)
+        ):
             # Log 0, as just read, names both: `_prepare` has nothing to do.
             log.is_prepared = True
-        return {by_key[key]: row_of(item) for key, item in rows.items()}
+        return {by_key[key]: rolling.row_of(item) for key, item in rows.items()}
 
     def write(self, rankings: RollingRankings, plan: "Plan") -> Sequence[Conflict]:
         """Write what a plan says, in the order of the module's picture. No conflict means that it succeeded."""
@@ -176,28 +141,25 @@ class RollingStorage:
         return self.append(rankings, plan.rows, plan.entry) if plan.rows else ()
 
     def _put(self, item: dict[str, Any]) -> None:
-        put_if(self._client, self._table, item, "attribute_not_exists(v) OR v <= :v", {":v": item["v"]})
+        tables.put_if(self._client, self._table, item, "attribute_not_exists(v) OR v <= :v", {":v": item["v"]})
 
     def append(self, rankings: RollingRankings, rows: "Sequence[RowWrite]", entry: LogEntry) -> Sequence[Conflict]:
         """Write rows and append their changes to a log, in one transaction."""
         # The row of a removed member needs no log. On a deleted board nothing would remove the log again.
         if entry.changes:
             self._prepare(rankings)
-        log, text = self._log(rankings), encode_entry(entry)
+        log, text = self._log(rankings), rolling.encode_entry(entry)
         if log.conflicts >= CONFLICTS:
             self._change_log(rankings, log)
         if log.bytes + len(text) > LONG:
             self.fold(rankings)
         actions = [self._row(row) for row in rows]
         if entry.changes:
-            values = {":entry": {"L": [{"S": text}]}, ":bytes": {"N": str(len(text))}, ":most": {"N": str(MAX_LOG)}}
-            update = {
-                **conditional(self._table, "attribute_exists(b) AND z < :most", values),
-                "Key": item_key(log_key(rankings.key, log.number)),
-                "UpdateExpression": "SET l = list_append(l, :entry) ADD z :bytes",
-            }
-            actions.append({"Update": update})
-        cancelled = transact(self._client, actions)
+            key, condition = tables.log_key(rankings.key, log.number), "attribute_exists(b) AND z < :most"
+            values = {":entry": {"L": [{"S": text}]}, **tables.numbers(bytes=len(text), most=MAX_LOG)}
+            added = "SET l = list_append(l, :entry) ADD z :bytes"
+            actions.append({"Update": tables.update(self._table, key, added, condition, values)})
+        cancelled = tables.transact(self._client, actions)
         conflicts = [self._conflict(each, rankings, rows, log) for each in cancelled]
         busy = {conflict.position for conflict in conflicts if conflict.reason is CancelReason.BUSY}
         if busy == {None}:
@@ -209,14 +171,12 @@ class RollingStorage:
 
     def _row(self, row: "RowWrite") -> dict[str, Any]:
         # The log entry counts from the row that was read, so that row must still be the stored one.
-        if row.seen is None:
-            condition = conditional(self._table, "attribute_not_exists(v)")
-        else:
-            condition = conditional(self._table, "v = :seen", {":seen": {"N": str(row.seen)}})
-        return {"Put": {**condition, "Item": row_item(row.shift, row.steps)}}
+        is_as_read = ("attribute_not_exists(v)",) if row.seen is None else ("v = :seen", tables.numbers(seen=row.seen))
+        condition = tables.conditional(self._table, *is_as_read)
+        return {"Put": {**condition, "Item": rolling.row_item(row.shift, row.steps)}}
 
     def _conflict(
-        self, cancelled: Cancellation, rankings: RollingRankings, rows: "Sequence[RowWrite]", log: "_LogInUse"
+        self, cancelled: tables.Cancellation, rankings: RollingRankings, rows: "Sequence[RowWrite]", log: "_LogInUse"
     ) -> Conflict:
         position, reason, item, message = cancelled
         if position < len(rows):
@@ -226,7 +186,7 @@ class RollingStorage:
             if item is None:
                 self._logs.forget(rankings.key)
             else:
-                log.bytes = log_bytes(item)
+                log.bytes = rolling.log_bytes(item)
         elif reason is not CancelReason.BUSY:
             raise StoreRefusedError(message)
         return Conflict(None, reason, message)
@@ -245,34 +205,31 @@ class RollingStorage:
         log, (shards, late) = self._log(rankings), _extent(rankings)
         if log.is_prepared:
             return
-        if not self._make(rankings, 0, {"n": {"NS": [str(shards)]}, "w": {"NS": [str(late)]}}):
+        sets = {"n": {"NS": [str(shards)]}, "w": {"NS": [str(late)]}}
+        if not self._make(rankings, 0, sets):
+            added = {f":{name}": numbers for name, numbers in sets.items()}
             request = {
                 "TableName": self._table,
-                "Key": item_key(log_key(rankings.key, 0)),
+                "Key": tables.item_key(tables.log_key(rankings.key, 0)),
                 "UpdateExpression": "ADD n :n, w :w",
                 "ConditionExpression": "attribute_exists(b) AND NOT (contains(n, :shards) AND contains(w, :late))",
-                "ExpressionAttributeValues": {
-                    ":n": {"NS": [str(shards)]},
-                    ":w": {"NS": [str(late)]},
-                    ":shards": {"N": str(shards)},
-                    ":late": {"N": str(late)},
-                },
+                "ExpressionAttributeValues": {**added, **tables.numbers(shards=shards, late=late)},
             }
-            update_if(self._client, request)
+            tables.update_if(self._client, request)
         log.is_prepared = True
 
     def _make(self, rankings: RollingRankings, number: int, more: Item) -> bool:
         """Make a log unless it is there. Its positions begin at the clock: above those of any removed earlier log."""
         item: Item = {
-            "pk": {"S": log_key(rankings.key, number)},
+            "pk": {"S": tables.log_key(rankings.key, number)},
             "b": {"N": str(self._clock.now())},
             "l": {"L": []},
             "z": {"N": "0"},
             **more,
         }
-        if (expiry := expiry_of_read(None, rankings.board_ends)) is not None:
+        if (expiry := commits.expiry_of_read(None, rankings.board_ends)) is not None:
             item = {**item, "e": {"N": str(expiry)}}
-        return put_if(self._client, self._table, item, "attribute_not_exists(pk)")
+        return tables.put_if(self._client, self._table, item, "attribute_not_exists(pk)")
 
     def _change_log(self, rankings: RollingRankings, log: "_LogInUse") -> None:
         """Double the logs and choose one at random. A log is made before it is named, and named before it is used."""
@@ -280,18 +237,17 @@ class RollingStorage:
         if count > log.of:
             for number in range(log.of, count):
                 self._make(rankings, number, {})
-            request = {
-                **conditional(self._table, "attribute_exists(b) AND (attribute_not_exists(c) OR c < :c)"),
-                "Key": item_key(log_key(rankings.key, 0)),
-                "UpdateExpression": "SET c = :c",
-                "ExpressionAttributeValues": {":c": {"N": str(count)}},
-            }
-            is_named, stored = update_if(self._client, request)
+            first, condition = (
+                tables.log_key(rankings.key, 0),
+                "attribute_exists(b) AND (attribute_not_exists(c) OR c < :c)",
+            )
+            request = tables.update(self._table, first, "SET c = :c", condition, tables.numbers(c=count))
+            is_named, stored = tables.update_if(self._client, request)
             if not is_named and stored is None:
                 # The ranking was purged. Nobody would read what another log has.
                 self._logs.forget(rankings.key)
                 return
-            log.of = count if stored is None else log_count(stored)
+            log.of = count if stored is None else rolling.log_count(stored)
         log.conflicts = 0
         log.number = int(self._clock.random() * log.of)
         log.bytes = LONG  # Unknown, so `append` folds it before it adds an entry
@@ -322,7 +278,7 @@ class Plan:
     gaps: int = 0
 
 
-def plan_of(group: Sequence[Shift], rows: Mapping[str, RollingRow | str]) -> Plan:
+def plan_of(group: Sequence[Shift], rows: Mapping[str, rolling.RollingRow | str]) -> Plan:
     """Plan the writes for shifts of one window, given the rows that were read. A row as text is damaged: the reason."""
     plan = Plan()
     size = 0
@@ -335,19 +291,19 @@ def plan_of(group: Sequence[Shift], rows: Mapping[str, RollingRow | str]) -> Pla
             plan.stale.append(shift)
             if shift.rewrite_every_item:
                 # The row is the newest state. A failed attempt may still have left items of an older one.
-                plan.items += list_items(replace(shift, steps=row.steps, version=row.version), row.steps)
+                plan.items += rolling.list_items(replace(shift, steps=row.steps, version=row.version), row.steps)
             continue
         seen, version = (None, None) if row is None else (row.steps, row.version)
-        steps = counted_from(seen, shift.steps)
-        counted = list(count_changes(seen, steps))
-        size += len(encode_entry(LogEntry(0, counted)))
+        steps = rolling.counted_from(seen, shift.steps)
+        counted = rolling.count_changes(seen, steps)
+        size += len(rolling.encode_entry(LogEntry(0, counted)))
         if plan.rows and size > MAX_ENTRY:
             plan.left = group[position:]
             break
         plan.rows.append(RowWrite(shift, steps, version))
         written_at_ms = max(plan.entry.written_at_ms, shift.written_at_ms)
         plan.entry = LogEntry(written_at_ms, [*plan.entry.changes, *counted])
-        plan.items += list_items(shift, seen)
+        plan.items += rolling.list_items(shift, seen)
         if shift.passed:
             # If the row's places differ from those of the image before, an earlier change is missing.
             window, low = shift.ranking.window, shift.steps.low
@@ -385,18 +341,16 @@ def fold_log(
     client: DynamoDBClient, table: str, clock: Clock, run_all: RunAll, rankings: RollingRankings, number: int
 ) -> int:
     """Fold a log. Returns the bytes that are left in it."""
-    item = get_item(client, table, item_key(log_key(rankings.key, number)), consistent=True)
+    item = tables.get_item(client, table, tables.item_key(tables.log_key(rankings.key, number)), consistent=True)
     if item is None:
         return 0
-    log = log_of(item)
+    log = rolling.log_of(item)
     log = Log(log.base, log.entries[:MAX_ENTRIES])
     if not log.entries:
         return 0
-    now = clock.now()
     # Nobody can read the counts of earlier periods any more.
-    periods = range(
-        rankings.first_open(now), rankings.window.slab_of(rankings.first_open(now)).stop + 10 * MAX_ROLLING_BUCKETS
-    )
+    low = rankings.first_open(clock.now())
+    periods = range(low, rankings.window.slab_of(low).stop + 10 * MAX_ROLLING_BUCKETS)
     fold = _Fold(client, table, rankings, number, log)
     changed = fold_deltas(log.entries, periods)
     nodes = sorted(changed)
@@ -406,11 +360,11 @@ def fold_log(
         # An earlier fold did not get to its end. Else one that is long would rarely end where functions often do.
         rest = clock.retry(fold.behind, rest, clock)
     write_all(run_all, clock, [partial(fold.advance, *node, changed[node]) for node in rest])
-    cut = sum(len(encode_entry(entry)) for entry in log.entries)
+    cut = sum(len(rolling.encode_entry(entry)) for entry in log.entries)
     is_cut, stored = clock.retry(fold.cut, cut)
     if is_cut:
-        return log_bytes(item) - cut
-    return log_bytes(stored) if stored is not None else 0
+        return rolling.log_bytes(item) - cut
+    return rolling.log_bytes(stored) if stored is not None else 0
 
 
 @dataclass(slots=True)
@@ -425,8 +379,8 @@ class _Fold:
 
     def behind(self, nodes: Sequence[tuple[int, Path]], clock: Clock) -> list[tuple[int, Path]]:
         """Those of these nodes that have not taken all entries: read a hundred at a time, not tried one by one."""
-        keys = {node: node_key(self._rankings.at(node[0]).key, node[1]) for node in nodes}
-        items = items_by_key(self._client, self._table, keys.values(), clock, consistent=True)
+        keys = {node: tables.node_key(self._rankings.at(node[0]).key, node[1]) for node in nodes}
+        items = tables.items_by_key(self._client, self._table, keys.values(), clock, consistent=True)
         reached = {key for key, item in items.items() if positions(item).get(self._number, 0) >= self._log.end}
         return [node for node in nodes if keys[node] not in reached]
 
@@ -436,57 +390,47 @@ class _Fold:
         # Most nodes have taken no entry that is still in this log.
         condition, at = f"attribute_not_exists({position}) OR {position} <= :at", self._log.base
         for _ in range(TRIES):
-            is_done, stored = update_if(self._client, self._update(period, path, counters, condition, at))
+            is_done, stored = tables.update_if(self._client, self._update(period, path, counters, condition, at))
             if is_done:
                 return
             at = positions(stored or {}).get(self._number, self._log.base)
             if at >= self._log.end:
                 self.is_repeated = True
                 return
-            missing = node_deltas(self._log.since(at), range(period, period + 1))
+            missing = rolling.node_deltas(self._log.since(at), range(period, period + 1))
             counters = missing.get((period, path), {})
             condition = f"{position} = :at"
         raise StoreUnavailableError(f"other folds keep changing {self._rankings.key}")
 
     def _update(self, period: int, path: Path, counters: dict[int, int], condition: str, at: int) -> dict[str, Any]:
-        expiry = expiry_of_read(self._rankings.readable_until(period), self._rankings.board_ends)
+        expiry = commits.expiry_of(self._rankings.readable_until(period) + EXPIRY_MARGIN, self._rankings.board_ends)
         written_at_ms = max(entry.written_at_ms for entry in self._log.entries)
         sets = {f"p{self._number}": self._log.end, "t": written_at_ms, "e": expiry}
-        adds = {COUNTERS[digit]: count for digit, count in counters.items()}
-        added = f" ADD {', '.join(f'{name} :{name}' for name in adds)}" if adds else ""
-        numbers = {f":{name}": number for name, number in {**sets, **adds}.items()} | {":at": at}
-        return {
-            **conditional(self._table, condition, {name: {"N": str(number)} for name, number in numbers.items()}),
-            "Key": item_key(node_key(self._rankings.at(period).key, path)),
-            "UpdateExpression": f"SET {', '.join(f'{name} = :{name}' for name in sets)}{added}",
-        }
+        adds = {tables.COUNTERS[digit]: count for digit, count in counters.items()}
+        expression = f"SET {', '.join(f'{name} = :{name}' for name in sets)}"
+        if adds:
+            expression += f" ADD {', '.join(f'{name} :{name}' for name in adds)}"
+        key, numbers = tables.node_key(self._rankings.at(period).key, path), tables.numbers(**sets, **adds, at=at)
+        return tables.update(self._table, key, expression, condition, numbers)
 
     def cut(self, length: int) -> tuple[bool, Item | None]:
         """Cut the entries off the log, unless another fold has cut some."""
         # From the last to the first: some emulators remove one after the other.
         removed = ", ".join(f"l[{index}]" for index in reversed(range(len(self._log.entries))))
-        numbers = {":base": self._log.base, ":end": self._log.end, ":less": -length}
-        request = {
-            **conditional(self._table, "b = :base", {name: {"N": str(number)} for name, number in numbers.items()}),
-            "Key": item_key(log_key(self._rankings.key, self._number)),
-            "UpdateExpression": f"SET b = :end REMOVE {removed} ADD z :less",
-        }
-        return update_if(self._client, request)
+        key = tables.log_key(self._rankings.key, self._number)
+        numbers = tables.numbers(base=self._log.base, end=self._log.end, less=-length)
+        expression = f"SET b = :end REMOVE {removed} ADD z :less"
+        return tables.update_if(self._client, tables.update(self._table, key, expression, "b = :base", numbers))
 
 
-def fold_deltas(entries: Iterable[LogEntry], periods: range) -> NodeDeltas:
+def fold_deltas(entries: Sequence[LogEntry], periods: range) -> rolling.NodeDeltas:
     """The net change of every counter of every node that some entry changes.
 
     Nodes whose changes cancel each other out are among them, without counters: another fold may have brought such a
     node to a position in between.
     """
-    net: NodeDeltas = {}
-    for entry in entries:
-        for label, counters in node_deltas([entry], periods).items():
-            node = net.setdefault(label, {})
-            for digit, count in counters.items():
-                node[digit] = node.get(digit, 0) + count
-    return {label: {digit: n for digit, n in counters.items() if n} for label, counters in net.items()}
+    changed: rolling.NodeDeltas = {node: {} for entry in entries for node in rolling.node_deltas([entry], periods)}
+    return changed | rolling.node_deltas(entries, periods)
 
 
 def write_all(run_all: RunAll, clock: Clock, writes: Sequence[Callable[[], None]]) -> None:
