@@ -14,7 +14,7 @@ from standings.domain.boards import Family, Metric, Ranking, family_of
 from standings.domain.coverage import BoardRecord
 from standings.domain.errors import bad_argument
 from standings.domain.members import calendar_rankings, open_rankings, settled_code
-from standings.domain.windows import NO_SEASON, final_at, instant, label_of, state_of
+from standings.domain.windows import DAY, NO_SEASON, final_at, instant, label_of, state_of
 from standings.maintain.audit import GRACE, is_read
 from standings.maintain.settled_files import ALL_SENT, ATTEMPT, EMPTY, SUMMARY, Files, board_prefix, keys_of
 from standings.maintain.settlement import (
@@ -79,12 +79,13 @@ class Settlements:
         To be called again with the `cursor` of the answer until `done`. `rankings` has each that was settled, or why
         not (`why`). Each that is settled names the first `winners` of its prizes, and whether it was settled `before`.
         `running` says that another call is at work: `wait` is in how many seconds to repeat this one.
-        ValueError: the board has had no event. NotFoundError: no such board. InvalidArgumentError: no such window,
-        metric or period of it.
+        Of a board that has ended, events that were not put are put. ValueError: the board has had no event.
+        NotFoundError: no such board. InvalidArgumentError: no such window, metric or period of it.
         """
         destination, family = self._open_destination(), family_of(self.catalog.boards, board)
-        if cursor is None:
-            self.clock.retry(self.catalog.known, board)
+        if cursor is None and self.clock.retry(self.catalog.current, board) is None:
+            earlier = f"`standings results {board}` has what was settled of an earlier board of this name"
+            raise ValueError(f"board {board!r} has had no event; {earlier}")
         metrics = _metrics(family, window, metric)
         record = self.lease.take(deadline, scheduled=False)
         if record is None:
@@ -211,10 +212,10 @@ class Settlements:
         }
         findings = Findings(ranking.board, self.reads, self.clock, attempt.deadline, GRACE)
         try:
-            is_sealed = at is None and not again and files.document(SUMMARY) is not None
+            is_sealed = at["stage"] == "events" if at else not again and files.document(SUMMARY) is not None
             record = self._noted(results, self._record(ranking, files_are_there=is_sealed))
             # A cursor without it is of a version that had no marks.
-            at = at if at is None or "marked" in at or at["stage"] == "events" else None
+            at = at if at is None or "marked" in at or is_sealed else None
             is_marked = not is_sealed and self._is_to_mark(ranking, record, at, seals_empty=attempt.seals_empty)
             if is_marked:
                 # Before anything is read: each event of history has counted by now, or leaves this period out.
@@ -233,7 +234,7 @@ class Settlements:
             return {**about, "settled": False, "why": str(error), "summary": None, **told}, None
         stage = None if after is None else after["stage"]
         summary = files.document(SUMMARY) if after is None else None
-        settled = {"settled": after is None, "before": is_sealed, "stage": stage, "summary": summary}
+        settled = {"settled": after is None, "before": at is None and is_sealed, "stage": stage, "summary": summary}
         return {**about, **settled, "why": None, "drift": 0}, after
 
     def _winners(self, results: ResultsBucket, prefix: str, summary: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -283,7 +284,7 @@ class Settlements:
     def _record(self, ranking: Ranking, *, files_are_there: bool) -> BoardRecord:
         """The board's record. NotSettledError if the ranking is not final, or cannot be read whole.
 
-        A period whose files are there is settled, whatever became of its ranking.
+        A period whose files are there is settled, whatever became of ranking and board: only events may be left to put.
         """
         now, final = self.clock.now(), final_at(ranking.metric.timetable, ranking.window, ranking.period)
         if final is None or now < final:
@@ -330,8 +331,9 @@ class _Run(Run[Position]):
     """The settlements of one run of the schedule. A run ends with its time or the last board.
 
     Due is each final period of a window that the family settles, as long as it can be read whole and not all of its
-    events were put. One in which nobody is ranked is left as it is if the board has members: its history may still
-    come, or somebody settles it. `left` names those that this run has found.
+    events were put; for a day after the board's end, only if it is sealed. One in which nobody is ranked is left as it
+    is if the board has members: its history may still come, or somebody settles it. `left` names those that this run
+    has found.
     """
 
     def __init__(self, settlements: Settlements, position: Position, attempt: _Attempt) -> None:
@@ -375,25 +377,25 @@ class _Run(Run[Position]):
         if family is None or not family.endings.settle:
             return
         results, clock = self._attempt.destination.results, self._settlements.clock
-        due = {ranking: Files.of(results, ranking, clock).prefix for ranking in self._final(family, board)}
+        record = clock.retry(self._catalog.current, board)
+        if record is None or record.deleted or record.has_ended(clock.now() - DAY):
+            return
+        due = {ranking: Files.of(results, ranking, clock).prefix for ranking in self._final(family, record)}
         found, bounds = self._files(due.values()), family.timetable.bounds
         for ranking in sorted(due, key=lambda one: (one.ranking_code != first, bounds(one.window, one.period))):
             prefix = due[ranking]
-            is_done = prefix + ALL_SENT in found
-            if not is_done and not (prefix + EMPTY in found and self._is_left(ranking)):
+            is_left = record.has_ended(clock.now()) or (prefix + EMPTY in found and self._is_left(ranking))
+            if prefix + ALL_SENT not in found and (prefix + SUMMARY in found or not is_left):
                 yield ranking
 
-    def _final(self, family: Family, board: str) -> Iterator[Ranking]:
+    def _final(self, family: Family, record: BoardRecord) -> Iterator[Ranking]:
         """The rankings that are final, complete, and can still be read.
 
         A period that was final before the board's first event has no members.
         """
         now = self._settlements.clock.now()
-        record = self._settlements.clock.retry(self._catalog.current, board)
-        if record is None or record.deleted or record.has_ended(now):
-            return
         record = self._settlements._noted(self._attempt.destination.results, record)  # noqa: SLF001 - its run
-        for ranking in open_rankings(family, board, now):
+        for ranking in open_rankings(family, record.board, now):
             if ranking.window.name not in family.endings.settle:
                 continue
             until = record.coverage.readable_until(ranking)
@@ -403,7 +405,7 @@ class _Run(Run[Position]):
                 yield ranking
 
     def _files(self, prefixes: Iterable[str]) -> set[str]:
-        """The files that tell that a period is done, or was left. It lists no files of earlier periods."""
+        """The files that tell that a period is sealed, is done, or was left. It lists no files of earlier periods."""
         results, earliest = self._attempt.destination.results, dict[str, str]()
         for prefix in prefixes:
             window, _, label = prefix.rstrip("/").rpartition("/")
@@ -412,5 +414,5 @@ class _Run(Run[Position]):
             key
             for window, label in earliest.items()
             for key in keys_of(results, self._settlements.clock, f"{window}/", f"{window}/{label}")
-            if key.endswith((f"/{ALL_SENT}", f"/{EMPTY}"))
+            if key.endswith((f"/{ALL_SENT}", f"/{SUMMARY}", f"/{EMPTY}"))
         }
