@@ -726,8 +726,8 @@ class FilePosting:
         if age > SAFE_MS and not self.anyway:
             raise InputError(
                 f"{self.name} {happened} have been sent {age // 86_400_000} days ago: the receipts that keep an event "
-                "from counting twice are deleted after 30 days. Check what was counted, then continue with --anyway, "
-                "or post all rows with --again"
+                "from counting twice are deleted after 30 days. Check what was counted, and post new rows as a file of "
+                "their own. --anyway continues, --again posts all rows: what counted 30 days ago then counts twice"
             )
 
     def _skip(self, rows: Iterator[Row], mark: Mark) -> bool:
