@@ -53,6 +53,16 @@ def with_new_seasons(before: Boards, after: Boards) -> list[str]:
     ]
 
 
+def that_begin_to_settle(before: Boards, after: Boards) -> list[str]:
+    """The families that settle periods and did not before: `["club-*"]`.
+
+    Until the maintenance function has looked for what is settled of a board that is there, history counts in none of
+    its past periods.
+    """
+    earlier = {family.pattern: family.endings.settle for family in before.families}
+    return [each.pattern for each in after.families if each.endings.settle and not earlier.get(each.pattern, (True,))]
+
+
 def _ranked_seasons(family: Family) -> set[tuple[str, Any]]:
     metrics = [metric.name for metric in family.metrics.values() if metric.window("season") is not None]
     return {(metric, season) for metric in metrics for season in family.timetable.seasons.all}

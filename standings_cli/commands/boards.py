@@ -13,7 +13,7 @@ from standings.domain.boards import Boards
 from standings.domain.boards_toml import DefinitionError, mistakes_in, parse_boards
 from standings_cli.commands import values
 from standings_cli.commands.options import Commands, add_csv
-from standings_cli.redefinitions import Redefinition, redefinitions, with_new_seasons
+from standings_cli.redefinitions import Redefinition, redefinitions, that_begin_to_settle, with_new_seasons
 from standings_cli.stack.connection import Connection
 from standings_cli.stack.errors import unknown_status
 from standings_cli.terminal import (
@@ -198,12 +198,17 @@ def _check(_: Connection, options: argparse.Namespace) -> int:
             for mistake in mistakes_in(text):
                 say(f"{path.name}:{mistake.line}: {mistake.reason}")
             return DIFFERS
-    anew, seasons = None, list[str]()
+    anew, seasons, settles = None, list[str](), list[str]()
     if options.before is not None:
         anew = list(redefinitions(found[options.before], found[options.file]))
         seasons = with_new_seasons(found[options.before], found[options.file])
+        settles = that_begin_to_settle(found[options.before], found[options.file])
     if options.json:
-        more = {} if anew is None else {"anew": [one._asdict() for one in anew], "new_seasons": seasons}
+        more = (
+            {}
+            if anew is None
+            else {"anew": [one._asdict() for one in anew], "new_seasons": seasons, "new_settle": settles}
+        )
         about = {"file": str(options.file), "families": [family.pattern for family in found[options.file].families]}
         print(as_json(about | more))
     else:
@@ -213,6 +218,9 @@ def _check(_: Connection, options: argparse.Namespace) -> int:
         for boards in seasons:
             print(f"{boards}: a new season that begins before the deployment stays 404 (not-built) on boards that had")
             print("events since, rebuilt or not: post their events to a new board (docs/how-to/seasons-and-prizes.md)")
+        for boards in settles:
+            print(f"{boards}: begins to settle: boards that are there take no history or corrections of past periods")
+            print("until `standings results BOARD` or a settlement has looked, which needs Settlements=true")
     return OK
 
 

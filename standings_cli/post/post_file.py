@@ -38,11 +38,12 @@ from standings.ingest import posted
 from standings_cli.files import STDIN, HalfLineError, Lines, Mark, Record, Source
 from standings_cli.post.cells import USUAL, Notation
 from standings_cli.post.columns import FIELDS, ONLY, Column, Columns
+from standings_cli.post.copies import SUFFIX, posted_beside, read_posted, same
 from standings_cli.post.correcting import corrected, is_corrected, is_elsewhere
 from standings_cli.post.known import AHEAD, MOST, UNASKED, Known, Result
 from standings_cli.post.late_rows import MOST as LOOKED_AT
 from standings_cli.post.late_rows import LateRows, definitions
-from standings_cli.post.mistakes import Mistakes
+from standings_cli.post.mistakes import SHOWN, Mistakes
 from standings_cli.post.outbox import NotTakenError, Outbox, Outgoing
 from standings_cli.post.rounding import Rounding
 from standings_cli.post.times import Times
@@ -130,7 +131,8 @@ class Row(NamedTuple):
     """A row: `Row(2, OutgoingMessage(…), "", Mark(2, 1, 0, "9f…"))`, or with a problem instead of the message.
 
     `line` is its first line, `mark` the place after it. `is_half`: the line has no line end, so somebody may still be
-    writing it; then the place is before the row. `members` are those that its event changes.
+    writing it; then the place is before the row. `members` are those that its event changes. `occurrence` is 0 for a
+    row with an id of its own, else 1, or more if rows before it say the same, and each counts.
     """
 
     line: int
@@ -139,6 +141,15 @@ class Row(NamedTuple):
     mark: Mark
     is_half: bool = False
     members: frozenset[str] = frozenset()
+    occurrence: int = 0
+
+
+@dataclass(slots=True)
+class _Seen:
+    """How many rows of each content there were, and how many of that of the last one."""
+
+    counts: dict[int, int] = field(default_factory=dict)
+    of_row: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,8 +220,8 @@ class RowReader:
         rows that are added to the file change no other row's id. The id of a total that is set, without a time of its
         own, is also made from `at`, or from when the run began: posted again, the total is set again.
         """
-        lines = Lines(stream, self._settings(), may_grow=may_grow, delimiter=self.delimiter)
-        seen: dict[int, int] = {}
+        lines = Lines(stream, self.settings(), may_grow=may_grow, delimiter=self.delimiter)
+        seen = _Seen()
         wrong = 0
         rows: Iterator[tuple[int, Any]] = lines.texts()
         columns: list[Column] = []
@@ -220,7 +231,7 @@ class RowReader:
             columns = self.table.taken(names, self.given)
             parse = partial(_event, columns=columns, reader=self)
         for count, (line, content) in enumerate(rows, start=1):
-            outgoing, problem, members = None, "", frozenset[str]()
+            outgoing, problem, members, seen.of_row = None, "", frozenset[str](), 0
             try:
                 if isinstance(content, Exception):
                     raise content
@@ -235,9 +246,10 @@ class RowReader:
             except (RefusedEvent, csv.Error, UnicodeDecodeError) as error:
                 wrong += 1
                 problem = _explained(error, columns)
-            yield Row(line, outgoing, problem, lines.mark(count, wrong), members=members)
+            yield Row(line, outgoing, problem, lines.mark(count, wrong), members=members, occurrence=seen.of_row)
 
-    def _settings(self) -> str:
+    def settings(self) -> str:
+        """All that decides what a line of the file says. Records hold a digest of it."""
         columns, ignored = dict(self.columns), sorted(self.ignored)
         # Without these two the settings are as they always were: records of earlier versions hold a digest of them.
         more: list[Any] = [*([] if self.at is None else [self.at]), *(["set"] if self.sets else [])]
@@ -248,7 +260,7 @@ class RowReader:
         more += [*(["history"] if self.history else []), *(["correct"] if self.corrects else [])]
         return json.dumps([self.form, self.source, self.board, columns, ignored, dict(self.metrics), *more])
 
-    def _message(self, event: EventText, seen: dict[int, int], times: Times, number: int) -> OutgoingMessage:
+    def _message(self, event: EventText, seen: _Seen, times: Times, number: int) -> OutgoingMessage:
         if self.board is not None and not {"board", "updates"} & event.fields.keys():
             event = event.having("board", self.board)
         if self.sets and "set" not in event.fields:
@@ -264,14 +276,15 @@ class RowReader:
         # Ids leave it out: the same rows posted with another instant are refused, and do not count twice.
         return message(event, times.of_row(number), self.boards, times.at, history=self.history)
 
-    def _id(self, event: EventText, seen: dict[int, int], times: Times) -> str:
+    def _id(self, event: EventText, seen: _Seen, times: Times) -> str:
         if self.source is None:
             raise InputError("a row has no id, and standard input has no name to make one from: use --source NAME")
         content = event.text.encode()
         # Millions of rows must fit in memory, so a short digest counts equal rows. If two different rows share one,
         # their ids still differ, and stay the same unless a row is inserted between them.
         key = int.from_bytes(blake2b(content, digest_size=7).digest())
-        seen[key] = occurrence = seen.get(key, 0) + 1
+        seen.counts[key] = occurrence = seen.counts.get(key, 0) + 1
+        seen.of_row = 1 if event.sets else occurrence  # A total that is set twice is the same
         of_run = event.sets and "at" not in event.fields and times.run is not None
         since = f"{times.run if times.at is None else times.at} " if of_run else ""
         origin = f"{since}{occurrence} {len(self.source)} {self.source}".encode(errors="surrogateescape")
@@ -439,6 +452,15 @@ _CHANGED: Final = (
     "rows that say the same count once. A row without an id that says something else now, maybe by an option such as "
     "--zone or METRIC=AMOUNT, counts beside what it counted before; docs/how-to/correct-a-score.md takes that back"
 )
+_SINCE: Final = "{0} or the options have changed since its first {1} lines were posted: posting from the start; {2}"
+_COPY: Final = (
+    "{0} begins with the {1} lines of {2}, which were posted: rows without ids count once more. With --source {3} they "
+    "have the ids that they had, and count once"
+)
+_EQUAL: Final = (
+    "{0}: rows that say the same as one before: {1:,}, in line {2}; each is an event of its own. Take out what is one "
+    "result twice; docs/how-to/correct-a-score.md takes back what has counted"
+)
 _REPLACES: Final = "rows that say the same count once, and others replace what their ids counted"
 CHECKED: Final = 10_000
 """Rows about which a dry run asks the API."""
@@ -487,6 +509,7 @@ class FilePosting:
     _elsewhere: int = 0  # Their ids have counted on another board
     _not_taken: int = 0  # Rows that the queue itself has refused, in addition to those that are not events
     _asks: bool = False  # The API says which rows are known
+    _equal: list[int] = field(default_factory=list)  # The lines of rows that say the same as one before
     _is_half: bool = False  # The last line may still be written
     _warned: set[str] = field(default_factory=set)
 
@@ -500,6 +523,7 @@ class FilePosting:
         The ids of totals and the times are those of a run that begins now.
         """
         self._look_ahead(connection)
+        self._warn_of_posted()
         mistakes = Mistakes(self.name, say)
         known = self._asking(connection, is_asked=connection.knows_api and self.reader.boards is None)
         rows = self._valid(self._rows(), mistakes)
@@ -511,6 +535,7 @@ class FilePosting:
                 result = {**result, "status": "new"}  # noqa: PLW2901 - what would become of its correction
             self._count(row, result, mistakes)
         mistakes.close()
+        self._say_equal()
         if known.problem:
             say(f"the rows were not checked by the rules of their boards: {known.problem}")
         elif known.is_asked and self._posted > CHECKED:
@@ -530,10 +555,13 @@ class FilePosting:
         if self._source.is_repeatable:
             next(self._rows(), None)  # A file or header that is wrong is told before a stack is asked
             self._look_ahead(connection)
-        state = None if self.name == STDIN else Path(self.state or f"{self.name}.posted")
-        record = Record(state, "posted rows", connection.queue_url)
+        record = Record(self._state, "posted rows", connection.queue_url)
         with record.locked():
             return self._post(connection, record)
+
+    @property
+    def _state(self) -> Path | None:
+        return None if self.name == STDIN else Path(self.state or f"{self.name}{SUFFIX}")
 
     def _post(self, connection: Connection, record: Record) -> int:
         with Meter(f"posting {self.name}", 1.0) as meter:
@@ -633,6 +661,12 @@ class FilePosting:
         if self.reader.corrects and row.message is not None:
             self._elsewhere += is_elsewhere(orjson.loads(row.message.body)["id"], result)
 
+    def _say_equal(self) -> None:
+        if self._equal:
+            more = len(self._equal) - SHOWN
+            lines = ", ".join(map(str, self._equal[:SHOWN])) + (f" and {more:,} more" if more > 0 else "")
+            say(_EQUAL.format(self.name, len(self._equal), lines))
+
     def _say_what_lacks(self) -> None:
         if self._without_history:
             rows = f"{self._without_history:,} known row{'' if self._without_history == 1 else 's'}"
@@ -663,6 +697,30 @@ class FilePosting:
             say(f"{self.name}:{last}")
         self._times.begin(self._times.run)
 
+    def _warn_of_posted(self) -> None:
+        """Say in a dry run whether rows may count once more, by the records of what was posted."""
+        if self._state is None or not self._source.is_repeatable:
+            return
+        own = read_posted(self._state, None)
+        if own is None:
+            self._warn_of_copies(None, say)
+        elif not same(self._source.lines(), [own], lambda _: self.reader.settings()):
+            self._say_changed(own.line, say)
+
+    def _warn_of_copies(self, target: str | None, say: Callable[[str], None]) -> None:
+        """Say whose lines this file has, if they were posted under another name and their ids go by it."""
+        others = [one for one in posted_beside(Path(self.name), target) if one.source != self.reader.source]
+        if not others or not self._source.is_repeatable:
+            return
+        found = same(self._source.lines(), others, lambda one: replace(self.reader, source=one.source).settings())
+        if found and any(row.occurrence for row in islice(self._rows(), CHECKED)):
+            one = max(found, key=lambda one: one.line)
+            say(_COPY.format(self.name, one.line, one.name, one.source))
+        self._times.begin(self._times.run)
+
+    def _say_changed(self, line: int, say: Callable[[str], None]) -> None:
+        say(_SINCE.format(self.name, line, _REPLACES if self.reader.corrects else _CHANGED))
+
     def _begin(self, record: Record, meter: Meter) -> tuple[Checkpoint, Iterator[Row]]:
         """The checkpoint to continue from, and the rows after it. InputError if rows might count twice."""
         rows, now = self._rows(), self.now()
@@ -670,6 +728,8 @@ class FilePosting:
         begun = saved.begun if saved is not None and now - saved.begun <= SAFE_MS else now
         checkpoint = Checkpoint(begun, now, Mark(), run=now)
         self._times.begin(now)
+        if saved is None:
+            self._warn_of_copies(record.target, meter.say)
         if saved is None or self.again:
             return checkpoint, rows
         if not saved.finished:
@@ -683,10 +743,7 @@ class FilePosting:
             self._times.begin(run)
             return replace(saved, written=now, finished=False, run=run), rows
         self._refuse_if_old(saved.begun, "has changed, and rows of it may")
-        meter.say(
-            f"{self.name} or the options have changed since its first {saved.mark.line} lines were posted: posting "
-            f"from the start; {_REPLACES if self.reader.corrects else _CHANGED}"
-        )
+        self._say_changed(saved.mark.line, meter.say)
         self._read = Mark()
         self._times.begin(now)
         return checkpoint, self._rows()
@@ -696,8 +753,8 @@ class FilePosting:
         if age > SAFE_MS and not self.anyway:
             raise InputError(
                 f"{self.name} {happened} have been sent {age // 86_400_000} days ago: the receipts that keep an event "
-                "from counting twice are deleted after 30 days. Check what was counted, then continue with --anyway, "
-                "or post all rows with --again"
+                "from counting twice are deleted after 30 days. Check what was counted, and post new rows as a file of "
+                "their own. --anyway continues, --again posts all rows: what counted 30 days ago then counts twice"
             )
 
     def _skip(self, rows: Iterator[Row], mark: Mark) -> bool:
@@ -726,6 +783,8 @@ class FilePosting:
             if row.message is None:
                 mistakes.name(row.line, row.problem)
             else:
+                if row.occurrence > 1:
+                    self._equal.append(row.line)
                 if AT_FILLED_IN in row.message.attributes:
                     self._warn(row, mistakes.say)
                 yield row.message, row
@@ -764,6 +823,7 @@ class FilePosting:
             text += f", {self._before:,} rows were posted before" if self._before else ""
             text += f"; refused: {self._refused:,}" if self._refused else ""
         print(shown(text + (f"; rows skipped: {wrong:,}" if wrong else "")))
+        self._say_equal()
         self._say_what_lacks()
         if self._posted:
             say("`standings dlq list` shows events that the writer refuses")

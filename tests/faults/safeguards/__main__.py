@@ -51,7 +51,7 @@ def noticed(findings: Mapping[str, Found]) -> Iterator[str]:
         first = "–" if found.first is None else found.first + 1
         schedule = f"`{each.written.__name__}`" if each.written else ""
         replaced = ", ".join(f"`{change.where}`" for change in each.changes)
-        counts = f"{first} | {found.noticed} of {found.tried}"
+        counts = f"{first} | {f'{found.noticed} of {found.tried}' if found.tried else '–'}"
         yield f"| {name} | {without[name]} | {counts} | {schedule} | {replaced} |"
 
 
@@ -75,7 +75,7 @@ def main() -> None:
     parser.add_argument("--size", choices=SIZES, default=SIZES[0], help="small writes to .local/bench only")
     options = parser.parse_args()
     out = Output(small=options.size == "small")
-    names = options.names or [*SAFEGUARDS][:: 10 if out.small else 1]
+    names = options.names or [name for name, one in SAFEGUARDS.items() if one.searched][:: 10 if out.small else 1]
     findings = read(out) if options.names else {}
     with ProcessPoolExecutor() as pool:
         searches = {pool.submit(searched, name, options.most or MOST[options.size]): name for name in names}

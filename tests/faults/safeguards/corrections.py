@@ -136,6 +136,7 @@ def _judged_again(original: Any, text: str) -> Any:
 @Safeguard(
     "a correction takes away what the receipt says, where it says",
     Change("domain.corrections:decode_content", _judged_again),
+    searched=False,
 )
 def late_becomes_longer(pipeline: Rig) -> None:
     """An event comes too late for its day. Then `late` is made longer, and the event is taken back."""
@@ -184,6 +185,7 @@ def _only_changed(original: Any, family: Any, before: Any, after: Any, changed: 
 @Safeguard(
     "a correction writes each item, also where no number changes",
     Change("write.writer:rewrite", _only_changed),
+    searched=False,
 )
 def corrected_to_the_same(pipeline: Rig) -> None:
     """A writer with a fast clock corrects an event to the same amount, and a slower clock removes the member."""

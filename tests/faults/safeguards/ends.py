@@ -37,7 +37,7 @@ ENDING = '[boards."*"]\nexpires = "10 days"\nmetrics.points = { aggregate = "sum
 @Safeguard("until then it is taken", Change("domain.coverage:RECORD_KEPT", always(2 * DAY)))
 @Safeguard("90 days after its end a board's name is free", Change(f"{RECORD}.is_gone", always(False)))
 @Safeguard("each item of a board that ends has a TTL", Change(f"{RECORD}.expiry", always(property(always(None)))))
-@Safeguard("an item that has expired counts as none", Change(f"{ITEMS}:decode_image", _of_no_time))
+@Safeguard("an item that has expired counts as none", Change(f"{ITEMS}:decode_image", _of_no_time), searched=False)
 @Safeguard(
     "nothing is added to an item that has expired",
     Change(f"{ITEMS}:_NOT_EXPIRED", lambda condition: f"{condition[:-1]} OR attribute_exists(t))"),

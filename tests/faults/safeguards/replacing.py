@@ -102,10 +102,12 @@ class Safeguard:
     """A rule of the product, with the changes that disable it. It decorates a schedule that was written for it.
 
     Random schedules that look for it have what `of` names: fields of `tests.faults.world.Options`, like "notes bests".
+    None look for it if it is not `searched`: without it they would not end, or break off.
     """
 
-    def __init__(self, name: str, *changes: Change | Setting, of: str = "") -> None:
+    def __init__(self, name: str, *changes: Change | Setting, of: str = "", searched: bool = True) -> None:
         self.changes = changes
+        self.searched = searched
         self.options = dict.fromkeys(of.split(), True)
         self.written: Schedule | None = None
         SAFEGUARDS[name] = self

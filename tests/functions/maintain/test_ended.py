@@ -10,6 +10,7 @@ from typing import Any, Final
 import pytest
 
 from standings.domain.errors import NotFoundError
+from standings.maintain import settlement
 from standings.stores import StoreUnavailableError
 from tests.support.aws.stack import ManualClock, Stack, announce, deliver, project, running
 from tests.support.awslambda.context import Context
@@ -186,8 +187,8 @@ def test_what_is_settled_stays_and_nothing_more_is_settled_announced_or_exported
     files, events = dict(stack.bucket.results), len(stack.bus.events)
     assert announce(stack) == []
     assert settled(stack) == []
-    with pytest.raises(ValueError, match=r"board 'week-1' ended at 2026-12-11T10:15:00\.000Z: nothing of it"):
-        maintained(stack, "settle", board="week-1", window="week", period="2026-11-23")
+    (second,) = maintained(stack, "settle", board="week-1", window="week", period="2026-11-23")["rankings"]
+    assert second["why"] == "there is no such board, or it is being deleted, or it has ended"
     assert problem(stack.get("/boards/week-1/points/all", limit=1, cursor=cursor)) == (404, "expired")
     assert (stack.bucket.results, len(stack.bus.events)) == (files, events)
     (listed,) = maintained(stack, "settlements", list={"board": "week-1"})["results"]
@@ -198,6 +199,49 @@ def test_what_is_settled_stays_and_nothing_more_is_settled_announced_or_exported
     clock.milliseconds = BEGAN + 123 * DAY
     assert settled(stack) == [("week-1", "2027-03-08")]
     assert {key: body for key, body in stack.bucket.results.items() if key in files} == files
+
+
+@pytest.mark.parametrize("by", ["the schedule", "a cursor", "a command"])
+def test_prize_events_that_were_not_put_before_the_end_are_put_after_it(
+    stack: Stack, clock: ManualClock, by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An outage of EventBridge: gold was taken, the rest was not. Each event is put once, and no other week is."""
+    assert post(stack, event(1, "a", 5), event(2, "b", 5)) == []
+    clock.milliseconds = BEGAN + 10 * DAY
+    monkeypatch.setattr(settlement, "PUT_TIMEOUT_S", 0)
+    stack.bus.fails = lambda detail: None if detail.get("member") == "a" else "ServiceUnavailable"
+    with pytest.raises(StoreUnavailableError, match="events were not taken"):
+        settled(stack)
+    clock.milliseconds = BEGAN + 20 * DAY
+    stack.bus.fails = lambda _: None
+    for table in ("Scores", "Rankings"):
+        stack.dynamodb.expire(table, (BEGAN + 21 * DAY) / SECOND + 1)
+    week: dict[str, Any] = {"board": "week-1", "window": "week", "period": "2026-11-16"}
+    if by == "the schedule":
+        clock.milliseconds += DAY - 1
+        assert settled(stack) == [("week-1", "2026-11-16")]
+    else:
+        if by == "a command":
+            clock.milliseconds += DAY
+            assert settled(stack) == []  # The schedule gives up.
+            clock.milliseconds += 88 * DAY
+        cursor = {"metric": "points", "period": "2026-11-16", "at": {"stage": "events"}}
+        (told,) = maintained(stack, "settle", **week, cursor=cursor if by == "a cursor" else None)["rankings"]
+        assert (told["settled"], told["winners"]) == (True, {"gold": ["a", "b"]})
+    assert [(one["type"], one.get("member")) for one in stack.bus.events] == [
+        ("Prize Won", "a"),
+        ("Prize Won", "b"),
+        ("Period Settled", None),
+    ]
+    events = list(stack.bus.events)
+    assert settled(stack) == []
+    assert maintained(stack, "settle", **week)["rankings"][0]["before"]
+    assert stack.bus.events == events
+    clock.milliseconds = BEGAN + 110 * DAY
+    with pytest.raises(ValueError, match="has had no event; `standings results week-1` has what was settled"):
+        maintained(stack, "settle", **week)
+    (listed,) = maintained(stack, "settlements", list={"board": "week-1"})["results"]
+    assert listed["winners"] == {"gold": ["a", "b"]}
 
 
 def test_ttl_takes_all_of_a_board_and_the_projector_moves_nothing(

@@ -11,7 +11,7 @@ from standings.domain.boards import Family, Metric, Ranking, family_of
 from standings.domain.coverage import BoardRecord
 from standings.domain.errors import bad_argument
 from standings.domain.members import calendar_rankings, open_rankings, settled_code
-from standings.domain.windows import NO_SEASON, Window, final_at, instant, state_of
+from standings.domain.windows import DAY, NO_SEASON, Window, final_at, instant, state_of
 from standings.maintain import settlement
 from standings.maintain.audit import GRACE, is_read
 from standings.maintain.settled_files import ALL_SENT, ATTEMPT, EMPTY, SUMMARY, Files, board_prefix, keys_of, names_of
@@ -60,12 +60,13 @@ class Settlements:
         To be called again with the `cursor` of the answer until `done`. `rankings` has each that was settled, or why
         not (`why`). Each that is settled names the first `winners` of its prizes, and whether it was settled `before`.
         `running` says that another call is at work: `wait` is in how many seconds to repeat this one.
-        ValueError: the board has had no event. NotFoundError: no such board. InvalidArgumentError: no such window,
-        metric or period of it.
+        Of a board that has ended, events that were not put are put. ValueError: the board has had no event.
+        NotFoundError: no such board. InvalidArgumentError: no such window, metric or period of it.
         """
         family = family_of(self.catalog.boards, board)
-        if cursor is None:
-            self.clock.retry(self.catalog.known, board)
+        if cursor is None and self.clock.retry(self.catalog.current, board) is None:
+            earlier = f"`standings results {board}` has what was settled of an earlier board of this name"
+            raise ValueError(f"board {board!r} has had no event; {earlier}")
         ranked = _ranked(family, window, metric)
         position = self.lease.take(deadline, scheduled=False)
         if position is None:
@@ -179,10 +180,10 @@ class Settlements:
         about = {**names_of(ranking), "bucket": self.results.name, "prefix": files.prefix}
         findings = Findings(ranking.board, self.reads, self.clock, attempt.deadline, GRACE)
         try:
-            is_sealed = at is None and not attempt.again and files.document(SUMMARY) is not None
-            record = self._noted(self._record(ranking, files_are_there=is_sealed))
+            is_sealed = at["stage"] == "events" if at else not attempt.again and files.document(SUMMARY) is not None
+            before, record = at is None and is_sealed, self._noted(self._record(ranking, files_are_there=is_sealed))
             # A cursor without it is of a version that had no marks.
-            at = at if at is None or "marked" in at or at["stage"] == "events" else None
+            at = at if at is None or "marked" in at or is_sealed else None
             is_marked = not is_sealed and self._is_to_mark(attempt, ranking, record, at)
             if is_marked:
                 # Before anything is read: each event of history has counted by now, or leaves this period out.
@@ -198,7 +199,7 @@ class Settlements:
             return {**about, "settled": False, "why": str(error), "summary": None, **told}, None
         stage = None if after is None else after["stage"]
         summary = files.document(SUMMARY) if after is None else None
-        settled = {"settled": after is None, "before": is_sealed, "stage": stage, "summary": summary}
+        settled = {"settled": after is None, "before": before, "stage": stage, "summary": summary}
         return {**about, **settled, "why": None, "drift": 0}, after
 
     def _files_of(self, ranking: Ranking) -> Files:
@@ -247,7 +248,7 @@ class Settlements:
     def _record(self, ranking: Ranking, *, files_are_there: bool) -> BoardRecord:
         """The board's record. NotSettledError if the ranking is not final, or cannot be read whole.
 
-        A period whose files are there is settled, whatever became of its ranking.
+        A period whose files are there is settled, whatever became of ranking and board: only events may be left to put.
         """
         now, final = self.clock.now(), final_at(ranking.metric.timetable, ranking.window, ranking.period)
         if final is None or now < final:
@@ -264,12 +265,13 @@ class Settlements:
         """The rankings of a board that are due: the one with the code `first`, then the earliest periods.
 
         Due is each final period of a window that the family settles, as long as it can be read whole and not all of its
-        events were put. One in which nobody is ranked is left as it is if the board has members: its history may still
-        come, or somebody settles it. A period that was final before the board's first event has no members.
+        events were put; for a day after the board's end, only if it is sealed. One in which nobody is ranked is left as
+        it is if the board has members: its history may still come, or somebody settles it. A period that was final
+        before the board's first event has no members.
         """
         family, now = self.catalog.boards.family(board), self.clock.now()
         record = self.clock.retry(self.catalog.current, board) if family and family.endings.settle else None
-        if family is None or record is None or record.deleted or record.has_ended(now):
+        if family is None or record is None or record.deleted or record.has_ended(now - DAY):
             return []
         record = self._noted(record)
         prefixes: dict[Ranking, str] = {}
@@ -278,16 +280,19 @@ class Settlements:
             is_final = final is not None and record.begun < final <= now
             if is_final and ranking.window.name in family.endings.settle and not _why_not_whole(record, ranking, now):
                 prefixes[ranking] = self._files_of(ranking).prefix
-        found, bounds = self._done_or_left(prefixes.values()), family.timetable.bounds
-        return [
-            ranking
-            for ranking in sorted(prefixes, key=lambda one: (one.ranking_code != first, bounds(one.window, one.period)))
-            if prefixes[ranking] + ALL_SENT not in found
-            and not (prefixes[ranking] + EMPTY in found and settlement.is_empty(self.reads, ranking, record.generation))
-        ]
+        found, bounds = self._found(prefixes.values()), family.timetable.bounds
+        due = []
+        for ranking in sorted(prefixes, key=lambda one: (one.ranking_code != first, bounds(one.window, one.period))):
+            prefix = prefixes[ranking]
+            is_left = record.has_ended(now) or (
+                prefix + EMPTY in found and settlement.is_empty(self.reads, ranking, record.generation)
+            )
+            if prefix + ALL_SENT not in found and (prefix + SUMMARY in found or not is_left):
+                due.append(ranking)
+        return due
 
-    def _done_or_left(self, prefixes: Iterable[str]) -> set[str]:
-        """The files that tell that a period is done, or was left. It lists no files of earlier periods."""
+    def _found(self, prefixes: Iterable[str]) -> set[str]:
+        """The files that tell that a period is sealed, is done, or was left. It lists no files of earlier periods."""
         earliest: dict[str, str] = {}
         for prefix in prefixes:
             window, _, label = prefix.rstrip("/").rpartition("/")
@@ -296,7 +301,7 @@ class Settlements:
             key
             for window, label in earliest.items()
             for key in keys_of(self.results, self.clock, f"{window}/", f"{window}/{label}")
-            if key.endswith((f"/{ALL_SENT}", f"/{EMPTY}"))
+            if key.endswith((f"/{ALL_SENT}", f"/{SUMMARY}", f"/{EMPTY}"))
         }
 
 
