@@ -89,8 +89,10 @@ def typed(line: str, there: Any) -> None:
     if words[0] == "standings":
         assert main([word for word in words[1:] if word != "--local"], lambda _: there) == OK
         there.settle()
-    elif words[0] == "python3":
-        run = subprocess.run([sys.executable, *words[1:]], check=True, capture_output=True, text=True)
+    elif words[0] in {"python3", "head"}:
+        run = subprocess.run(
+            [{"python3": sys.executable}.get(words[0], "head"), *words[1:]], check=True, capture_output=True, text=True
+        )
         Path(file).write_text(run.stdout, encoding="utf-8")
     else:
         assert line == "source .venv/bin/activate"
