@@ -182,9 +182,9 @@ def take_up(deployment: Deployment, text: str, progress: Progress) -> None:
         progress.say(f"not all functions have the new boards.toml: save it with a change to try again: {error}")
         return
     progress.say(
-        f"the new boards.toml counts, after {time.monotonic() - began:.1f} s; rankings that are new to a board with"
-        " events come with `standings rebuild BOARD --local`, but for a season that has begun:"
-        " docs/how-to/seasons-and-prizes.md"
+        f"the new boards.toml counts, after {time.monotonic() - began:.1f} s; on boards with events,"
+        " `standings rebuild BOARD --local` brings new rankings of `all` and of the periods whose scores were kept;"
+        " where none were, a window begins with its next period: docs/reference/boards.md#changes-to-existing-boards"
     )
 
 
