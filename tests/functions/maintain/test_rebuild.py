@@ -97,7 +97,7 @@ def test_a_new_window_can_be_read_once_the_board_is_rebuilt_for_what_was_kept(en
         assert problem["type"].endswith("not-built")
         assert problem["detail"].endswith("where none were, a window begins with its next period")
         job(stack, "rebuild")
-        assert "no rebuild brings them. Later periods can be read" in stack.get("/boards/b/points/day")[1]["detail"]
+        assert "does not have all scores for this period" in stack.get("/boards/b/points/day")[1]["detail"]
         clock.milliseconds += DAY
         upkeep = Upkeep(stack)
         upkeep.projected("tomorrow", 2)

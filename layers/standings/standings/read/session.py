@@ -194,7 +194,7 @@ class ReadSession:
         if record.coverage.ranks(ranking):
             detail = (
                 f"board {board!r} does not have all scores for this period of {window!r}: "
-                "they were not kept, and no rebuild brings them. Later periods can be read"
+                "not all were kept, and no rebuild brings it back. Later periods can be read"
             )
         elif window == "all" and (lost := [each for each in deciding if each.total() in record.coverage.lost]):
             detail = (
@@ -204,8 +204,8 @@ class ReadSession:
         else:
             detail = (
                 f"board {board!r} had events before boards.toml ranked {ranking.metric.name!r} in "
-                f"{window!r} like this: a rebuild brings 'all' and the periods whose scores were kept; where none "
-                "were, a window begins with its next period"
+                f"{window!r} like this: a rebuild brings back 'all' and the periods whose numbers were kept; "
+                "where none were, a window begins with its next period"
             )
         raise NotFoundError("not-built", "Ranking not built yet", detail)
 
