@@ -182,8 +182,8 @@ def take_up(deployment: Deployment, text: str, progress: Progress) -> None:
         progress.say(f"not all functions have the new boards.toml: save it with a change to try again: {error}")
         return
     progress.say(
-        f"the new boards.toml counts, after {time.monotonic() - began:.1f} s; new rankings of boards with events come with"
-        " `standings rebuild BOARD --local`: it brings back `all` and the periods whose numbers were kept;"
+        f"the new boards.toml counts, after {time.monotonic() - began:.1f} s; new rankings of boards with events come"
+        " with `standings rebuild BOARD --local`: it brings back `all` and the periods whose numbers were kept;"
         " where none were, a window begins with its next period: docs/reference/boards.md#changes-to-existing-boards"
     )
 
