@@ -1,6 +1,7 @@
 """`make serve`: runs the stack of the demo with simulated activity until Ctrl-C."""
 
 import argparse
+import fcntl
 import json
 import os
 import sys
@@ -33,6 +34,8 @@ ADDRESSES = LOCAL / "serve.json"
 KEPT = LOCAL / "kept.json"
 ENVIRONMENTS = LOCAL / "env.json"
 """A file for `sam local … --env-vars`."""
+RUNNING = LOCAL / "serve.lock"
+"""Locked while `make serve` runs. The system unlocks it, however the process ends."""
 UP = "the live page is up and starts to fill: "
 READY = "posting simulated activity; Ctrl-C stops it"
 _MEMBERS = 300
@@ -42,6 +45,10 @@ _PAUSE_S = 1.0
 _QUIET_S = 3.0
 
 
+class RunningError(Exception):
+    """`make serve` runs in this clone already. The message says where, and what to do."""
+
+
 def main(arguments: Sequence[str]) -> int:
     """Serve until a signal arrives."""
     parser = argparse.ArgumentParser(prog="python -m demo.serve", description=__doc__)
@@ -49,7 +56,7 @@ def main(arguments: Sequence[str]) -> int:
     keeps = parser.parse_args(arguments).keep
     progress = Progress()
     try:
-        with raised_on_signals():
+        with raised_on_signals(), alone():
             items = kept.load(KEPT) if keeps else None
             progress.say("starting an embedded AWS")
             with deployed(progress.say, linked=True) as deployment:
@@ -66,10 +73,30 @@ def main(arguments: Sequence[str]) -> int:
         gone = "" if keeps else f", and what was posted is gone: {_KEEPING}"
         progress.say(f"stopped, nothing is left running{gone}")
         return 0
+    except RunningError as error:
+        progress.say(f"not started: {error}")
+        return 1
     except (ProcessError, ReadError, feed.StalledError, kept.KeptDataError, BotoCoreError, ClientError) as error:
         progress.say(f"failed: {error}")
         return 1
     return 0
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Let no other `make serve` of this clone begin, for its commands with --local go to one stack; RunningError."""
+    RUNNING.parent.mkdir(exist_ok=True)
+    with RUNNING.open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            served = json.loads(ADDRESSES.read_text(encoding="utf-8")) if ADDRESSES.exists() else None
+            where = "and is not up yet" if served is None else f"its page is {served['page_url']}"
+            raise RunningError(
+                f"`make serve` runs in this clone already, {where}: use that one, or end it with Ctrl-C in its terminal"
+            ) from None
+        ADDRESSES.unlink(missing_ok=True)  # A run that was killed leaves its own
+        yield
 
 
 def _fill(deployment: Deployment, progress: Progress, items: kept.Items | None) -> None:
@@ -93,8 +120,6 @@ def _activity() -> Activity:
 
 
 def _serve(deployment: Deployment, progress: Progress, *, keeps: bool) -> None:
-    if ADDRESSES.exists():
-        progress.say("if another `make serve` is up, commands with --local go to this stack from now on")
     with _published(deployment):
         progress.block(_addresses(deployment))
         watched = WatchedBoards(BOARDS, deployment.boards_file.read_text(encoding="utf-8"))
@@ -157,9 +182,9 @@ def take_up(deployment: Deployment, text: str, progress: Progress) -> None:
         progress.say(f"not all functions have the new boards.toml: save it with a change to try again: {error}")
         return
     progress.say(
-        f"the new boards.toml counts, after {time.monotonic() - began:.1f} s; rankings that are new to a board with"
-        " events come with `standings rebuild BOARD --local`, but for a season that has begun:"
-        " docs/how-to/seasons-and-prizes.md"
+        f"the new boards.toml counts, after {time.monotonic() - began:.1f} s; new rankings of boards with events come"
+        " with `standings rebuild BOARD --local`: it brings back `all` and the periods whose numbers were kept;"
+        " where none were, a window begins with its next period: docs/reference/boards.md#changes-to-existing-boards"
     )
 
 

@@ -1,14 +1,15 @@
 """Reads a contest package of the CLICS Contest API: `python3 icpc.py contest icpc-2026` prints events as JSON lines.
 
-`pip install xcpcio`. A team gets an event with zeros, and one for each problem that it solves: whole minutes, rounded
-down, the contest's `penalty_time` for each wrong try before, and the time of the solution. Hidden teams, and what came
-too late, count nothing.
+`pip install xcpcio`. Each team gets an event that sets its totals, with the time of its latest verdict: so after a
+rejudge, the package that is read again is right. Of each solved problem count whole minutes, rounded down, and the
+contest's `penalty_time` for each wrong try before. Hidden teams, and what came too late, count nothing.
 """
 
 import json
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,32 +18,34 @@ from xcpcio.clics.reader.contest_package_reader import ContestPackageReader
 
 def events(package: ContestPackageReader, board: str) -> Iterator[dict[str, Any]]:
     """Yield the events of a contest."""
-    contest, teams = package.contest, {team["id"]: team for team in package.teams if not team.get("hidden")}
-    for team in teams:
-        started = {"id": f"{board}/{team}", "at": contest["start_time"], "board": board, "member": team}
-        yield {**started, "metrics": {"solved": 0, "penalty": 0}}
-    wrong: Counter[tuple[str, str]] = Counter()
-    solved: set[tuple[str, str]] = set()
+    for team in package.teams:
+        if not team.get("hidden"):
+            metrics, at = totals(package, team["id"])
+            about = {"id": f"{board}/{team['id']}/{at}", "at": at, "board": board, "member": team["id"]}
+            yield {**about, "set": True, "metrics": metrics}
+
+
+def totals(package: ContestPackageReader, team: str) -> tuple[dict[str, float], str]:
+    """Return what a team has, and when its latest verdict came."""
+    contest, at = package.contest, package.contest["start_time"]
+    wrong: Counter[str] = Counter()
+    solved: dict[str, tuple[int, float]] = {}
     for one in sorted(package.submissions, key=lambda one: (seconds(one["contest_time"]), one["id"])):
-        pair = team, problem = one["team_id"], one["problem_id"]
-        verdict = verdict_of(package, one["id"])
-        in_time = 0 <= seconds(one["contest_time"]) < seconds(contest["duration"])
-        if team not in teams or pair in solved or verdict is None or not in_time:
+        problem, time = one["problem_id"], seconds(one["contest_time"])
+        judgements = package.judgements_by_submission_id.get(one["id"], [])
+        if one["team_id"] != team or not judgements:
+            continue
+        last = max(judgements, key=lambda one: seconds(one["start_contest_time"]))  # The verdict that stands
+        at = max(at, last["end_time"] or last["start_time"], key=datetime.fromisoformat)
+        verdict = package.judgement_types_by_id.get(last["judgement_type_id"])
+        if problem in solved or verdict is None or not 0 <= time < seconds(contest["duration"]):
             continue
         if verdict["solved"]:
-            solved.add(pair)
-            minutes = int(seconds(one["contest_time"])) // 60 + wrong[pair] * contest.get("penalty_time", 20)
-            about = {"id": f"{board}/{team}/{problem}", "at": one["time"], "board": board, "member": team}
-            yield {**about, "metrics": {"solved": 1, "penalty": minutes, "latest": seconds(one["contest_time"])}}
+            solved[problem] = int(time) // 60 + wrong[problem] * contest.get("penalty_time", 20), time
         elif verdict["penalty"]:
-            wrong[pair] += 1
-
-
-def verdict_of(package: ContestPackageReader, submission: str) -> dict[str, Any] | None:
-    """Return the verdict that stands: the last one. None while there is none."""
-    judgements = package.judgements_by_submission_id.get(submission, [])
-    last = max(judgements, key=lambda one: seconds(one["start_contest_time"]), default=None)
-    return None if last is None else package.judgement_types_by_id.get(last["judgement_type_id"])
+            wrong[problem] += 1
+    penalty, latest = sum(one for one, _ in solved.values()), max((time for _, time in solved.values()), default=0)
+    return {"solved": len(solved), "penalty": penalty, "latest": latest}, at
 
 
 def seconds(time: str) -> float:

@@ -2,6 +2,8 @@
 table that the contest, the league or the report itself has.
 """
 
+import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -31,7 +33,7 @@ RECIPES: Final[list[tuple[str, str, str, list[Row]]]] = [
             (1, "cork", 2, 110, 3600),
             (2, "delft", 2, 110, 4859),
             (3, "gent", 1, 299, 17999.999),
-            (4, "oslo", 0, 0, None),
+            (4, "oslo", 0, 0, 0),
         ],
     ),
     (
@@ -80,6 +82,32 @@ def test_a_file_of_the_field_becomes_its_table(
     entries = stack.entries(f"/boards/{ranking}", period=period or None)
     found = [(one["rank"], one["member"], one["score"], *one.get("tie_breaks", {}).values()) for one in entries]
     assert found == expected
+    assert stack.dead_letters.reasons() == []
+
+
+@pytest.mark.thorough
+def test_a_contest_package_is_read_again_after_a_rejudge(run: Run, stack: Stack, tmp_path: Path) -> None:
+    """The last problem of a team is taken back, and the one problem of another."""
+    if not FIELD.exists():
+        pytest.skip("the packages that read files are missing: make setup")
+    package, events = tmp_path / "contest", tmp_path / "events.jsonl"
+    shutil.copytree(FILES / "contest", package)
+    judgements = json.loads((package / "judgements.json").read_text(encoding="utf-8"))
+    for again in (False, True):
+        if again:
+            for submission in ("4", "8"):
+                (first,) = (one for one in judgements if one["submission_id"] == submission)
+                about = {"start_time": "2026-05-02T15:10:00+02:00", "end_time": "2026-05-02T15:20:00+02:00"}
+                contest_times = {"start_contest_time": "5:10:00.000", "end_contest_time": "5:20:00.000"}
+                again_judged = {"id": f"again-{submission}", "judgement_type_id": "WA", **about, **contest_times}
+                judgements.append({**first, **again_judged})
+            (package / "judgements.json").write_text(json.dumps(judgements), encoding="utf-8")
+        with events.open("wb") as output:
+            subprocess.run([FIELD, "icpc.py", package, "icpc-2026"], cwd=FILES, stdout=output, check=True)
+        assert run(f"post --jsonl {events} --again").status == OK
+    entries = stack.entries("/boards/icpc-2026/solved/all")
+    found = [(one["member"], one["score"], *one["tie_breaks"].values()) for one in entries]
+    assert found == [("delft", 2, 110, 4859), ("cork", 1, 50, 1859.999), ("gent", 0, 0, 0), ("oslo", 0, 0, 0)]
     assert stack.dead_letters.reasons() == []
 
 

@@ -6,12 +6,13 @@ import re
 import shlex
 import subprocess
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import reduce
 from itertools import permutations
 from pathlib import Path
 from random import Random
+from string import ascii_lowercase
 from typing import Any, Final
 
 import pytest
@@ -52,23 +53,33 @@ def test_a_tutorial_can_be_typed_and_its_lists_are_those_of_the_stack(
     local.mkdir()
     monkeypatch.chdir(tmp_path)
     lines = [line for block in blocks(page) for line in block.commands]
-    boards = [line.split()[2] for line in lines if line.startswith("standings top ")]
-    tables = [block.splitlines() for block in fenced(page) if block.startswith("rank ")]
+    tables = iter([block.splitlines() for block in fenced(page) if block.startswith("rank ")])
+    shown: dict[str, list[str]] = {}
     with deployed("".join(fenced(page, "toml"))) as stack, connected(stack) as there:
         monkeypatch.setattr("time.time_ns", lambda: stack.clock() * 1_000_000)
-        for line in (*lines, *lines):  # Typed twice, nothing counts twice
+        for number, line in enumerate((*lines, *lines)):  # Typed twice, nothing counts twice
+            stack.clock.milliseconds += 61_000
             typed(line, there)
             for state in local.glob("*.posted"):
                 state.unlink()
-        for board, shown in zip(boards, tables, strict=True):
-            metric, *others = stack.get(f"/boards/{board}")[1]["metrics"]
-            head, *rows = (re.split(r"\s{2,}", line.strip()) for line in shown)
-            assert head == ["rank", "member", "score", *metric["tie_breaks"]]
-            assert metric["tie_breaks"] == [other["metric"] for other in others]
-            assert [[str(value) for value in row] for row in listed(stack, board)] == rows
+            if number < len(lines) and line.startswith("standings top "):
+                board = line.split()[2]
+                shown[board] = next(tables)
+                is_listed(stack, board, shown[board])
+        for board, table in shown.items():
+            is_listed(stack, board, table)
+    assert list(tables) == []
     sent = [json.loads(line) for file in local.glob("*.jsonl") for line in file.read_text("utf-8").splitlines()]
     events = [json.loads(text) for text in fenced(page, "json")]
     assert all({name: value for name, value in event.items() if name != "at"} in sent for event in events)
+
+
+def is_listed(stack: Stack, board: str, table: list[str]) -> None:
+    metric, *others = stack.get(f"/boards/{board}")[1]["metrics"]
+    head, *rows = (re.split(r"\s{2,}", line.strip()) for line in table)
+    assert head == ["rank", "member", "score", *metric["tie_breaks"]]
+    assert metric["tie_breaks"] == [other["metric"] for other in others]
+    assert [[str(value) for value in row] for row in listed(stack, board)] == rows
 
 
 def typed(line: str, there: Any) -> None:
@@ -78,11 +89,76 @@ def typed(line: str, there: Any) -> None:
     if words[0] == "standings":
         assert main([word for word in words[1:] if word != "--local"], lambda _: there) == OK
         there.settle()
-    elif words[0] == "python3":
-        run = subprocess.run([sys.executable, *words[1:]], check=True, capture_output=True, text=True)
+    elif words[0] in {"python3", "head"}:
+        run = subprocess.run(
+            [{"python3": sys.executable}.get(words[0], "head"), *words[1:]], check=True, capture_output=True, text=True
+        )
         Path(file).write_text(run.stdout, encoding="utf-8")
     else:
         assert line == "source .venv/bin/activate"
+
+
+def verdicts(rng: Random) -> Iterator[dict[str, str]]:
+    """A contest of few problems and short times, so that many teams are equal."""
+    for minute in range(1, 6):
+        for team in ascii_lowercase:
+            if rng.random() < 0.7:
+                yield {
+                    "minute": str(minute), "team": team, "problem": rng.choice("ABC"),
+                    "verdict": rng.choice(("accepted", "accepted", "wrong answer")),
+                }  # fmt: skip
+
+
+def sorted_contest(submissions: list[dict[str, str]]) -> list[list[Any]]:
+    """Solved, penalty and minute of the last problem of each team by a sort that knows nothing but the verdicts."""
+    rows = []
+    for team in {one["team"] for one in submissions}:
+        solved = {}
+        for problem in "ABC":
+            tries = [one for one in submissions if (one["team"], one["problem"]) == (team, problem)]
+            places = [place for place, one in enumerate(tries) if one["verdict"] == "accepted"]
+            if places:
+                solved[problem] = int(tries[places[0]]["minute"]), 20 * places[0]
+        latest = max((minute for minute, _ in solved.values()), default=0)
+        rows.append([team, len(solved), sum(map(sum, solved.values())), latest])
+    return sorted(rows, key=lambda row: (-row[1], row[2], row[3], row[0]))
+
+
+def test_after_a_rejudge_both_contests_are_those_of_a_sort() -> None:
+    """By the ways of the tutorial: an event of sums by its id; with `latest`, the team's three numbers are set."""
+    rng = Random(3)
+    before = [*verdicts(rng)]
+    after = [
+        {**one, "verdict": "wrong answer"} if one["verdict"] == "accepted" and rng.random() < 0.3 else one
+        for one in before
+    ]
+    names: dict[str, Any] = {"__name__": "contest"}
+    exec((EXAMPLE / "contest.py").read_text(encoding="utf-8"), names)  # noqa: S102 - the example's own lines
+    counted, wanted = ({one["id"]: one for one in names["events"]("contest-1", some)} for some in (before, after))
+    expected = sorted_contest(after)
+    rejudged = [row for row in expected if row not in sorted_contest(before)]
+    with deployed((EXAMPLE / "boards.toml").read_text(encoding="utf-8")) as stack:
+        finals = [*names["events"]("finals-1", before, "latest")]
+        sent = [{**one, "at": AT} for one in (*counted.values(), *finals)]
+        rng.shuffle(sent)
+        apply(stack, sent)
+        changes = []
+        for event_id, one in counted.items():
+            if event_id not in wanted:
+                changes.append({"id": f"undo {event_id}", "retract": event_id})
+            elif one != wanted[event_id]:
+                changes.append({**wanted[event_id], "id": f"mend {event_id}", "correct": event_id})
+        for team, solved, penalty, latest in rejudged:
+            numbers = {"solved": solved, "penalty": penalty, "latest": latest}
+            changes.append({**event("finals-1", team, "totals", **numbers), "set": True})
+        apply(stack, changes)
+        for window in ("all", "day"):
+            assert [row[1:] for row in listed(stack, "finals-1", window)] == expected
+            assert sorted(row[1:] for row in listed(stack, "contest-1", window)) == sorted(row[:3] for row in expected)
+    # Of some equals, a rejudged one goes by an earlier problem than before.
+    equals = Counter((solved, penalty) for _, solved, penalty, _ in expected)
+    latest = {team: minute for team, *_, minute in sorted_contest(before)}
+    assert any(minute < latest[team] and equals[solved, penalty] > 1 for team, solved, penalty, minute in rejudged)
 
 
 def matches() -> Iterator[dict[str, str]]:

@@ -120,7 +120,7 @@ def test_a_frame_names_its_columns(contest: Opener) -> None:
     assert tab.page.locator("#list thead").evaluate("head => head.getBoundingClientRect().height") > 1
 
 
-@pytest.mark.parametrize("viewport", [WALL, {"width": 1080, "height": 1920}, PHONE])
+@pytest.mark.parametrize("viewport", [WALL, {"width": 1600, "height": 900}, {"width": 1080, "height": 1920}, PHONE])
 def test_a_kiosk_says_in_which_order_they_count(contest: Opener, viewport: dict[str, int]) -> None:
     tab = contest("kiosk&board=icpc-1", locale="en-US", viewport=viewport)
     expect(tab.page.locator("#facts span").first).to_have_text("solved, then penalty, then longest run")
@@ -130,6 +130,11 @@ def test_a_kiosk_says_in_which_order_they_count(contest: Opener, viewport: dict[
         expect(tab.page.locator("#list thead th.tie").last).to_be_in_viewport(ratio=1)
     last = tab.page.locator("#rows tr td.tie:last-child").first
     expect(last).to_be_in_viewport(ratio=1)
+    # Two more lines above the podium make the steps lower.
+    tab.page.locator("#facts").evaluate("facts => { facts.innerText += '\\nand\\nmore'; }")
+    bounds = "one => one.getBoundingClientRect().toJSON()"
+    state, leader = (tab.page.locator(one).first.evaluate(bounds) for one in ("#state", "#podium .face"))
+    assert state["bottom"] < leader["top"]
     assert tab.pixels_beyond() <= 0
 
 

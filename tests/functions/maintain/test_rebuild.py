@@ -93,7 +93,9 @@ def test_a_new_window_can_be_read_once_the_board_is_rebuilt_for_what_was_kept(en
     with running(engine, clock, ALL) as stack:
         Upkeep(stack).projected("before", 5)
     with running(engine, clock, DAYS) as stack:
-        assert stack.get("/boards/b/points/day")[1]["type"].endswith("not-built")
+        problem = stack.get("/boards/b/points/day")[1]
+        assert problem["type"].endswith("not-built")
+        assert problem["detail"].endswith("where none were, a window begins with its next period")
         job(stack, "rebuild")
         assert "does not have all scores for this period" in stack.get("/boards/b/points/day")[1]["detail"]
         clock.milliseconds += DAY

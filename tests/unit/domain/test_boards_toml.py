@@ -137,6 +137,8 @@ MISTAKES: list[tuple[str, int, str]] = [
     ("boards.b = 3", 1, "b: expected a table, got 3"),
     ("\n# a comment\n\nx = 1\n", 4, "x: unknown key, expected families of boards"),
     ('[boards."*"]\nlate = ', 2, "Invalid value"),
+    ('[boards."*"]\nmetrics.km = {\n aggregate = "sum" }', 2, "an inline table is one line, from { to }"),
+    ('[boards."*"]\nmetrics.km = { aggregate = "sum",  # a comment\n}', 2, "an inline table is one line"),
     (f"{family()}\n{family()}", 3, "Cannot declare"),
     ('[boards."*"]\n', 1, "metrics: expected 1 to 20 metrics, got 0"),
     ('[boards."*"]\nmetrics = {}', 2, "metrics: expected 1 to 20 metrics, got 0"),

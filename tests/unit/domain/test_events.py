@@ -233,7 +233,14 @@ REFUSED: list[tuple[str, Any, str]] = [
     ),
     ("metrics", but(metrics=[3]), f"{NUMBERS} a list of 1"),
     ("metrics", but(metrics={"Points": 1}), "metrics: board 'b' has no metric 'Points'; there are: distance, points"),
-    ("metrics", but(board="run-1"), "metrics: board 'run-1' has no metric 'points'; there are: distance"),
+    (
+        "metrics",
+        but(board="run-1"),
+        (
+            "metrics: board 'run-1' has no metric 'points'; there are: distance. The family '*' has it, and the board"
+            " is of 'run-*'"
+        ),
+    ),
     *(
         ("amount", but(metrics={"points": value}), f"metrics.points: expected a number, got {said}")
         for value, said in (("3", "'3'"), (True, "true"), (None, "null"))

@@ -118,14 +118,14 @@ ALPHABET = st.one_of(
             ("김", "김연아"),
             ("기", "김연아"),
         ),
-        *(("שלום", "שָׁלוֹם"), ("ли", "ЛИЗА"), ("\uff21\uff24", "ada"), ("ad ", "Ada")),
+        *(("שלום", "שָׁלוֹם"), ("ли", "ЛИЗА"), ("\uff21\uff24", "ada"), ("ad ", "Ada"), ("łodz", "Łódź")),
     ],
 )
 def test_what_is_typed_finds_a_name(typed: str, name: str) -> None:
     assert search_form(name).startswith(search_form(typed))
 
 
-@pytest.mark.parametrize(("typed", "name"), [("da", "Ada"), ("adb", "Ada"), ("ada l", "Ada")])
+@pytest.mark.parametrize(("typed", "name"), [("da", "Ada"), ("adb", "Ada"), ("ada l", "Ada"), ("lodz", "Łódź")])
 def test_what_is_no_beginning_finds_nothing(typed: str, name: str) -> None:
     assert not search_form(name).startswith(search_form(typed))
 

@@ -42,7 +42,10 @@ def _families(text: str) -> tuple[list[Family], list[DefinitionError]]:
         document = tomllib.loads(text, parse_float=_Exact)
     except tomllib.TOMLDecodeError as error:
         where = re.search(r"\(at line ([0-9]+)", str(error))
-        return [], [DefinitionError(int(where[1]) if where else text.count("\n") + 1, str(error))]
+        line = int(where[1]) if where else text.count("\n") + 1
+        is_open = any(one.count("{") > one.count("}") for one in text.split("\n")[line - 1 : line])
+        advice = ": an inline table is one line, from { to }" if is_open else ""
+        return [], [DefinitionError(line, f"{error}{advice}")]
     found: list[Family] = []
     mistakes: list[_Mistake] = []
     tables = document.get("boards", {})

@@ -358,6 +358,9 @@ def _amounts(share: _Share, boards: Boards) -> Iterator[tuple[str, list[tuple[Me
             if metric is None:
                 there = ", ".join(sorted(family.metrics))
                 detail = f"{share.prefix}metrics: board {board!r} has no metric {shown(name)}; there are: {there}"
+                having = [other.pattern for other in boards.families if name in other.metrics]
+                if having and family.pattern != board:  # A mistyped board may be of `*`
+                    detail += f". The family {having[0]!r} has it, and the board is of {family.pattern!r}"
                 raise RefusedEvent("metrics", detail)
             field = f"{share.prefix}metrics.{name}"
             units = _units(field, number, metric)

@@ -177,7 +177,7 @@ class ReadSession:
         if record.coverage.ranks(ranking):
             detail = (
                 f"board {board!r} does not have all scores for this period of {window!r}: "
-                "periods that began after the last change of boards.toml can be read"
+                "not all were kept, and no rebuild brings it back. Later periods can be read"
             )
         elif window == "all" and (lost := [each for each in deciding if each.total() in record.coverage.lost]):
             detail = (
@@ -187,7 +187,8 @@ class ReadSession:
         else:
             detail = (
                 f"board {board!r} had events before boards.toml ranked {ranking.metric.name!r} in "
-                f"{window!r} like this: it can be read once the board has been rebuilt"
+                f"{window!r} like this: a rebuild brings back 'all' and the periods whose numbers were kept; "
+                "where none were, a window begins with its next period"
             )
         raise NotFoundError("not-built", "Ranking not built yet", detail)
 
