@@ -121,24 +121,6 @@ def test_a_settled_period_takes_none(stack: Stack, clock: ManualClock) -> None:
     assert settle(stack, "day", "2026-11-18", again=True)["summary"]["members"] == 1
 
 
-def test_a_period_that_is_being_settled_takes_none(stack: Stack, clock: ManualClock) -> None:
-    """The period is marked between the writer's reading of the board's record and its transaction."""
-    at: dict[str, Any] = {"at": instant(clock() - 3 * DAY), "board": "settles"}
-    send(stack, event("first", 4, "n", **at))
-    done: list[Any] = []
-
-    def settles(operation: str, request: Any) -> None:
-        if operation == "TransactWriteItems" and "'first'" not in str(request) and not done:
-            done.append(None)
-            done.append(settle(stack, "day", "2026-11-18"))
-
-    stack.dynamodb.before.append(settles)
-    send(stack, event("h", 5, **at))
-    assert done[1]["summary"]["members"] == 1
-    assert scores(stack, "settles/points/day", "2026-11-18") == {"n": 4}
-    assert scores(stack, "settles/points/last-7-days") == {"n": 4, "m": 5}
-
-
 @pytest.mark.parametrize("notes", ["settle", "schedule", "list"])
 def test_a_period_that_version_0_3_settled_takes_none_and_others_do(
     stack: Stack, clock: ManualClock, notes: str

@@ -10,11 +10,9 @@ from standings.domain import members
 from standings.domain.members import AHEAD_MARGIN, SKIP_MARGIN
 from standings.domain.scoring import Place
 from standings.domain.windows import MAX_SLAB, parse_window
-from standings.rankings.rolling.reading import joined
 from standings.rankings.rolling.steps import (
     Block,
     CountChange,
-    Log,
     LogEntry,
     Step,
     Steps,
@@ -157,12 +155,3 @@ def test_a_fold_brings_every_node_that_any_part_of_the_entries_changes(seed: int
     for start in range(len(entries) + 1):
         for stop in range(start, len(entries) + 1):
             assert node_deltas(entries[start:stop], PERIODS).keys() <= folded.keys()
-
-
-@pytest.mark.parametrize("base", range(5))
-def test_two_readings_are_one_if_nothing_between_them_is_missing(base: int) -> None:
-    every = tuple(LogEntry(n, []) for n in range(6))
-    earlier, later = {0: Log(0, every[:3])}, {0: Log(base, every[base:])}
-
-    assert joined(earlier, later) == ({0: Log(0, every)} if base <= 3 else None)
-    assert joined({}, later) is None
