@@ -8,9 +8,10 @@ import pytest
 
 from standings.domain.events import WITHOUT_HISTORY
 from standings.domain.windows import DAY, instant
-from tests.support.aws.stack import ManualClock, Stack, http_event, project, running
+from tests.support.aws.stack import ManualClock, Stack, http_event, running
 from tests.support.awslambda.pollers import Context
-from tests.support.builders.stages.writers import event
+from tests.support.builders.stages import writers
+from tests.support.builders.stages.writers import event, reason, scores
 from tests.support.dynamodb.requests import Requests
 from tests.support.dynamodb.tables import engine_with_tables
 from tests.support.thoroughness import seeds
@@ -32,29 +33,8 @@ CLIENT: Final = Requests
 
 
 def send(stack: Stack, *events: dict[str, Any], history: bool = True) -> None:
-    """Give events to the writer in one batch."""
-    attributes = {"history": {"dataType": "String", "stringValue": "true"}} if history else {}
-    records = [
-        {
-            "messageId": one["id"],
-            "body": orjson.dumps(one).decode(),
-            "messageAttributes": attributes,
-            "attributes": {"SentTimestamp": str(stack.clock())},
-        }
-        for one in events
-    ]
-    assert stack.writer({"Records": records}, Context()) == {"batchItemFailures": []}
-    project(stack)
-
-
-def scores(stack: Stack, path: str, period: str | None = None) -> dict[str, int]:
-    return {entry["member"]: entry["score"] for entry in stack.entries(f"/boards/{path}", period=period)}
-
-
-def reason(stack: Stack) -> str:
-    (text,) = stack.dead_letters.reasons()
-    stack.dead_letters.messages.clear()
-    return str(text)
+    """Give events to the writer in one batch, which takes them all."""
+    assert writers.send(stack, *events, history=history) == []
 
 
 def known(stack: Stack, *events: dict[str, Any]) -> list[str | None]:
