@@ -10,6 +10,7 @@ from standings.domain.events import WITHOUT_HISTORY
 from standings.domain.windows import DAY, instant
 from tests.support.aws.stack import ManualClock, Stack, http_event, running
 from tests.support.awslambda.pollers import Context
+from tests.support.builders.maintenance import finish
 from tests.support.builders.stages import writers
 from tests.support.builders.stages.writers import event, reason, scores
 from tests.support.dynamodb.requests import Requests
@@ -45,12 +46,8 @@ def known(stack: Stack, *events: dict[str, Any]) -> list[str | None]:
 
 
 def settle(stack: Stack, window: str, period: str, **more: Any) -> Any:
-    payload = {"settle": {"board": "settles", "window": window, "period": period, "metric": "points", **more}}
-    answer = stack.maintenance(payload, Context())
-    while not answer["done"]:
-        payload["settle"]["cursor"] = answer["cursor"]
-        answer = stack.maintenance(payload, Context())
-    return answer["rankings"][-1]
+    about = {"board": "settles", "window": window, "period": period, "metric": "points", **more}
+    return finish(stack, "settle", **about)["rankings"][-1]
 
 
 def test_history_counts_in_closed_periods_that_can_be_read(stack: Stack, clock: ManualClock) -> None:
