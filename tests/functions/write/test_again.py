@@ -1,4 +1,4 @@
-"""What posting events again after a removal reads, and what version 0.3 left. `tests/faults` shows that they count again."""
+"""What posting again after a removal reads, and what version 0.3 left. `tests/faults` shows that it counts again."""
 
 from typing import Final
 
