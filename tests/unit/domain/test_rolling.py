@@ -1,4 +1,4 @@
-"""Rolling windows: a member's steps, the blocks of its lists, and the log that any nodes have taken in."""
+"""Rolling windows: a member's steps, the blocks of its lists, and entries of logs as text."""
 
 import itertools
 from itertools import pairwise
