@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from standings.domain import tiers
 from standings.domain.boards import MAX_UNITS
-from standings.domain.scoring import MISSING, Place, behind, decode_sort_key, encode_values, sort_key, sort_value
-from standings.domain.tiers import FANOUT, Bin, Path, depth, is_leaf, is_whole, path, values_at
-from tests.support.builders.points import points
+from standings.domain.scoring import MISSING, Place, behind, encode_values, sort_key, sort_value
+from standings.domain.tiers import Bin, Path, is_leaf, is_whole, path, values_at
 
 scores = (
     st.integers(-5, 5)
@@ -279,24 +278,6 @@ def test_sort_keys_order_by_number_then_if_dated_by_instant_then_by_bytes_of_the
     expected = sorted(listed, key=lambda one: (one[0], one[1] or 0, one[2].encode()))
 
     assert expected == sorted(listed, key=lambda one: sort_key(Place((one[0],), one[1]), one[2]).encode())
-
-
-@given(scores, st.none() | scores, members)
-def test_a_sort_key_tells_what_it_was_made_of(number: int, since: int | None, member: str) -> None:
-    place = Place((number,), since)
-    metric = points("member" if since is None else "first")
-
-    assert (place, member) == decode_sort_key(sort_key(place, member), metric)
-
-
-@given(st.lists(scores, min_size=2, max_size=30))
-def test_paths_order_as_scores_do_and_lead_back(listed: list[int]) -> None:
-    assert sorted(listed) == sorted(listed, key=lambda number: path((number,)))
-    for number in listed:
-        full_path = path((number,))
-        assert (number,) == values_at(full_path)
-        assert len(full_path) == 1 + depth(full_path[0])
-        assert all(0 <= digit < FANOUT for digit in full_path)
 
 
 def test_the_largest_sort_key_fits_dynamodb() -> None:

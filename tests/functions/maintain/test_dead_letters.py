@@ -206,8 +206,10 @@ def test_what_was_received_too_often_is_replayed_with_the_time_it_was_sent(stack
     stack.dead_letters.moved(record)
     stack.clock.milliseconds += DAY
 
-    (shown,) = letters(stack)
+    listed = call(stack, "dead_letters", "list")
+    (shown,) = listed["messages"]
     assert (shown["reason"], shown["receives"]) == (RECEIVED_TOO_OFTEN, 11)
+    assert listed["reasons"] == [{"reason": RECEIVED_TOO_OFTEN, "messages": 1}]
     assert replay(stack, reason=RECEIVED_TOO_OFTEN)["replayed"] == 1
     assert first_received(stack.activity.messages[0]) == sent_at
     post(stack)

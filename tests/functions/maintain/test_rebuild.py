@@ -135,30 +135,10 @@ def test_tie_breaks_start_new_rankings_and_a_rebuild_leaves_nothing_of_those_bef
         assert finish(stack, "audit", board="b")["drift"] == 0
 
 
-def test_a_deleted_board_is_gone_and_begins_from_zero(engine: Any, clock: ManualClock) -> None:
-    with running(engine, clock, DAYS) as stack:
-        upkeep = Upkeep(stack)
-        upkeep.events(60)
-        phases = job(stack, "delete", lambda: project(stack))
-        assert phases == ["leaving", "announced", "switched", "retired"]
-        project(stack)
-        assert stack.get("/boards")[1]["boards"] == []
-        assert upkeep.page() == (200, {})
-        assert entries(engine) == {}
-        assert stack.get("/boards/b/member", id="m1")[0] == 404
-        # What is left expires.
-        assert all("e" in row for row in rows(engine, "Rankings") if row["pk"]["S"].startswith("b#"))
-
-        clock.milliseconds += PROPAGATION_WAIT
-        upkeep.totals.clear()
-        upkeep.projected("m1", 4)
-        assert stack.get("/boards")[1]["boards"] == [{"board": "b"}]
-        assert upkeep.page() == upkeep.page("day") == (200, {"m1": 4})
-    assert_tiers_count_the_entries(engine)
-
-
 @pytest.mark.parametrize("seconds", [60.0, 890.0])
-def test_over_http_a_deletion_goes_on_by_itself(engine: Any, clock: ManualClock, seconds: float) -> None:
+def test_over_http_a_deletion_goes_on_by_itself_and_the_board_begins_from_zero(
+    engine: Any, clock: ManualClock, seconds: float
+) -> None:
     """A call waits, and calls the next one where its time does not suffice; what Lambda repeats does no harm."""
     with running(engine, clock, DAYS) as stack:
         upkeep = Upkeep(stack)
@@ -178,13 +158,18 @@ def test_over_http_a_deletion_goes_on_by_itself(engine: Any, clock: ManualClock,
         assert (len(done) > 4, done[-1][1]) == (seconds < 100, True)
         assert stack.delete("/boards/b")[0] == 404
         assert (stack.get("/boards")[1]["boards"], entries(engine)) == ([], {})
+        assert (upkeep.page(), stack.get("/boards/b/member", id="m1")[0]) == ((200, {}), 404)
+        # What is left expires.
+        assert all("e" in row for row in rows(engine, "Rankings") if row["pk"]["S"].startswith("b#"))
 
         clock.milliseconds += PROPAGATION_WAIT
         upkeep.totals.clear()
         upkeep.projected("m1", 4)
         for event, _ in done:  # Lambda may call with an event once more, and late
             assert stack.maintenance(event, Context(seconds=seconds, clock=clock.monotonic))["done"]
-        assert upkeep.page() == (200, {"m1": 4})
+        assert stack.get("/boards")[1]["boards"] == [{"board": "b"}]
+        assert upkeep.page() == upkeep.page("day") == (200, {"m1": 4})
+    assert_tiers_count_the_entries(engine)
 
 
 def test_a_deletion_that_does_not_come_to_its_end_says_so(engine: Any, clock: ManualClock) -> None:

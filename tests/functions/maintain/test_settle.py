@@ -245,6 +245,8 @@ def test_an_empty_period_of_a_board_with_members_is_settled_only_on_demand(stack
     assert (stack.bucket.results, stack.bus.events) == ({}, [])
     (told,) = settle_whole(stack, **empty, empty=True)["rankings"]
     assert (told["settled"], told["summary"]["members"]) == (True, 0)
+    assert [prize["winners"] for prize in told["summary"]["prizes"]] == [0, 0, 0]
+    assert [event["type"] for event in stack.bus.events] == ["Period Settled"]
 
     for member in {line["member"] for line in stack.entries(f"/boards/{BOARD}/points/all")}:
         stack.delete(f"/boards/{BOARD}/member", id=member)
@@ -283,17 +285,6 @@ def test_events_that_were_put_are_not_put_again_if_the_settlement_fails_right_af
     settle_whole(stack)
 
     assert len(stack.bus.events) == len(winners(scores)) + 1
-
-
-def test_nobody_played(stack: Stack) -> None:
-    post(stack, BOARD, {"m": 1})
-    stack.clock.milliseconds = FINAL + 86_400_000
-
-    (told,) = settle_whole(stack, period="2026-11-21", empty=True)["rankings"]
-
-    assert told["summary"]["members"] == 0
-    assert [prize["winners"] for prize in told["summary"]["prizes"]] == [0, 0, 0]
-    assert [event["type"] for event in stack.bus.events] == ["Period Settled"]
 
 
 def test_a_prize_with_too_many_winners_is_in_the_files_alone(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,21 +42,6 @@ def listed(stack: Stack, *rankings: str) -> dict[str, str]:
     return {path: " ".join(entry["member"] for entry in stack.entries(path)) for path in rankings or RANKINGS}
 
 
-def test_scores_behind_it_have_no_entry_and_count_in_no_total(stack: Stack) -> None:
-    assert listed(stack) == {**dict.fromkeys(RANKINGS, "ann eve bob"), RANKINGS[3]: "eve ann bob"}
-    for path in RANKINGS:
-        answer = stack.get(f"{path}/rank", member="bob")[1]
-        assert (answer["rank"], answer["total"], answer["percentile"]) == (3, 3, 33.33)
-        assert sum(bucket["members"] for bucket in stack.get(f"{path}/distribution")[1]["buckets"]) == 3
-    ride(stack, dan=(2.6, 80), bob=(-0.1, 99))
-    assert listed(stack) == {**dict.fromkeys(RANKINGS, "ann eve dan"), RANKINGS[3]: "eve ann bob"}
-    # What `ranked_from` leaves out is counted all the same.
-    card = stack.get("/boards/b/member", id="bob", ranks="true")[1]["metrics"][0]
-    shown = [(row["score"], row["rank"], row["total"]) for row in card["windows"]]
-    assert (card["score"], shown) == (0.4, [(0.4, None, None)] * 3)
-    assert finish(stack, "audit", board="b")["drift"] == 0
-
-
 @pytest.mark.parametrize(
     ("asked", "said"),
     [

@@ -2,7 +2,6 @@
 
 from typing import Any, Final
 
-import orjson
 import pytest
 
 from benchmarks.harness.meter import Meter
@@ -10,7 +9,7 @@ from standings.aws.dynamodb.scores import RECEIPT_LIFETIME
 from standings.domain.windows import DAY, MINUTE, instant
 from tests.support.aws.stack import ManualClock, Stack, project, running
 from tests.support.awslambda.pollers import Context
-from tests.support.builders.stages.writers import event
+from tests.support.builders.stages.writers import event, reason, scores, send
 from tests.support.dynamodb.items import item_size
 from tests.support.dynamodb.requests import Requests
 
@@ -35,18 +34,6 @@ metrics.points = { aggregate = "sum", windows = ["all"] }
 CLIENT: Final = Requests
 
 
-def send(stack: Stack, *events: dict[str, Any], sent: int | None = None) -> list[str]:
-    """Give events to the writer in one batch. Returns the ids of the messages that are to be delivered again."""
-    attributes = {"SentTimestamp": str(stack.clock() if sent is None else sent)}
-    records = [
-        {"messageId": one["id"], "body": orjson.dumps(one).decode(), "messageAttributes": {}, "attributes": attributes}
-        for one in events
-    ]
-    failed = stack.writer({"Records": records}, Context())["batchItemFailures"]
-    project(stack)
-    return [one["itemIdentifier"] for one in failed]
-
-
 def correct(of: str, points: float, own: str = "c1", **other: Any) -> dict[str, Any]:
     """A correction that keeps the `at` of its event."""
     content = {"board": "b", "member": "m", "metrics": {"points": points}, **other}
@@ -55,17 +42,6 @@ def correct(of: str, points: float, own: str = "c1", **other: Any) -> dict[str, 
 
 def retract(of: str, own: str = "c1") -> dict[str, Any]:
     return {"id": own, "retract": of}
-
-
-def scores(stack: Stack, path: str = "b/points/all", period: str | None = None) -> dict[str, int]:
-    return {entry["member"]: entry["score"] for entry in stack.entries(f"/boards/{path}", period=period)}
-
-
-def reason(stack: Stack) -> str:
-    """The reason of the only event that was refused."""
-    (text,) = stack.dead_letters.reasons()
-    stack.dead_letters.messages.clear()
-    return str(text)
 
 
 def test_a_correction_replaces_what_its_event_counted_in_every_window(stack: Stack, clock: ManualClock) -> None:

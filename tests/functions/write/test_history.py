@@ -8,9 +8,11 @@ import pytest
 
 from standings.domain.events import WITHOUT_HISTORY
 from standings.domain.windows import DAY, instant
-from tests.support.aws.stack import ManualClock, Stack, http_event, project, running
+from tests.support.aws.stack import ManualClock, Stack, http_event, running
 from tests.support.awslambda.pollers import Context
-from tests.support.builders.stages.writers import event
+from tests.support.builders.maintenance import finish
+from tests.support.builders.stages import writers
+from tests.support.builders.stages.writers import event, reason, scores
 from tests.support.dynamodb.requests import Requests
 from tests.support.dynamodb.tables import engine_with_tables
 from tests.support.thoroughness import seeds
@@ -32,29 +34,8 @@ CLIENT: Final = Requests
 
 
 def send(stack: Stack, *events: dict[str, Any], history: bool = True) -> None:
-    """Give events to the writer in one batch."""
-    attributes = {"history": {"dataType": "String", "stringValue": "true"}} if history else {}
-    records = [
-        {
-            "messageId": one["id"],
-            "body": orjson.dumps(one).decode(),
-            "messageAttributes": attributes,
-            "attributes": {"SentTimestamp": str(stack.clock())},
-        }
-        for one in events
-    ]
-    assert stack.writer({"Records": records}, Context()) == {"batchItemFailures": []}
-    project(stack)
-
-
-def scores(stack: Stack, path: str, period: str | None = None) -> dict[str, int]:
-    return {entry["member"]: entry["score"] for entry in stack.entries(f"/boards/{path}", period=period)}
-
-
-def reason(stack: Stack) -> str:
-    (text,) = stack.dead_letters.reasons()
-    stack.dead_letters.messages.clear()
-    return str(text)
+    """Give events to the writer in one batch, which takes them all."""
+    assert writers.send(stack, *events, history=history) == []
 
 
 def known(stack: Stack, *events: dict[str, Any]) -> list[str | None]:
@@ -65,12 +46,8 @@ def known(stack: Stack, *events: dict[str, Any]) -> list[str | None]:
 
 
 def settle(stack: Stack, window: str, period: str, **more: Any) -> Any:
-    payload = {"settle": {"board": "settles", "window": window, "period": period, "metric": "points", **more}}
-    answer = stack.maintenance(payload, Context())
-    while not answer["done"]:
-        payload["settle"]["cursor"] = answer["cursor"]
-        answer = stack.maintenance(payload, Context())
-    return answer["rankings"][-1]
+    about = {"board": "settles", "window": window, "period": period, "metric": "points", **more}
+    return finish(stack, "settle", **about)["rankings"][-1]
 
 
 def test_history_counts_in_closed_periods_that_can_be_read(stack: Stack, clock: ManualClock) -> None:
@@ -119,24 +96,6 @@ def test_a_settled_period_takes_none(stack: Stack, clock: ManualClock) -> None:
     send(stack, {"id": "c2", "retract": "h"})
     assert scores(stack, "settles/points/last-7-days") == {"n": 4, "o": 1, "m": 0}
     assert settle(stack, "day", "2026-11-18", again=True)["summary"]["members"] == 1
-
-
-def test_a_period_that_is_being_settled_takes_none(stack: Stack, clock: ManualClock) -> None:
-    """The period is marked between the writer's reading of the board's record and its transaction."""
-    at: dict[str, Any] = {"at": instant(clock() - 3 * DAY), "board": "settles"}
-    send(stack, event("first", 4, "n", **at))
-    done: list[Any] = []
-
-    def settles(operation: str, request: Any) -> None:
-        if operation == "TransactWriteItems" and "'first'" not in str(request) and not done:
-            done.append(None)
-            done.append(settle(stack, "day", "2026-11-18"))
-
-    stack.dynamodb.before.append(settles)
-    send(stack, event("h", 5, **at))
-    assert done[1]["summary"]["members"] == 1
-    assert scores(stack, "settles/points/day", "2026-11-18") == {"n": 4}
-    assert scores(stack, "settles/points/last-7-days") == {"n": 4, "m": 5}
 
 
 @pytest.mark.parametrize("notes", ["settle", "schedule", "list"])

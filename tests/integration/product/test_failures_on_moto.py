@@ -13,7 +13,7 @@ from moto import mock_aws
 
 from standings.aws.s3 import FailureBucket
 from standings.aws.sqs import MAX_BYTES, DeadLetterQueue, DeadLetters, Sender
-from standings.maintain.failures import RECEIVED_TOO_OFTEN, DeadLetterTasks, Selection
+from standings.maintain.failures import DeadLetterTasks, Selection
 from tests.support.aws.stack import ManualClock
 from tests.support.builders.maintenance import clock_of, soon
 
@@ -126,16 +126,3 @@ def test_a_message_still_names_its_object_after_a_redrive_by_sqs(queues: Queues)
     listed = queues.care.list(soon(queues.clock))["messages"]
     assert {one["kept_in"] for one in listed} == {"refused/id-1.json"}
     assert [one["reason"] for one in listed] == ["why", "no such field"]
-
-
-def test_what_sqs_has_moved_is_told_from_what_was_refused(queues: Queues) -> None:
-    queues.sqs.send_message(QueueUrl=queues.activity, MessageBody="{}")
-    for _ in range(3):
-        queues.sqs.receive_message(QueueUrl=queues.activity, VisibilityTimeout=0)
-    queues.refuse(1, "{", "json")
-    listed = queues.care.list(soon(queues.clock))
-
-    assert {one["reason"]: one["body"] for one in listed["messages"]} == {RECEIVED_TOO_OFTEN: "{}", "json": "{"}
-    chosen = Selection([one["id"] for one in listed["messages"]])
-    assert queues.care.delete(soon(queues.clock), chosen=chosen)["deleted"] == 2
-    assert queues.care.list(soon(queues.clock))["seen"] == 0

@@ -19,7 +19,8 @@ KEYS: Final = Credentials("AKIDEXAMPLE", SECRET, "a session's token")
 class Raw(socketserver.ThreadingTCPServer):
     """Keeps the bytes of requests and who sent them, and gives the answers of a test.
 
-    Status 0 hangs up, 1 hangs up within the body. With `keeps` a connection stays open, until `hangs_up`, unsaid.
+    Status 0 hangs up, 1 hangs up within the body, 2 says nothing until the client hangs up. With `keeps` a connection
+    stays open, until `hangs_up`, unsaid.
     """
 
     allow_reuse_address = True
@@ -56,7 +57,9 @@ class _Raw(socketserver.StreamRequestHandler):
         if has_body := re.search(rb"Content-Length: ([0-9]+)", request):
             self.server.bodies.append(self.rfile.read(int(has_body[1])))
         status, body = self.server.answers.pop(0) if len(self.server.answers) > 1 else self.server.answers[0]
-        if status != 0:
+        if status == 2:
+            self.rfile.read(1)
+        elif status != 0:
             length = len(body.encode()) + (10 if status == 1 else 0)
             end = "" if self.server.keeps else "Connection: close\r\n"
             head = f"HTTP/1.1 {status if status > 1 else 200} Said\r\nContent-Length: {length}\r\n{end}\r\n"

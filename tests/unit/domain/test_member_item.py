@@ -39,15 +39,6 @@ def active(demo: Family) -> Image:
     return image(demo, counted_in(demo, EventPart("e", START, {"points": 5}), START), START)
 
 
-def test_a_removed_accumulator_is_not_a_score_that_fell(demo: Family, active: Image) -> None:
-    much_later = START + 800 * DAY
-    gone = expired(demo, active, much_later)
-    kept = {name: value for name, value in active.values.items() if name not in gone}
-
-    assert kept.keys() == {demo.metrics["points"].total()}
-    assert moved(demo, active, image(demo, kept, much_later, version=3)) == set()
-
-
 def test_what_goes_has_not_been_readable_for_a_day(demo: Family, active: Image) -> None:
     for name in active.values.keys() - {demo.metrics["points"].total()}:
         accumulator = demo.accumulator(name)

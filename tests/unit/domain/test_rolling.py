@@ -1,4 +1,4 @@
-"""Rolling windows: a member's steps, the blocks of its lists, and the log that any nodes have taken in."""
+"""Rolling windows: a member's steps, the blocks of its lists, and entries of logs as text."""
 
 import itertools
 from itertools import pairwise
@@ -10,25 +10,20 @@ from standings.domain import members
 from standings.domain.members import AHEAD_MARGIN, SKIP_MARGIN
 from standings.domain.scoring import Place
 from standings.domain.windows import MAX_SLAB, parse_window
-from standings.rankings.rolling.reading import joined
 from standings.rankings.rolling.steps import (
     Block,
     CountChange,
-    Log,
     LogEntry,
     Step,
     Steps,
     blocks_of,
     blocks_to_write,
     blocks_within,
-    count_changes,
     decode_entry,
     encode_entry,
-    node_deltas,
     steps_of,
 )
-from standings.rankings.rolling.storing import fold_deltas
-from tests.support.builders.rolling.random_items import random_image, random_now, random_steps, random_window
+from tests.support.builders.rolling.random_items import random_image, random_now, random_window
 from tests.support.thoroughness import seeds
 
 WINDOW = parse_window("last-7-days")
@@ -90,15 +85,6 @@ def test_a_page_merges_few_lists_and_each_step_is_in_one_of_them(name: str, slab
         assert len(blocks) <= (last + 1 - first if window.longest_block == 1 else 8)
 
 
-PERIODS = range(90, 200)
-
-
-def random_entry(rng: Random) -> LogEntry:
-    moves = [(random_steps(rng, 100), random_steps(rng, 100)) for _ in range(rng.randint(1, 4))]
-    changes = [change for before, after in moves for change in count_changes(before, after)]
-    return LogEntry(rng.randrange(10**13), rng.sample(changes, len(changes)))
-
-
 @pytest.mark.parametrize(
     ("entry", "text"),
     [
@@ -140,29 +126,3 @@ def test_an_entry_is_json_of_the_differences(entry: LogEntry, text: str) -> None
 def test_any_other_text_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         decode_entry(text)
-
-
-@pytest.mark.parametrize("seed", seeds(20, 40))
-def test_a_fold_brings_every_node_that_any_part_of_the_entries_changes(seed: int) -> None:
-    rng = Random(seed)
-    entries = [random_entry(rng) for _ in range(rng.randrange(8))]
-    # Some entries are taken back.
-    entries += [
-        LogEntry(1, [CountChange(first, until, new, old) for first, until, old, new in entry.changes])
-        for entry in rng.sample(entries, len(entries) // 2)
-    ]
-    folded = fold_deltas(entries, PERIODS)
-
-    assert {node: counters for node, counters in folded.items() if counters} == node_deltas(entries, PERIODS)
-    for start in range(len(entries) + 1):
-        for stop in range(start, len(entries) + 1):
-            assert node_deltas(entries[start:stop], PERIODS).keys() <= folded.keys()
-
-
-@pytest.mark.parametrize("base", range(5))
-def test_two_readings_are_one_if_nothing_between_them_is_missing(base: int) -> None:
-    every = tuple(LogEntry(n, []) for n in range(6))
-    earlier, later = {0: Log(0, every[:3])}, {0: Log(base, every[base:])}
-
-    assert joined(earlier, later) == ({0: Log(0, every)} if base <= 3 else None)
-    assert joined({}, later) is None

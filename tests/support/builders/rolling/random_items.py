@@ -6,10 +6,10 @@ from typing import Final
 
 from standings.domain.boards_toml import parse_boards
 from standings.domain.members import AHEAD_MARGIN, Image
-from standings.domain.scoring import Aggregate, Place, aggregate_of_event, merge
+from standings.domain.scoring import Aggregate, aggregate_of_event, merge
 from standings.domain.windows import DAY, HOUR, MAX_SLAB, MINUTE
 from standings.domain.zones import time_zone
-from standings.rankings.rolling.steps import RollingRankings, Step, Steps
+from standings.rankings.rolling.steps import RollingRankings
 from tests.support.builders.points import family
 
 BOARD: Final = "b"
@@ -67,14 +67,3 @@ def random_image(rng: Random, rankings: RollingRankings, now: int) -> Image:
     values = {name: cell.value for name, cell in cells.items()}
     tie_keys = {name: cell.tie_key for name, cell in cells.items() if cell.tie_key}
     return Image(rankings.board, "m", now, now, 0, hidden=False, values=values, tie_keys=tie_keys)
-
-
-def random_steps(rng: Random, low: int) -> Steps:
-    """Steps of few places, so that two of these often have steps in common."""
-    steps: list[Step] = []
-    at = low
-    for _ in range(rng.randrange(6)):
-        first = at + rng.choice([0, 0, 1, rng.randrange(5)])
-        at = first + rng.randint(1, 5)
-        steps.append(Step(first, at, Place((rng.choice([-300, -1, 0, 1, 2]),))))
-    return Steps(low, tuple(steps))

@@ -1,4 +1,4 @@
-"""A writer over the engine, with its faults and its time."""
+"""A writer over the engine, with its faults and its time; events for the deployed one, and what becomes of them."""
 
 from typing import Any
 
@@ -14,6 +14,8 @@ from standings.runtime.clock import Clock
 from standings.runtime.environment import BOARDS_FILE
 from standings.write.corrections import Corrections
 from standings.write.writer import QueueMessage, Writer, WriteResult
+from tests.support.aws.stack import Stack, project
+from tests.support.awslambda.pollers import Context
 from tests.support.builders.checks import rows
 from tests.support.builders.points import family
 from tests.support.faults import faulty_client
@@ -62,3 +64,25 @@ class Subject:
 def event(event_id: str, points: float = 1, member: str = "m", **other: Any) -> dict[str, Any]:
     """An event of a member on the board `b`."""
     return {"id": event_id, "board": "b", "member": member, "at": AT, "metrics": {"points": points}, **other}
+
+
+def send(stack: Stack, *events: dict[str, Any], sent: int | None = None, history: bool = False) -> list[str]:
+    """Give events to the writer in one batch. Returns the ids of the messages that are to be delivered again."""
+    said = {"history": {"dataType": "String", "stringValue": "true"}} if history else {}
+    attributes = {"SentTimestamp": str(stack.clock() if sent is None else sent)}
+    about = {"messageAttributes": said, "attributes": attributes}
+    records = [{"messageId": one["id"], "body": orjson.dumps(one).decode(), **about} for one in events]
+    failed = stack.writer({"Records": records}, Context())["batchItemFailures"]
+    project(stack)
+    return [one["itemIdentifier"] for one in failed]
+
+
+def scores(stack: Stack, path: str = "b/points/all", period: str | None = None) -> dict[str, int]:
+    return {entry["member"]: entry["score"] for entry in stack.entries(f"/boards/{path}", period=period)}
+
+
+def reason(stack: Stack) -> str:
+    """The reason of the only event that was refused, which is forgotten."""
+    (text,) = stack.dead_letters.reasons()
+    stack.dead_letters.messages.clear()
+    return str(text)
