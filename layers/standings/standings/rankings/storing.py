@@ -89,7 +89,7 @@ class Rankings:
             backoff, stopped = self._clock.backoff(deadline), partial(bool, failed)
             # The changes of one ranking are all of one kind.
             if shifts := [one for one in part if isinstance(one, Shift)]:
-                outcome = self.rolling.commit(shifts, backoff, stopped)
+                outcome = self.rolling.until(deadline).commit(shifts, backoff, stopped)
             else:
                 outcome = self.calendar.commit([one for one in part if isinstance(one, Move)], backoff, stopped)
             failed.extend([outcome] if stop_at_failure and outcome.failure is not None else [])
@@ -170,6 +170,10 @@ class Purging:
         self._client = client
         self._table = table
         self._clock = clock
+
+    def until(self, deadline: float) -> "Purging":
+        """The same, for work that ends at a deadline of the monotonic clock: then StoreUnavailableError."""
+        return Purging(self._client, self._table, self._clock.until(deadline))
 
     def purge(self, board: str, codes: Iterable[str], generation: int, over: Callable[[], bool]) -> bool:
         """Purge a generation of a board; False if `over` says that the time is over before the end."""
