@@ -110,9 +110,20 @@ def test_a_drop_by_reason_or_board_asks_with_how_many_these_are(run: Run, monkey
     assert run("dlq list").out.startswith("1 × metrics: board 'b' has no metric 'runs'")
 
 
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("StoreUnavailableError", "Rankings is throttled"),
+        ("Sandbox.Timedout", "RequestId: 7 Error: Task timed out after 900.00 seconds"),
+        ("Runtime.ExitError", "RequestId: 7 Error: Runtime exited with error: signal: killed"),
+        ("Runtime.HandlerError", "Worker process died"),
+        ("Runtime.HandlerError", "the function ran out of time"),
+    ],
+)
 @pytest.mark.usefixtures("members")
-def test_a_store_that_is_unavailable_for_a_moment_does_not_end_a_rebuild(run: Run, connection: Any) -> None:
+def test_a_call_that_ends_in_its_midst_does_not_end_a_rebuild(run: Run, connection: Any, kind: str, told: str) -> None:
     connection.function.unavailable = {0, 2, 3}
+    connection.function.failure = {"errorType": kind, "errorMessage": told}
     ran = run("rebuild b")
 
     begun, continued = {"rebuild": {"board": "b"}}, {"rebuild": {"board": "b", "begin": False}}
@@ -121,19 +132,20 @@ def test_a_store_that_is_unavailable_for_a_moment_does_not_end_a_rebuild(run: Ru
     # 1 s for the first failure; after an answer 1 s and 2 s for two in a row; beside them the waits of the rebuild.
     assert [nap for nap in connection.naps if 0 < nap < 20] == [1.0, 1.0, 2.0]
     assert ran.out == "b: rebuild done\n"
-    assert "StoreUnavailableError: Rankings is throttled; trying again in 1.0 s (attempt 2 of 6)\n" in ran.err
+    assert f"{kind}: {told}; trying again in 1.0 s (attempt 2 of 6)\n" in ran.err
     assert "trying again in 2.0 s (attempt 3 of 6)\n" in ran.err
 
 
+@pytest.mark.usefixtures("members")
 def test_a_store_that_stays_unavailable_ends_it_with_what_to_do(run: Run, connection: Any) -> None:
     connection.function.unavailable = range(100)
-    ran = run("audit")
+    ran = run("rebuild b")
 
     assert (ran.status, len(connection.function.payloads)) == (UNREACHABLE, 6)
     assert connection.naps == [1.0, 2.0, 4.0, 8.0, 16.0]
     assert ran.err.splitlines()[-1] == (
         "standings: StoreUnavailableError: Rankings is throttled; the function failed 6 times in a row: "
-        "run the same command again later"
+        "run the same command again later, and the rebuild goes on"
     )
 
 
