@@ -77,11 +77,17 @@ class Rankings:
         self._run_parallel = run_parallel
 
     def commit(
-        self, placements: Iterable[Placement], deadline: float, *, stop_at_failure: bool = False
+        self,
+        placements: Iterable[Placement],
+        deadline: float,
+        *,
+        stop_at_failure: bool = False,
+        rolling: RollingStorage | None = None,
     ) -> list[Outcome]:
         """Commit changes until the deadline, in seconds of the monotonic clock. Returns an outcome for each ranking.
 
-        With `stop_at_failure` no ranking goes on once another one has failed.
+        With `stop_at_failure` no ranking goes on once another one has failed. `rolling` is the storage of rolling
+        windows, if it is not the usual one: that ends a commit that it has begun also after the deadline.
         """
         failed: list[Outcome] = []
 
@@ -89,7 +95,7 @@ class Rankings:
             backoff, stopped = self._clock.backoff(deadline), partial(bool, failed)
             # The changes of one ranking are all of one kind.
             if shifts := [one for one in part if isinstance(one, Shift)]:
-                outcome = self.rolling.until(deadline).commit(shifts, backoff, stopped)
+                outcome = (rolling or self.rolling).commit(shifts, backoff, stopped)
             else:
                 outcome = self.calendar.commit([one for one in part if isinstance(one, Move)], backoff, stopped)
             failed.extend([outcome] if stop_at_failure and outcome.failure is not None else [])
@@ -101,7 +107,7 @@ class Rankings:
 
     def place(self, placements: Iterable[Placement], deadline: float) -> None:
         """Commit all changes. Raise StoreUnavailableError if the deadline comes first, StoreRefusedError if refused."""
-        for outcome in self.commit(placements, deadline):
+        for outcome in self.commit(placements, deadline, rolling=self.rolling.until(deadline)):
             if outcome.failure is not None:
                 raise StoreUnavailableError(outcome.failure)
             for one, reason in outcome.refused:
