@@ -4,7 +4,7 @@ import itertools
 import random
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import compress
 from typing import Any, Final
 
@@ -12,11 +12,13 @@ import orjson
 import pytest
 
 from standings.aws.dynamodb.scores import Scores, decode_image, encode_image
+from standings.domain.boards_toml import parse_boards
 from standings.domain.coverage import PROPAGATION_WAIT
 from standings.domain.members import Image, new_image
 from standings.domain.windows import DAY
 from standings.stores import StoreUnavailableError
 from standings.wiring.building_blocks import REPORTING_RESERVE
+from standings_cli.redefinitions import redefinitions
 from tests.support.aws.stack import ManualClock, Stack, apply, count, deliver, event, project, running, write
 from tests.support.awslambda.context import Context
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries, rows
@@ -97,6 +99,9 @@ def test_a_new_window_can_be_read_once_the_board_is_rebuilt_for_what_was_kept(en
         assert stack.get("/boards/b/points/day")[1]["type"].endswith("not-built")
         job(stack, "rebuild")
         assert "does not have all scores for this period" in stack.get("/boards/b/points/day")[1]["detail"]
+        (told,) = redefinitions(parse_boards(ALL), parse_boards(DAYS), clock())
+        tomorrow, after = (f"{today(clock).date() + timedelta(days)}" for days in (1, 2))
+        assert told.whole_from == {"day": tomorrow, "last-2-days": after}
         clock.milliseconds += DAY
         upkeep = Upkeep(stack)
         upkeep.projected("tomorrow", 2)
