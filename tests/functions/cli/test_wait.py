@@ -72,7 +72,7 @@ def test_patience_has_an_end(run: Run, stack: Stack, later: Later, stopped: str,
     assert 60_000 <= stack.clock() - began <= 150_000
 
 
-@pytest.mark.parametrize("command", ["hide", "unhide", "remove"])
+@pytest.mark.parametrize("command", ["hide", "unhide", "remove --yes"])
 def test_patience_for_ranks_has_an_end_too(run: Run, later: Later, command: str) -> None:
     run("post b a points=5 --id x --wait")
     if command == "unhide":
