@@ -222,8 +222,8 @@ class _Plan(NamedTuple):
                 reason = f"a period in which it counted is settled: {_difference(family, counted)}"
                 raise refused(self.correction, reason)
         elif (period := closed_period(family, counted, stamp)) is not None:
-            reason = f"{period} has closed: {_difference(family, counted)}, or correct it with history"
-            raise refused(self.correction, reason)
+            reason = f"{period} has closed: {_difference(family, counted)}"
+            raise refused(self.correction, f"{reason}, or, unless it is settled, correct it with history")
         before = image if image is not None else new_image(*item, stamp)
         after, changed = corrected(family, before, counted, part, stamp)
         after = replace(after, expiry=self.expiries[item[0]])
