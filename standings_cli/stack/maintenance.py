@@ -2,9 +2,12 @@
 
 import json
 import random
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Final
 
 from standings.domain.errors import InvalidArgumentError, NotFoundError
@@ -17,8 +20,10 @@ if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
 
 _MAX_PAUSE_S: Final = 30.0  # a waiting task is asked at least this often, to show its progress
+_LOOK_EVERY_S: Final = 10.0  # how often a person sees how far a job is within a call, which may take 15 minutes
 _ATTEMPTS: Final = 6
 _FIRST_RETRY_S: Final = 1.0
+_JOBS: Final = frozenset(("rebuild", "delete"))
 _ANY_ERROR: Final = "Runtime.HandlerError"
 """What the embedded AWS calls each error of a function. Lambda calls it by its class."""
 _CUT_SHORT: Final = frozenset(("Sandbox.Timedout", "Runtime.ExitError"))
@@ -54,7 +59,8 @@ class Maintenance:
         remaining = {name: value for name, value in arguments.items() if value is not None}
         working = Working(" ".join(filter(None, (action, task.replace("_", " "), remaining.get("board")))))
         while True:
-            answer = self._answer({task: remaining if action is None else {action: remaining}}, working)
+            with self._watching(task, remaining.get("board"), progress, working):
+                answer = self._answer({task: remaining if action is None else {action: remaining}}, working)
             working.text = progress(answer)
             yield answer
             if answer["done"] or action == "list":
@@ -65,6 +71,32 @@ class Maintenance:
                 remaining["begin"] = False
             with working:
                 self.sleep(min(answer.get("wait") or 0.0, _MAX_PAUSE_S))
+
+    @contextmanager
+    def _watching(
+        self, task: str, board: str | None, progress: Callable[[Mapping[str, Any]], str], working: Working
+    ) -> Iterator[None]:
+        """Show a person meanwhile how far a rebuild or deletion is, by the board's record. Nothing waits for it."""
+        ended = Event()
+
+        def watch() -> None:
+            from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - at first use
+
+            while not ended.wait(_LOOK_EVERY_S):
+                try:
+                    failed, shown = self._invoke({"boards": {"show": {"boards": [board]}}})
+                except (BotoCoreError, ClientError, FunctionError):
+                    continue  # The call itself says what is wrong
+                job = None if failed else shown["boards"][0].get("job")
+                if job is not None and not ended.is_set():
+                    working.text = progress({**job, "slot": job["part"], "wait": 0, "done": False})
+
+        if task in _JOBS and sys.stderr.isatty():
+            Thread(target=watch, daemon=True).start()
+        try:
+            yield
+        finally:
+            ended.set()
 
     def _answer(self, event: Mapping[str, Any], working: Working) -> dict[str, Any]:
         for attempt in range(1, _ATTEMPTS + 1):

@@ -7,6 +7,7 @@ import io
 import json
 import re
 import sys
+from threading import Event
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
@@ -19,13 +20,14 @@ from standings.maintain import failures, settlements
 from standings_cli import terminal
 from standings_cli.__main__ import parser
 from standings_cli.post import counted
+from standings_cli.stack import maintenance
 from standings_cli.stack.connection import Connection
 from standings_cli.terminal import DIFFERS, OK, UNREACHABLE, WRONG
 from tests.support.aws.stack import Stack, apply, event, running
 from tests.support.builders.checks import rows
 from tests.support.builders.settling import leagues
 from tests.support.builders.settling.leagues import DAY, FINAL, lose_a_row, play, winners, won
-from tests.support.cli.command_line import Run
+from tests.support.cli.command_line import Run, runner
 
 BOARDS = leagues.BOARDS
 
@@ -76,6 +78,33 @@ def test_a_person_sees_that_a_command_works_from_two_seconds_on(run: Run, monkey
         assert f"\r{seen}" in ran.err, ran
         assert " s\x1b[K\r\x1b[K" in ran.err, ran
         assert ran.status == (UNREACHABLE if "--wait" in command else OK), ran
+
+
+def test_a_person_sees_how_far_a_rebuild_is_while_a_call_goes_on(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = Event()
+    job = {"task": "rebuild", "phase": "placing", "members": 495, "part": 20, "parts": 64}
+
+    def invoke(Payload: bytes, **_: str) -> dict[str, Any]:  # noqa: N803
+        asked = json.loads(Payload)
+        if "boards" in asked:
+            assert asked == {"boards": {"show": {"boards": ["b"]}}}
+            return {"Payload": io.BytesIO(json.dumps({"boards": [{"board": "b", "job": job}]}).encode())}
+        assert drawn.wait(60)
+        return {"Payload": io.BytesIO(json.dumps({"done": True}).encode())}
+
+    def draw(working: Any) -> None:
+        if working.text == "placing, 495 members, 20 of 64 parts":
+            drawn.set()
+
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr(maintenance, "_LOOK_EVERY_S", 0.001)
+    monkeypatch.setattr(terminal, "_BETWEEN_S", 0.001)
+    monkeypatch.setattr(terminal, "_SHOWN_AFTER_S", 0.0)
+    monkeypatch.setattr(terminal.Working, "_draw", draw)
+    there = SimpleNamespace(maintenance=maintenance.Maintenance(SimpleNamespace(invoke=invoke), "maintenance"))  # type: ignore[arg-type]
+    assert runner(there, capsys)("rebuild b").out == "b: rebuild done\n"
 
 
 @pytest.mark.usefixtures("members")
