@@ -1,6 +1,7 @@
 """Writes rankings: commits changes of members' places, and purges generations that nobody reads or writes any more."""
 
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
@@ -77,17 +78,11 @@ class Rankings:
         self._run_parallel = run_parallel
 
     def commit(
-        self,
-        placements: Iterable[Placement],
-        deadline: float,
-        *,
-        stop_at_failure: bool = False,
-        rolling: RollingStorage | None = None,
+        self, placements: Iterable[Placement], deadline: float, *, stop_at_failure: bool = False
     ) -> list[Outcome]:
         """Commit changes until the deadline, in seconds of the monotonic clock. Returns an outcome for each ranking.
 
-        With `stop_at_failure` no ranking goes on once another one has failed. `rolling` is the storage of rolling
-        windows, if it is not the usual one: that ends a commit that it has begun also after the deadline.
+        With `stop_at_failure` no ranking goes on once another one has failed.
         """
         failed: list[Outcome] = []
 
@@ -95,7 +90,7 @@ class Rankings:
             backoff, stopped = self._clock.backoff(deadline), partial(bool, failed)
             # The changes of one ranking are all of one kind.
             if shifts := [one for one in part if isinstance(one, Shift)]:
-                outcome = (rolling or self.rolling).commit(shifts, backoff, stopped)
+                outcome = self.rolling.commit(shifts, backoff, stopped)
             else:
                 outcome = self.calendar.commit([one for one in part if isinstance(one, Move)], backoff, stopped)
             failed.extend([outcome] if stop_at_failure and outcome.failure is not None else [])
@@ -107,7 +102,9 @@ class Rankings:
 
     def place(self, placements: Iterable[Placement], deadline: float) -> None:
         """Commit all changes. Raise StoreUnavailableError if the deadline comes first, StoreRefusedError if refused."""
-        for outcome in self.commit(placements, deadline, rolling=self.rolling.until(deadline)):
+        timed = copy(self)  # A commit that has begun goes on after the deadline; this one does not
+        timed.rolling = self.rolling.until(deadline)
+        for outcome in timed.commit(placements, deadline):
             if outcome.failure is not None:
                 raise StoreUnavailableError(outcome.failure)
             for one, reason in outcome.refused:
