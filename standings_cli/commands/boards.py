@@ -230,11 +230,10 @@ def _show_anew(anew: Sequence[Redefinition] | None, seasons: Collection[str]) ->
     for boards in dict.fromkeys(one.boards for one in anew):
         print(f"standings rebuild {shlex.quote(boards)}")
     for one in anew:
-        for window, first in one.whole_from.items():
-            if first is None and one.boards in seasons:
-                continue  # It is said of the season
-            name = "a season that begins later" if first is None else f"{first}, if you rebuild now"
-            print(
-                f"{one.boards}: no rebuild brings back the periods so far of {one.metric} in {window}, of which not all"
-            )
-            print(f"numbers were kept: they stay 404. The first period that can be read is {name}")
+        # Of a new season it is said there.
+        left = {window: first for window, first in one.whole_from.items() if first or one.boards not in seasons}
+        if left:
+            windows = ", ".join(left)
+            print(f"{one.boards}: no rebuild brings back the periods so far of {one.metric} in {windows}, of which")
+            print("not all numbers were kept: they stay 404. If you rebuild now, the first ones that can be read are")
+            print(", ".join(f"{window} {first or '(the next one to begin)'}" for window, first in left.items()))
