@@ -233,7 +233,7 @@ def _show_anew(anew: Sequence[Redefinition] | None, seasons: Collection[str]) ->
         # Of a new season it is said there.
         left = {window: first for window, first in one.whole_from.items() if first or one.boards not in seasons}
         if left:
-            windows = ", ".join(left)
-            print(f"{one.boards}: no rebuild brings back the periods so far of {one.metric} in {windows}, of which")
+            names = ", ".join(left)
+            print(f"{one.boards}: no rebuild brings back the periods so far of {one.metric} in {names}, of which")
             print("not all numbers were kept: they stay 404. If you rebuild now, the first ones that can be read are")
             print(", ".join(f"{window} {first or '(the next one to begin)'}" for window, first in left.items()))
