@@ -1,9 +1,11 @@
 """Which rankings a changed `boards.toml` begins anew, and why."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import count
 from typing import Any, Final, NamedTuple
 
-from standings.domain.boards import Boards, Family, Metric
+from standings.domain.boards import Boards, Family, Metric, Ranking
+from standings.domain.coverage import Coverage, coverage_of
 from standings.domain.scoring import decimal_text
 from standings.domain.windows import WEEKDAYS
 
@@ -11,33 +13,57 @@ from standings.domain.windows import WEEKDAYS
 class Redefinition(NamedTuple):
     """Rankings that begin anew: `Redefinition("icpc-*", "solved", ("all",), "tie_breaks is penalty, was none")`.
 
-    Boards of the family that have had events answer 404 (`not-built`) for them until they are rebuilt.
+    Boards of the family that have had events answer 404 (`not-built`) for them until they are rebuilt. `whole_from`
+    names the windows whose current period a rebuild cannot bring back, as its numbers were not kept, each with the
+    first period that has them all if they are rebuilt now: `{"day": "2026-11-29"}`; None: a season that begins later.
     """
 
     boards: str
     metric: str
     windows: tuple[str, ...]
     why: str
+    whole_from: Mapping[str, str | None]
 
 
-def redefinitions(before: Boards, after: Boards) -> Iterator[Redefinition]:
-    """The rankings that boards with events lack after a change of definitions.
+def redefinitions(before: Boards, after: Boards, now: int) -> Iterator[Redefinition]:
+    """The rankings that boards with events lack after a change of definitions, which are rebuilt at `now` (ms).
 
     A family is compared with the one of the same name; a family with a new name is none of them.
     """
-    earlier = {family.pattern: family.metrics for family in before.families}
+    earlier = {family.pattern: family for family in before.families}
     for family in after.families:
-        for metric in family.metrics.values() if family.pattern in earlier else ():
-            old = earlier[family.pattern].get(metric.name)
+        if family.pattern not in earlier:
+            continue
+        rebuilt = coverage_of(earlier[family.pattern], 0).after_rebuild(family, now)
+        for metric in family.metrics.values():
+            old = earlier[family.pattern].metrics.get(metric.name)
             known = {} if old is None else old.ranking_codes
             there = metric.ranking_codes
             changed = tuple(window for window, code in there.items() if known.get(window, code) != code)
             added = tuple(window for window in there if window not in known)
             if old is not None and changed:
-                yield Redefinition(family.pattern, metric.name, changed, ", ".join(_changes(old, metric)))
+                why = ", ".join(_changes(old, metric))
+                yield Redefinition(
+                    family.pattern, metric.name, changed, why, _whole_from(rebuilt, metric, changed, now)
+                )
             if added:
                 why = "it is a new metric" if old is None else "new in windows"
-                yield Redefinition(family.pattern, metric.name, added, why)
+                yield Redefinition(family.pattern, metric.name, added, why, _whole_from(rebuilt, metric, added, now))
+
+
+def _whole_from(rebuilt: Coverage, metric: Metric, windows: Iterable[str], now: int) -> dict[str, str | None]:
+    timetable = metric.timetable
+    found: dict[str, str | None] = {}
+    for window in filter(None, map(metric.window, windows)):
+        unit, current = window.unit, timetable.current(window, now)
+        if unit is None or rebuilt.holds(Ranking("", metric, window, current)):
+            continue
+        found[window.name] = None
+        if unit != "s":
+            first = next(period for period in count(current) if rebuilt.holds(Ranking("", metric, window, period)))
+            starts = timetable.local(timetable.start(unit, first))
+            found[window.name] = starts.isoformat(timespec="minutes") if unit == "h" else f"{starts.date()}"
+    return found
 
 
 def with_new_seasons(before: Boards, after: Boards) -> list[str]:

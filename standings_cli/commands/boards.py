@@ -3,7 +3,7 @@
 import argparse
 import shlex
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from standings.client.errors import NotFound
 from standings.domain.boards import Boards
 from standings.domain.boards_toml import DefinitionError, mistakes_in, parse_boards
+from standings.runtime.clock import now
 from standings_cli.commands import values
 from standings_cli.commands.options import Commands, add_csv
 from standings_cli.redefinitions import Redefinition, redefinitions, that_begin_to_settle, with_new_seasons
@@ -200,7 +201,7 @@ def _check(_: Connection, options: argparse.Namespace) -> int:
             return DIFFERS
     anew, seasons, settles = None, list[str](), list[str]()
     if options.before is not None:
-        anew = list(redefinitions(found[options.before], found[options.file]))
+        anew = list(redefinitions(found[options.before], found[options.file], now()))
         seasons = with_new_seasons(found[options.before], found[options.file])
         settles = that_begin_to_settle(found[options.before], found[options.file])
     if options.json:
@@ -214,7 +215,7 @@ def _check(_: Connection, options: argparse.Namespace) -> int:
     else:
         count = len(found[options.file].families)
         print(f"{shown(options.file.name)}: {count} {'family' if count == 1 else 'families'} of boards")
-        _show_anew(anew)
+        _show_anew(anew, seasons)
         for boards in seasons:
             print(f"{boards}: a new season that begins before the deployment stays 404 (not-built) on boards that had")
             print("events since, rebuilt or not: post their events to a new board (docs/how-to/seasons-and-prizes.md)")
@@ -224,11 +225,11 @@ def _check(_: Connection, options: argparse.Namespace) -> int:
     return OK
 
 
-def _show_anew(anew: Sequence[Redefinition] | None) -> None:
+def _show_anew(anew: Sequence[Redefinition] | None, seasons: Collection[str]) -> None:
     """Print which rankings begin anew, and what to do; None: nothing was compared."""
     if anew is None:
         return
-    for boards, metric, windows, why in anew:
+    for boards, metric, windows, why, _ in anew:
         print(f"{boards}: {metric} begins new rankings in {', '.join(windows)}: {why}")
     if not anew:
         print("no ranking begins anew")
@@ -236,3 +237,11 @@ def _show_anew(anew: Sequence[Redefinition] | None) -> None:
     print("On boards that have had events they answer 404 (not-built) until you rebuild these after the deployment:")
     for boards in dict.fromkeys(one.boards for one in anew):
         print(f"standings rebuild {shlex.quote(boards)}")
+    for one in anew:
+        # Of a new season it is said there.
+        left = {window: first for window, first in one.whole_from.items() if first or one.boards not in seasons}
+        if left:
+            names = ", ".join(left)
+            print(f"{one.boards}: no rebuild brings back the periods so far of {one.metric} in {names}, of which")
+            print("not all numbers were kept: they stay 404. If you rebuild now, the first ones that can be read are")
+            print(", ".join(f"{window} {first or '(the next one to begin)'}" for window, first in left.items()))

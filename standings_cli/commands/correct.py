@@ -6,6 +6,7 @@ import random
 import sys
 import time
 import uuid
+from functools import partial
 from typing import Final
 
 from standings.domain.boards import Boards
@@ -114,7 +115,8 @@ def _send(
     status, said = OK, {"id": own, "event": options.of}
     try:
         if waiting is not None:
-            waiting.counted(own, None if before is not None and before["status"] == "counted" else before)
+            before = None if before is not None and before["status"] == "counted" else before
+            waiting.counted(own, before, partial(_say_if_unknown, waiting, options.of))
             done = "is taken back" if "retract" in event.fields else "is replaced"
             if not options.json:
                 say(f"it counts: what the event {options.of!r} counted {done}; the ranks follow within a moment")
@@ -123,7 +125,14 @@ def _send(
         print(f"standings: it is refused: {shown(str(error))}", file=sys.stderr)
     except NotYetError as error:
         status = UNREACHABLE
-        why = f"{error}: the writer waits 15 minutes for an event that has not counted; `standings dlq list` says more"
+        why = (
+            f"{error}: if {options.of!r} does not count within 15 minutes, the writer refuses it: `standings dlq list`"
+        )
         print(f"standings: {shown(why)}", file=sys.stderr)
     print(json.dumps(said) if options.json else own)
     return status
+
+
+def _say_if_unknown(waiting: Waiting, event_id: str) -> None:
+    if waiting.status(event_id) is None:
+        say(f"no event with the id {event_id!r} has counted yet: is it right? This waits for it, up to a minute")

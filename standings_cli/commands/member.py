@@ -69,6 +69,7 @@ def add(commands: Commands) -> None:
         "A later event begins at zero; on a board of registered members after it was registered again. "
         "Exit status 1 if there is no such member.",
     )
+    remove.add_argument("--yes", action="store_true", help="do not ask")
     for parser in (hide, unhide, remove, _add_merge(actions)):
         parser.add_argument("--wait", action="store_true", help="wait until the ranks have followed, up to a minute")
 
@@ -336,6 +337,10 @@ def _put(connection: Connection, options: argparse.Namespace, *, hidden: bool | 
 
 
 def _remove(connection: Connection, options: argparse.Namespace) -> int:
+    if not options.yes:
+        question = f"Remove {options.member!r} from board {options.board!r}, with all scores? Type the id: "
+        if not is_confirmed(question, options.member, "nothing was removed"):
+            return DIFFERS
     connection.api.delete("boards", options.board, "member", id=options.member)
     answer = {"board": options.board, "member": options.member}
     print(as_json({**answer, "removed": True}) if options.json else f"{_named(answer)}: removed, with its scores")

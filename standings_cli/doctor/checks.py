@@ -119,6 +119,13 @@ def recursion(deployed: Deployed) -> Iterator[Finding]:
     yield ok(about, "allowed") if found == "Allow" else failed_on_aws(deployed, about, detail)
 
 
+def _messages(deployed: Deployed, queue: str) -> int:
+    """About how many messages a queue has, also those that somebody reads just now."""
+    asked = {"QueueUrl": deployed.resources[queue], "AttributeNames": list(_IN_QUEUE)}
+    counts = deployed.connection.client("sqs").get_queue_attributes(**asked)["Attributes"]
+    return sum(int(counts[name]) for name in _IN_QUEUE)
+
+
 def _queue(deployed: Deployed, name: str) -> str:
     asked = {"QueueUrl": deployed.resources[name], "AttributeNames": ["QueueArn"]}
     return str(deployed.connection.client("sqs").get_queue_attributes(**asked)["Attributes"]["QueueArn"])
@@ -411,6 +418,7 @@ def _at_the_url(deployed: Deployed, about: str, chosen: str) -> Finding:
 
 _FIRST_POLLS: Final = timedelta(minutes=20)
 _IN_QUEUE: Final = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible")
+_MANY: Final = 1_000  # Messages that are more than a moment's work
 _LONG_RUN: Final = timedelta(hours=1)
 _LONGEST_CRON: Final = timedelta(days=63)
 
@@ -456,12 +464,19 @@ def _topic(topic: str, found: Mapping[str, Mapping[str, Any]]) -> Finding:
     return ok(about, topic)
 
 
+def waiting(deployed: Deployed) -> Iterator[Finding]:
+    """How many messages wait for the writer, or are with it. Any number may be right: only many are a note."""
+    about, count = "messages in the queue", _messages(deployed, "ActivityQueue")
+    if count < _MANY or deployed.connection.is_local:  # The notes of a local AWS are those that any has
+        yield ok(about, f"{count:,} wait for the writer" if count else "none waits")
+    else:
+        yield note(about, f"{count:,} wait for the writer: look again whether they get fewer (docs/how-to/alarms.md)")
+
+
 def refused(deployed: Deployed) -> Iterator[Finding]:
     """The dead-letter queue is empty. Messages that somebody reads just now, and are hidden, count too."""
-    asked = {"QueueUrl": deployed.resources["ActivityDeadLetterQueue"], "AttributeNames": list(_IN_QUEUE)}
-    counts = deployed.connection.client("sqs").get_queue_attributes(**asked)["Attributes"]
     about = "refused messages"
-    if count := sum(int(counts[name]) for name in _IN_QUEUE):
+    if count := _messages(deployed, "ActivityDeadLetterQueue"):
         yield failed(about, f"there are {count:,}: `standings dlq list` shows them with their reasons")
     else:
         yield _none_left(deployed, "dead_letters", about, "standings dlq list")
@@ -554,6 +569,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     signatures,
     function_url,
     alarms,
+    waiting,
     refused,
     parked,
     audits,

@@ -16,6 +16,7 @@ from standings_cli.stack.errors import UNRANKED
 from standings_cli.terminal import Working
 
 TIMEOUT_S: Final = 60.0
+_LATE_S: Final = 5.0
 _FIRST_PAUSE_S: Final = 0.2
 _MAX_PAUSE_S: Final = 4.0
 NO_REASON: Final = "`standings dlq list` says why (the token lacks the scope standings/admin)"
@@ -55,8 +56,8 @@ class Waiting:
                 raise
             return None
 
-    def counted(self, event_id: str, before: Status | None) -> Status:
-        """Wait until the event is counted, and return its status.
+    def counted(self, event_id: str, before: Status | None, late: Callable[[], None] | None = None) -> Status:
+        """Wait until the event is counted, and return its status. If that takes more than 5 s, `late` is called once.
 
         RefusedError if the writer refuses it, NotYetError after `TIMEOUT_S`.
         `before` is its status before it was posted, which is not the one to wait for: it was refused at an earlier
@@ -73,7 +74,7 @@ class Waiting:
             found.append(status)
             return True
 
-        self._until(look, "the event is not counted yet")
+        self._until(look, "the event is not counted yet", late)
         return found[-1]
 
     def rank(self, board: str, member: str, metrics: Iterable[str]) -> dict[str, Any] | None:
@@ -152,13 +153,17 @@ class Waiting:
                 raise
             return None if error.kind in UNRANKED else _UNREADABLE
 
-    def _until(self, look: Callable[[], bool], otherwise: str) -> None:
-        deadline = self.monotonic() + TIMEOUT_S
+    def _until(self, look: Callable[[], bool], otherwise: str, late: Callable[[], None] | None = None) -> None:
+        began = self.monotonic()
         attempt = 1
         with Working(f"waiting: {otherwise}"):
             while not look():
-                if self.monotonic() >= deadline:
+                waited = self.monotonic() - began
+                if waited >= TIMEOUT_S:
                     raise NotYetError(f"{otherwise}, after {TIMEOUT_S:g} s")
+                if late is not None and waited >= _LATE_S:
+                    late()
+                    late = None
                 self.sleep(backoff(attempt, _FIRST_PAUSE_S, _MAX_PAUSE_S, self.chance))
                 attempt += 1
 

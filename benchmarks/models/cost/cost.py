@@ -18,6 +18,8 @@ from benchmarks.models.cost.counted import Settings, Traffic
 from benchmarks.models.cost.prices import MILLION, SHIPPED, Bill, Prices, read_prices
 from benchmarks.models.cost.services import SERVICES
 from benchmarks.models.cost.spending import DAY, READS, WAYS, Counted, Load, gathered, of_event, of_month, of_read
+from standings.domain.boards_toml import DefinitionError
+from standings_cli.terminal import Working
 
 WAY_NAMES: Final = dict(zip(("api", "no-access-log", "function-url", "invocation", "client"), WAYS, strict=True))
 
@@ -92,9 +94,14 @@ def load_of(options: argparse.Namespace) -> Load:
 def main(arguments: list[str]) -> int:
     options = parser().parse_args(arguments)
     load, prices, reads = load_of(options), read_prices(options.price_file), spending.counted_reads(Output())
-    costs = estimate(load, prices, reads)
-    if options.provisioned:
-        costs["tables"] = provisioned.compared(prices, load, reads, options.target / 100, options.minimum_units)
+    try:
+        _ = load.settings.family
+    except DefinitionError as error:
+        sys.exit(f"make cost: {error.reason}")
+    with Working("make cost: some minutes, for it runs the real writer and projector"):
+        costs = estimate(load, prices, reads)
+        if options.provisioned:
+            costs["tables"] = provisioned.compared(prices, load, reads, options.target / 100, options.minimum_units)
     print(json.dumps(costs, indent=2) if options.json else "\n".join(as_table(costs)))
     return 0
 

@@ -70,7 +70,9 @@ class Aws:
             "list_stack_resources": lambda _: [{"StackResourceSummaries": [one]} for one in resources],
             "describe_alarms": lambda _: [{"MetricAlarms": [one]} for one in alarms],
             "describe_stacks": lambda _: {"Stacks": [{"Parameters": given}]},
-            "get_queue_attributes": lambda queue: {"Attributes": {"QueueArn": f"arn:{queue}", **says["queued"]}},
+            "get_queue_attributes": lambda queue: {
+                "Attributes": {"QueueArn": f"arn:{queue}", **says["waiting" if queue == "activity" else "queued"]}
+            },
             "get_function_recursion_config": lambda _: {"RecursiveLoop": says["recursion"]},
             "describe_table": lambda table: {"Table": says["tables"][table]},
             "describe_time_to_live": lambda table: {"TimeToLiveDescription": says["expiry"][table]},
@@ -245,6 +247,7 @@ EXPLAINED: Final[list[tuple[dict[str, Any], str, str]]] = [
     ({"parameters.WriterMaximumConcurrency": "0"}, ONCE, "WriterMaximumConcurrency is 0"),
     ({"statuses.GET": 200, "parameters.OpenReads": "true"}, "unsigned reads", "OpenReads is true"),
     ({"parameters.AlarmTopicArn": ""}, "topic of the alarms", "deploy with AlarmTopicArn"),
+    ({"waiting.ApproximateNumberOfMessages": "6413"}, "messages in the queue", "6,512 wait for the writer: look again"),
     ({"parameters.AuditSchedule": ""}, "scheduled audits", "deploy with AuditSchedule"),
     ({"tasks.audits.last": None}, "scheduled audits", "none has run yet"),
     (SINCE_DEPLOYED, "alarms", "StreamNotPolledAlarm: new, and ringing until Lambda polls for the first time"),

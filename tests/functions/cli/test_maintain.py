@@ -7,6 +7,7 @@ import io
 import json
 import re
 import sys
+from threading import Event
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
@@ -19,13 +20,14 @@ from standings.maintain import failures, settlements
 from standings_cli import terminal
 from standings_cli.__main__ import parser
 from standings_cli.post import counted
+from standings_cli.stack import maintenance
 from standings_cli.stack.connection import Connection
 from standings_cli.terminal import DIFFERS, OK, UNREACHABLE, WRONG
 from tests.support.aws.stack import Stack, apply, event, running
 from tests.support.builders.checks import rows
 from tests.support.builders.settling import leagues
 from tests.support.builders.settling.leagues import DAY, FINAL, lose_a_row, play, winners, won
-from tests.support.cli.command_line import Run
+from tests.support.cli.command_line import Run, runner
 
 BOARDS = leagues.BOARDS
 
@@ -78,6 +80,33 @@ def test_a_person_sees_that_a_command_works_from_two_seconds_on(run: Run, monkey
         assert ran.status == (UNREACHABLE if "--wait" in command else OK), ran
 
 
+def test_a_person_sees_how_far_a_rebuild_is_while_a_call_goes_on(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = Event()
+    job = {"task": "rebuild", "phase": "placing", "members": 495, "part": 20, "parts": 64}
+
+    def invoke(Payload: bytes, **_: str) -> dict[str, Any]:  # noqa: N803
+        asked = json.loads(Payload)
+        if "boards" in asked:
+            assert asked == {"boards": {"show": {"boards": ["b"]}}}
+            return {"Payload": io.BytesIO(json.dumps({"boards": [{"board": "b", "job": job}]}).encode())}
+        assert drawn.wait(60)
+        return {"Payload": io.BytesIO(json.dumps({"done": True}).encode())}
+
+    def draw(working: Any) -> None:
+        if working.text == "placing, 495 members, 20 of 64 parts":
+            drawn.set()
+
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr(maintenance, "_LOOK_EVERY_S", 0.001)
+    monkeypatch.setattr(terminal, "_BETWEEN_S", 0.001)
+    monkeypatch.setattr(terminal, "_SHOWN_AFTER_S", 0.0)
+    monkeypatch.setattr(terminal.Working, "_draw", draw)
+    there = SimpleNamespace(maintenance=maintenance.Maintenance(SimpleNamespace(invoke=invoke), "maintenance"))  # type: ignore[arg-type]
+    assert runner(there, capsys)("rebuild b").out == "b: rebuild done\n"
+
+
 @pytest.mark.usefixtures("members")
 def test_parked_records(stack: Stack, run: Run) -> None:
     (record,) = stack.dynamodb.stream("Scores")[0][1:2]
@@ -110,9 +139,20 @@ def test_a_drop_by_reason_or_board_asks_with_how_many_these_are(run: Run, monkey
     assert run("dlq list").out.startswith("1 × metrics: board 'b' has no metric 'runs'")
 
 
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("StoreUnavailableError", "Rankings is throttled"),
+        ("Sandbox.Timedout", "RequestId: 7 Error: Task timed out after 900.00 seconds"),
+        ("Runtime.ExitError", "RequestId: 7 Error: Runtime exited with error: signal: killed"),
+        ("Runtime.HandlerError", "Worker process died"),
+        ("Runtime.HandlerError", "the function ran out of time"),
+    ],
+)
 @pytest.mark.usefixtures("members")
-def test_a_store_that_is_unavailable_for_a_moment_does_not_end_a_rebuild(run: Run, connection: Any) -> None:
+def test_a_call_that_ends_in_its_midst_does_not_end_a_rebuild(run: Run, connection: Any, kind: str, told: str) -> None:
     connection.function.unavailable = {0, 2, 3}
+    connection.function.failure = {"errorType": kind, "errorMessage": told}
     ran = run("rebuild b")
 
     begun, continued = {"rebuild": {"board": "b"}}, {"rebuild": {"board": "b", "begin": False}}
@@ -121,19 +161,20 @@ def test_a_store_that_is_unavailable_for_a_moment_does_not_end_a_rebuild(run: Ru
     # 1 s for the first failure; after an answer 1 s and 2 s for two in a row; beside them the waits of the rebuild.
     assert [nap for nap in connection.naps if 0 < nap < 20] == [1.0, 1.0, 2.0]
     assert ran.out == "b: rebuild done\n"
-    assert "StoreUnavailableError: Rankings is throttled; trying again in 1.0 s (attempt 2 of 6)\n" in ran.err
+    assert f"{kind}: {told}; trying again in 1.0 s (attempt 2 of 6)\n" in ran.err
     assert "trying again in 2.0 s (attempt 3 of 6)\n" in ran.err
 
 
+@pytest.mark.usefixtures("members")
 def test_a_store_that_stays_unavailable_ends_it_with_what_to_do(run: Run, connection: Any) -> None:
     connection.function.unavailable = range(100)
-    ran = run("audit")
+    ran = run("rebuild b")
 
     assert (ran.status, len(connection.function.payloads)) == (UNREACHABLE, 6)
     assert connection.naps == [1.0, 2.0, 4.0, 8.0, 16.0]
     assert ran.err.splitlines()[-1] == (
         "standings: StoreUnavailableError: Rankings is throttled; the function failed 6 times in a row: "
-        "run the same command again later"
+        "run the same command again later, and the rebuild goes on"
     )
 
 

@@ -71,7 +71,7 @@ def test_writes_are_signed_with_their_body(capsys: pytest.CaptureFixture[str]) -
     with answering((200, HIDDEN), (204, "")) as server:
         run = runner(SimpleNamespace(api=signed(server.address)), capsys)
         assert run("member hide --register b", "a b/c").status == OK
-        assert run("member remove b a").status == OK
+        assert run("member remove b a --yes").status == OK
     (put, delete), (body,) = server.requests, server.bodies
 
     assert put.startswith(b"PUT /boards/b/member?id=a%20b%2Fc ")
@@ -202,7 +202,7 @@ def test_what_passes_is_asked_again_with_growing_jittered_naps(lost: tuple[int, 
         ((200, "<!doctype html>"), 1, WRONG, "http://127.0.0.1:"),
     ],
 )
-@pytest.mark.parametrize("command", ["boards list", "member hide b a --register", "member remove b a"])
+@pytest.mark.parametrize("command", ["boards list", "member hide b a --register", "member remove b a --yes"])
 def test_what_does_not_pass_is_told(
     capsys: pytest.CaptureFixture[str], command: str, answer: tuple[int, str], requests: int, status: int, words: str
 ) -> None:

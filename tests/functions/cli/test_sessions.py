@@ -102,7 +102,12 @@ def test_a_board_to_look_at_is_told(stack: Stack, run: Run, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize(
-    ("command", "nothing"), [("member erase bob", "nothing was removed"), ("delete b", "nothing was deleted")]
+    ("command", "nothing"),
+    [
+        ("member erase bob", "nothing was removed"),
+        ("member remove b bob", "nothing was removed"),
+        ("delete b", "nothing was deleted"),
+    ],
 )
 def test_what_is_gone_for_good_is_asked_for(
     stack: Stack, run: Run, monkeypatch: pytest.MonkeyPatch, command: str, nothing: str

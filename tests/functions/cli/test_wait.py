@@ -72,7 +72,17 @@ def test_patience_has_an_end(run: Run, stack: Stack, later: Later, stopped: str,
     assert 60_000 <= stack.clock() - began <= 150_000
 
 
-@pytest.mark.parametrize("command", ["hide", "unhide", "remove"])
+def test_a_correction_of_an_id_that_nobody_knows_says_so_while_it_waits(
+    run: Run, later: Later, connection: Any
+) -> None:
+    unknown = "no event with the id 'y' has counted yet: is it right? This waits for it, up to a minute\n"
+    why = "the event is not counted yet, after 60 s: if 'y' does not count within 15 minutes, the writer refuses it"
+    later.writes, connection.settle = False, lambda: None
+    ran = run("retract y --id r --wait")
+    assert ran == (UNREACHABLE, "r\n", f"{unknown}standings: {why}: `standings dlq list`\n")
+
+
+@pytest.mark.parametrize("command", ["hide", "unhide", "remove --yes"])
 def test_patience_for_ranks_has_an_end_too(run: Run, later: Later, command: str) -> None:
     run("post b a points=5 --id x --wait")
     if command == "unhide":

@@ -4,7 +4,7 @@ import itertools
 import random
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import compress
 from typing import Any, Final
 
@@ -12,10 +12,13 @@ import orjson
 import pytest
 
 from standings.aws.dynamodb.scores import Scores, decode_image, encode_image
+from standings.domain.boards_toml import parse_boards
 from standings.domain.coverage import PROPAGATION_WAIT
 from standings.domain.members import Image, new_image
 from standings.domain.windows import DAY
 from standings.stores import StoreUnavailableError
+from standings.wiring.building_blocks import REPORTING_RESERVE
+from standings_cli.redefinitions import redefinitions
 from tests.support.aws.stack import ManualClock, Stack, apply, count, deliver, event, project, running, write
 from tests.support.awslambda.context import Context
 from tests.support.builders.checks import assert_tiers_count_the_entries, entries, rows
@@ -98,6 +101,9 @@ def test_a_new_window_can_be_read_once_the_board_is_rebuilt_for_what_was_kept(en
         assert problem["detail"].endswith("where none were, a window begins with its next period")
         job(stack, "rebuild")
         assert "does not have all scores for this period" in stack.get("/boards/b/points/day")[1]["detail"]
+        (told,) = redefinitions(parse_boards(ALL), parse_boards(DAYS), clock())
+        tomorrow, after = (f"{today(clock).date() + timedelta(days)}" for days in (1, 2))
+        assert told.whole_from == {"day": tomorrow, "last-2-days": after}
         clock.milliseconds += DAY
         upkeep = Upkeep(stack)
         upkeep.projected("tomorrow", 2)
@@ -342,7 +348,7 @@ def test_a_board_that_cannot_be_written_holds_up_no_other(engine: Any, clock: Ma
     assert "ThrottlingException" in problem["why"]
 
 
-# ---- members that others keep writing
+# ---- members that others keep writing, and a store that is slow
 
 
 OTHER: Final = '[boards."b"]\nmembers = "registered"\nmetrics.other = { aggregate = "sum", windows = ["all"] }\n'
@@ -447,6 +453,33 @@ def test_busy_members_hold_up_no_others_until_the_deadline_and_the_job_goes_on_a
         busy.latest = float("inf")
         project(stack)
         assert busy.undone(task) == set()
+
+
+def test_on_a_slow_store_each_call_ends_before_its_functions_time_and_the_next_one_goes_on(
+    engine: Any, clock: ManualClock
+) -> None:
+    """One part of a rolling window is hundreds of writes, which take longer than what a function keeps to answer."""
+    phases, ends = list[str](), 0.0
+
+    def slow() -> None:
+        clock.sleep(0.1)
+        assert clock.monotonic() < ends, "its function's time is over"
+
+    with running(engine, clock, ALL.replace('"all"', '"all", "last-30-days"')) as stack:
+        upkeep = Upkeep(stack)
+        for number in range(300):
+            upkeep.event(f"m{number}", number % 100)
+            clock.milliseconds += DAY // 12
+        project(stack)
+        page = upkeep.page("last-30-days")
+        while not phases or phases[-1]:
+            ends = clock.monotonic() + 120 + REPORTING_RESERVE
+            with before(engine, slow):
+                answer = call(stack, "rebuild", board="b", seconds=120)
+            clock.milliseconds += round(answer["wait"] * 1000)
+            phases.append(answer["phase"])
+        assert 1 < phases.count("placing") < 20
+        assert upkeep.page("last-30-days") == page
 
 
 def test_members_too_large_for_one_transaction_are_registered_in_several(engine: Any, clock: ManualClock) -> None:

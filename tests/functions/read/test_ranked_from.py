@@ -75,9 +75,9 @@ def test_a_changed_one_begins_new_rankings_which_a_rebuild_fills(stack: Stack, e
         finish(other, "rebuild", board="b")
         project(other)
         assert listed(other, *RANKINGS[:2]) == dict.fromkeys(RANKINGS[:2], "ann eve")
-    changes = redefinitions(parse_boards(BOARDS), parse_boards(text))
-    assert [(one.metric, one.windows, one.why) for one in changes] == [
-        ("km", ("all", "day", "last-3-days"), "ranked_from is 2.5, was 0.5")
+    changes = redefinitions(parse_boards(BOARDS), parse_boards(text), stack.clock())
+    assert [tuple(one)[1:] for one in changes] == [
+        ("km", ("all", "day", "last-3-days"), "ranked_from is 2.5, was 0.5", {})
     ]
     defined = stack.get("/boards/b")[1]["metrics"]
     assert [metric["ranked_from"] for metric in defined] == [0.5, 72]

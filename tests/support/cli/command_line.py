@@ -21,7 +21,6 @@ import orjson
 import pytest
 
 from standings.client.api import Transport
-from standings.stores import StoreUnavailableError
 from standings_cli.__main__ import main
 from standings_cli.stack.maintenance import Maintenance
 from standings_cli.stack.watched_api import WatchedApi
@@ -74,13 +73,14 @@ def runner(connection: Any, capsys: pytest.CaptureFixture[str]) -> Run:
 class Lambda:
     """Invokes the maintenance function as the service does: JSON in and out, errors as content.
 
-    In the calls whose numbers, from 0, are in `unavailable`, the store fails after the function has worked. Errors have
+    The calls whose numbers, from 0, are in `unavailable` end with `failure` after the function has worked. Errors have
     the names of their classes, unless `names_errors` is False, as in the embedded AWS.
     """
 
     def __init__(self, stack: Stack, unavailable: Container[int] = ()) -> None:
         self._stack = stack
         self.unavailable = unavailable
+        self.failure = {"errorType": "StoreUnavailableError", "errorMessage": "Rankings is throttled"}
         self.names_errors = True
         self.payloads: list[dict[str, Any]] = []
 
@@ -89,13 +89,16 @@ class Lambda:
         self.payloads.append(json.loads(Payload))
         try:
             answer = self._stack.maintenance(self.payloads[-1], Context(seconds=900))
-            if len(self.payloads) - 1 in self.unavailable:
-                raise StoreUnavailableError("Rankings is throttled")
         except Exception as error:  # noqa: BLE001 - as Lambda does
             kind = type(error).__name__ if self.names_errors else "Runtime.HandlerError"
-            content = {"errorType": kind, "errorMessage": str(error)}
-            return {"FunctionError": "Unhandled", "Payload": io.BytesIO(orjson.dumps(content))}
+            return _failed({"errorType": kind, "errorMessage": str(error)})
+        if len(self.payloads) - 1 in self.unavailable:
+            return _failed(self.failure)
         return {"Payload": io.BytesIO(json.dumps(answer).encode())}
+
+
+def _failed(content: dict[str, str]) -> dict[str, Any]:
+    return {"FunctionError": "Unhandled", "Payload": io.BytesIO(orjson.dumps(content))}
 
 
 @contextmanager

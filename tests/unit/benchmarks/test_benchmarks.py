@@ -110,6 +110,8 @@ def test_the_command_prints_what_a_load_costs(tmp_path: Path, capsys: pytest.Cap
     ]
     assert by_day[0] == by_day[1]
 
+    with pytest.raises(SystemExit, match=r"^make cost: windows: expected .*, got 'lastweek'"):
+        cost.main(["--windows", "all,lastweek"])
     answers = []
     for more in ([], changed):
         assert cost.main([*options, "--json", *more]) == 0

@@ -221,7 +221,8 @@ class _Run:
         once they are as many as a part. Until then the record names a member before them, so that an interrupted job
         tries them again.
         """
-        reached, busy = self._job, list[Image]()
+        begun, busy = self._job, list[Image]()
+        reached = begun
         while reached.slot < SLOTS or busy:
             try:
                 if reached.slot == SLOTS or len(busy) >= MAX_ACTIONS:
@@ -239,6 +240,10 @@ class _Run:
                     return False
                 reached = self._job
                 continue
+            except StoreUnavailableError:
+                if self._job == begun:
+                    raise
+                return False  # The time is over in the middle of a part. The next call goes on with it.
             if not self._save_progress(self._job if busy else reached):
                 return False
         return True
@@ -251,7 +256,7 @@ class _Run:
         """The next members, and the job once they are done."""
         images: list[Image] = []
         slot, after = job.slot, job.after
-        while slot < SLOTS and len(images) < _PART:
+        while slot < SLOTS and len(images) < _PART and not self._backoff.expired:
             limit = _PART - len(images)
             page = self._backoff.retry(self._service.scores.members, self._board, slot, after, limit)
             # The audit reports damaged items. Nothing that they hold can be placed.
@@ -328,9 +333,14 @@ class _Run:
         A deleted board only has those that are announced: the announcer empties their tops, and their numbers go on if
         the board comes back.
         """
-        record, purging = self._record, self._service.purging
+        record, purging = self._record, self._service.purging.until(self._deadline)
         for generation in record.stale:
-            if not purging.purge(self._board, record.codes, generation, lambda: self._backoff.expired):
+            try:
+                if not purging.purge(self._board, record.codes, generation, lambda: self._backoff.expired):
+                    return False
+            except StoreUnavailableError:
+                if not self._backoff.expired:
+                    raise
                 return False
         kept = written_codes(self._family)
         if record.deleted:

@@ -1,6 +1,7 @@
 """Writes rankings: commits changes of members' places, and purges generations that nobody reads or writes any more."""
 
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
@@ -76,7 +77,9 @@ class Rankings:
 
     def place(self, placements: Iterable[Placement], deadline: float) -> None:
         """Commit all changes. Raise StoreUnavailableError if the deadline comes first, StoreRefusedError if refused."""
-        for outcome in self.commit(placements, deadline):
+        timed = copy(self)  # A commit that has begun goes on after the deadline; this one does not
+        timed.rolling = self.rolling.until(deadline)
+        for outcome in timed.commit(placements, deadline):
             if outcome.failure is not None:
                 raise StoreUnavailableError(outcome.failure)
             for one, reason in outcome.refused:
@@ -145,6 +148,10 @@ class Purging:
         self._client = client
         self._table = table
         self._clock = clock
+
+    def until(self, deadline: float) -> "Purging":
+        """The same, for work that ends at a deadline of the monotonic clock: then StoreUnavailableError."""
+        return Purging(self._client, self._table, self._clock.until(deadline))
 
     def purge(self, board: str, codes: Iterable[str], generation: int, over: Callable[[], bool]) -> bool:
         """Purge a generation of a board; False if `over` says that the time is over before the end."""

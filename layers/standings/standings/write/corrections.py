@@ -182,7 +182,8 @@ class _Plan(NamedTuple):
             if any(members.is_settled(family, name, History(record.settled), self.stamp) for name in counted):
                 raise self._refused(f"a period in which it counted is settled: {_difference(family, counted)}")
         elif (period := corrections.closed_period(family, counted, self.stamp)) is not None:
-            raise self._refused(f"{period} has closed: {_difference(family, counted)}, or correct it with history")
+            reason = f"{period} has closed: {_difference(family, counted)}"
+            raise self._refused(f"{reason}, or, unless it is settled, correct it with history")
         before = image if image is not None else members.new_image(*item, self.stamp)
         after, changed = corrections.corrected(family, before, counted, part, self.stamp)
         after = replace(after, expiry=record.expiry)

@@ -55,13 +55,22 @@ class RollingStorage:
         clock: Clock,
         run_all: RunAll = commits.one_after_another,
         most: int = MAX_LOGS,
+        logs: "TtlCache[str, _LogInUse] | None" = None,
     ) -> None:
         self._client = client
         self._table = table
         self._clock = clock
         self._run_all = run_all
         self._most = most
-        self._logs: TtlCache[str, _LogInUse] = TtlCache(clock, RANKING_TTL_S)
+        self._logs: TtlCache[str, _LogInUse] = TtlCache(clock, RANKING_TTL_S) if logs is None else logs
+
+    def until(self, deadline: float) -> "RollingStorage":
+        """The same, with the same logs, for work that ends at a deadline of the monotonic clock.
+
+        One commit, or one fold, may be thousands of writes. None begins after the deadline: StoreUnavailableError.
+        """
+        clock = self._clock.until(deadline)
+        return RollingStorage(self._client, self._table, clock, self._run_all, self._most, self._logs)
 
     def commit(self, shifts: Sequence[Shift], backoff: Backoff, stopped: Callable[[], bool]) -> Outcome:
         """Commit the shifts of one window until stopped or too late. Commits of other rankings may run in parallel."""
@@ -434,7 +443,15 @@ def fold_deltas(entries: Sequence[LogEntry], periods: range) -> rolling.NodeDelt
 
 
 def write_all(run_all: RunAll, clock: Clock, writes: Sequence[Callable[[], None]]) -> None:
-    """Do single writes. One that fails is tried again by itself: otherwise many writes would rarely all succeed."""
-    deadline = clock.after(WRITES_TIMEOUT_S)
-    for _ in run_all([partial(clock.backoff(deadline).retry, write) for write in writes]):
+    """Do single writes. One that fails is tried again by itself: otherwise many writes would rarely all succeed.
+
+    None begins after the clock's deadline: StoreUnavailableError.
+    """
+    until = clock.backoff_for(WRITES_TIMEOUT_S).deadline
+
+    def in_time(write: Callable[[], None]) -> None:
+        clock.backoff(clock.deadline).check()
+        clock.backoff(until).retry(write)
+
+    for _ in run_all([partial(in_time, write) for write in writes]):
         pass
