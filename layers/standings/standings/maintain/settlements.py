@@ -65,8 +65,9 @@ class Settlements:
         """
         family = family_of(self.catalog.boards, board)
         if cursor is None and self.clock.retry(self.catalog.current, board) is None:
-            earlier = f"`standings results {board}` has what was settled of an earlier board of this name"
-            raise ValueError(f"board {board!r} has had no event; {earlier}")
+            is_settled = any(keys_of(self.results, self.clock, board_prefix(board), ""))
+            earlier = f", and `standings results {board}` has what was settled before" if is_settled else ""
+            raise ValueError(f"board {board!r} has had no event{earlier}")
         ranked = _ranked(family, window, metric)
         position = self.lease.take(deadline, scheduled=False)
         if position is None:
