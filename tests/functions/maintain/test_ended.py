@@ -238,7 +238,10 @@ def test_prize_events_that_were_not_put_before_the_end_are_put_after_it(
     assert maintained(stack, "settle", **week)["rankings"][0]["before"]
     assert stack.bus.events == events
     clock.milliseconds = BEGAN + 110 * DAY
-    with pytest.raises(ValueError, match="has had no event; `standings results week-1` has what was settled"):
+    with pytest.raises(
+        ValueError,
+        match="no event; `standings results week-1` has what was settled of an earlier board of this name, if any",
+    ):
         maintained(stack, "settle", **week)
     (listed,) = maintained(stack, "settlements", list={"board": "week-1"})["results"]
     assert listed["winners"] == {"gold": ["a", "b"]}

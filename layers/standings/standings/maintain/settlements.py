@@ -65,7 +65,7 @@ class Settlements:
         """
         family = family_of(self.catalog.boards, board)
         if cursor is None and self.clock.retry(self.catalog.current, board) is None:
-            earlier = f"`standings results {board}` has what was settled of an earlier board of this name"
+            earlier = f"`standings results {board}` has what was settled of an earlier board of this name, if any"
             raise ValueError(f"board {board!r} has had no event; {earlier}")
         ranked = _ranked(family, window, metric)
         position = self.lease.take(deadline, scheduled=False)
