@@ -1,6 +1,7 @@
 """`audit`, `rebuild`, `delete`, `settle`, `results`, `dlq` and `parked`: tasks of the maintenance function."""
 
 import argparse
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -263,10 +264,12 @@ def _drop(connection: Connection, options: argparse.Namespace) -> int:
     selection = {"ids": ids or None, "reason": options.reason, "board": options.board}
     if not any(selection.values()):
         raise InputError("expected ID, --reason or --board: `standings dlq list` shows what there is")
+    # What is refused while somebody reads the question is not in its count.
+    asked = time.time_ns() // 1_000_000 if not options.yes and (options.reason or options.board) else None
     if not options.yes and not _is_drop_confirmed(connection, selection):
         return DIFFERS
     deleted, missing, failed = 0, set(ids), False
-    for answer in connection.maintenance.answers("dead_letters", selection, "delete"):
+    for answer in connection.maintenance.answers("dead_letters", {**selection, "cursor": asked}, "delete"):
         deleted += answer["deleted"]
         missing &= set(answer["missing"])
         failed = bool(answer["problems"])

@@ -49,7 +49,7 @@ def same(lines: Iterable[bytes], candidates: Iterable[Posted], settings: Callabl
     for number, line in enumerate(lines if left else (), start=1):
         for one, digest in left:
             digest.update(line.rstrip(b"\r\n") + b"\n")
-            if (number, digest.hexdigest()) == (one.line, one.digest):
+            if number == one.line and digest.hexdigest() == one.digest:
                 found.append(one)
         left = [each for each in left if each[0].line > number]
         if not left:

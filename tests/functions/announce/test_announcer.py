@@ -162,14 +162,16 @@ def test_the_batch_comes_again_if_the_announcer_cannot_be_told_or_it_is_too_late
 
 
 def test_a_look_comes_again_if_its_time_is_over_or_the_next_one_is_not_queued(stack: Stack) -> None:
-    post(stack, ann=1)
+    for number in range(6):
+        post(stack, f"b{number}", ann=1)
     looks = stack.looks.records()
-    stack.looks.refusal = lambda _: "InternalError"
-    for seconds in (0, 60):
-        failed = stack.announcer({"Records": looks}, Context(seconds=seconds))["batchItemFailures"]
+    # A call that is throttled may take seconds, and there is time for one.
+    for seconds, calls in ((0, 0), (60, 1)):
+        with mock.patch.object(stack.looks, "send_message_batch", side_effect=lambda **_: throttle()) as sent:
+            failed = stack.announcer({"Records": looks}, Context(seconds=seconds))["batchItemFailures"]
         assert [one["itemIdentifier"] for one in failed] == [look["messageId"] for look in looks]
+        assert (len(looks), sent.call_count) == (12, calls)
 
-    stack.looks.refusal = lambda _: ""
     assert stack.announcer({"Records": looks}, Context()) == {"batchItemFailures": []}
     assert len(stack.looks.messages) == len(looks)
 

@@ -23,7 +23,7 @@ from standings_cli.post import counted
 from standings_cli.stack import maintenance
 from standings_cli.stack.connection import Connection
 from standings_cli.terminal import DIFFERS, OK, UNREACHABLE, WRONG
-from tests.support.aws.stack import Stack, apply, event, running
+from tests.support.aws.stack import Stack, apply, deliver, event, running
 from tests.support.builders.checks import rows
 from tests.support.builders.settling import leagues
 from tests.support.builders.settling.leagues import DAY, FINAL, lose_a_row, play, winners, won
@@ -127,16 +127,29 @@ def test_a_drop_that_did_not_look_at_every_message_says_so(run: Run, monkeypatch
     assert ran.err == "not every message was looked at: run the same command again later\n"
 
 
-def test_a_drop_by_reason_or_board_asks_with_how_many_these_are(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_drop_by_reason_or_board_deletes_those_that_it_counted(
+    stack: Stack, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One more is refused while each question is on the screen."""
     for number, metric in enumerate(("steps=1", "steps=2", "runs=1")):
         assert run(f"post b ada {metric} --id {number}").status == OK
-    listed = "2 × metrics: board 'b' has no metric 'steps'; there are: points\n"
-    for typed, status, said in (("no\n", DIFFERS, "nothing was deleted\n"), ("drop\n", OK, "")):
-        monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+    for typed, count, status, said in (("no", 2, DIFFERS, "nothing was deleted\n"), ("drop", 3, OK, "")):
+
+        def typing(question: str, typed: str = typed) -> str:
+            print(question)
+            stack.clock.milliseconds += 1
+            deliver(stack, [{**event("ada", typed), "metrics": {"steps": 1}}])
+            return typed
+
+        monkeypatch.setattr("builtins.input", typing)
         ran = run("dlq drop --reason steps --board b")
-        assert (ran.status, ran.err) == (status, listed + said)
-        assert ran.out.startswith("Delete 2 refused messages for good? Type drop: ")
-    assert run("dlq list").out.startswith("1 × metrics: board 'b' has no metric 'runs'")
+        assert (ran.status, ran.err) == (
+            status,
+            f"{count} × metrics: board 'b' has no metric 'steps'; there are: points\n{said}",
+        )
+        assert ran.out.startswith(f"Delete {count} refused messages for good? Type drop: ")
+    assert ran.out.endswith("\n3 deleted\n")
+    assert run("dlq list --board b").out.count("×") == 2
 
 
 @pytest.mark.parametrize(

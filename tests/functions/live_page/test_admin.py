@@ -118,6 +118,13 @@ def test_a_member_is_found_by_name_and_by_id_and_shows_boards_ranks_and_refusals
     assert "x2" not in refused.inner_text()
 
 
+def test_a_metric_that_came_after_the_page_was_opened_is_shown_plainly(admin: Open) -> None:
+    without = {"metrics": [{"metric": "km", "precision": 1, "unit": "km"}]}
+    tab = admin("view=member&id=ada", instead={r"/boards/run-1\??$": {"json": without}})
+    rows = tab.page.locator("[data-board='run-1'] tbody tr")
+    expect(rows).to_have_text(["kmall30.0 km1 of 3", "kmday30.0 km1 of 3", "lapall3,683.41 of 1"])
+
+
 def test_hide_and_show_say_what_moves_and_show_that_it_has(admin: Open, stack: Stack) -> None:
     tab = admin("view=member&id=ada")
     press(tab, "Hide")

@@ -213,8 +213,9 @@ class LookQueue(NamedTuple):
     def send(self, looks: Iterable[tuple[Look, int]]) -> None:
         """Put looks on the queue, each to be delivered after so many seconds. Raises StoreUnavailableError."""
         messages = [OutgoingMessage(_encoded(look), {}, delay=delay) for look, delay in looks]
-        for why in self.sender.send(messages).failed.values():
-            raise StoreUnavailableError(f"SQS: {why}")
+        for first in range(0, len(messages), MAX_ENTRIES):
+            for why in self.sender.send(messages[first : first + MAX_ENTRIES]).failed.values():
+                raise StoreUnavailableError(f"SQS: {why}")  # Its caller has time for one call that fails
 
 
 def decode_look(body: str) -> Look:
