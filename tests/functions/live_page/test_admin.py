@@ -140,7 +140,7 @@ def test_hide_and_show_say_what_moves_and_show_that_it_has(admin: Open, stack: S
 
 
 def test_hide_and_show_everywhere_say_on_how_many_boards_and_what_failed(admin: Open, stack: Stack) -> None:
-    send(stack, "e4", "ada", {"km": 7}, board="run-2")
+    send(stack, "e5", "ada", {"km": 7}, board="run-2")
     count(stack)
     tab = admin("view=member&id=ada")
     press(tab, "Hide everywhere")

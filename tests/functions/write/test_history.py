@@ -71,7 +71,7 @@ def test_history_counts_in_closed_periods_that_can_be_read(stack: Stack, clock: 
     assert scores(stack, "b/points/day", "2026-11-01") == {"m": 5, "n": 2}
     assert known(stack, late, whole) == [None, None]
     send(stack, {"id": "r", "retract": "h"}, history=False)
-    assert "points in day 2026-11-01 has closed: post the difference with a new id, or correct it with" in reason(stack)
+    assert "points in day 2026-11-01 has closed: post the difference with a new id, or, unless it" in reason(stack)
     send(stack, {"id": "r2", "retract": "h"})
     assert scores(stack, "b/points/day", "2026-11-01") == {"n": 2, "m": 0}
     assert stack.dead_letters.reasons() == []
