@@ -281,7 +281,7 @@ def lines(node: Any, indent: str = "") -> str:
     line = json.dumps(node, ensure_ascii=False)
     if len(indent) + len(line) <= WIDTH or not isinstance(node, dict | list):
         return line
-    more = indent + "  "
+    more = indent + " "  # The function has a bound on its bytes
     if isinstance(node, list):
         parts = [lines(part, more) for part in node]
         return "[\n" + ",\n".join(more + part for part in parts) + f"\n{indent}]"
