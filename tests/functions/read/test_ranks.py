@@ -223,6 +223,13 @@ def test_the_count_behind_a_score_is_never_negative(stack: Stack, engine: Any, c
     assert answer["above"] + answer["at"] + answer["below"] == answer["total"]
 
 
+def test_a_row_that_names_another_member_ranks_nobody(stack: Stack, engine: Any) -> None:
+    post(stack, {"a": 1})
+    (row,) = (row for row in engine.scan(TableName="Rankings")["Items"] if row["pk"]["S"].endswith("Pa#a"))
+    engine.put_item(TableName="Rankings", Item={**row, "s": {"S": row["s"]["S"][:-1] + "b"}})
+    assert stack.get(f"{ALL}/rank", member="a")[0] == 404
+
+
 def test_a_percentile_has_a_score_if_anyone_is_ranked(stack: Stack, engine: Any) -> None:
     """A member leaves after the total was read, so the position is beyond the end."""
 

@@ -222,8 +222,8 @@ def read_ranks(
     """The ranks of all these members in each ranking; where none is ranked, only the root is read. TooFarError."""
     found = {ranking: Ranks(RankingReader(session, ranking, method, limits)) for ranking in rankings}
     pairs = [(ranking, member) for ranking in rankings for member in members]
-    for (ranking, member), entry in session.retry(session.rankings.entries, pairs).items():
-        found[ranking].entries[member] = entry
+    for (ranking, _), entry in session.retry(session.rankings.entries, pairs).items():
+        found[ranking].entries[entry.member] = entry
     paths = {
         (ranking, path): None
         for ranking, ranks in found.items()
