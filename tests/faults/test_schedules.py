@@ -134,7 +134,9 @@ def test_every_note_is_that_of_its_score_and_every_number_that_was_set(part: Seq
         ),
         (
             "domain.scoring:merge",
-            lambda of, metric, *two: two[0] if metric.notes and two[0].value == two[1].value else of(metric, *two),
+            lambda of, metric, one, two: (
+                one if metric.notes and one and one.value == two.value else of(metric, one, two)
+            ),
             "to have the note",
         ),
         ("domain.members:rewritten", lambda of, *image, **more: replace(of(*image, **more), notes={}), "have the note"),
