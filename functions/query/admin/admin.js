@@ -49,12 +49,9 @@ async function each(list, read) {
 
 // ---- words and elements
 
-const number = (value, digits = 0, whole = 1) => value.toLocaleString(undefined, {minimumFractionDigits: digits, maximumFractionDigits: 9, minimumIntegerDigits: whole});
 // A number of a metric as people read it: 12.0 km, or seconds as 22:05 and 1:02:03.
 function amount(value, {precision, unit = ""} = {}) {
-  if (unit !== "time") return `${number(value, precision)} ${unit}`.trimEnd();
-  const all = Math.abs(value), hours = Math.floor(all / 3600), minutes = Math.floor(all % 3600 / 60);
-  return (value < 0 ? "-" : "") + (hours ? hours + ":" + number(minutes, 0, 2) : minutes) + ":" + number(Number((all % 60).toFixed(precision)), precision, 2);
+  return unit === "time" ? clockOf(value, precision) : `${number(value, precision)} ${unit}`.trimEnd();
 }
 // A number as a form takes it: also 22:05 and 1:02:03, which are their seconds.
 const NUMBER = "[\\-+.0-9eE]+|[\\-+]?[0-9]+(:[0-5][0-9]){1,2}([.][0-9]+)?";

@@ -1,17 +1,9 @@
 // Words, numbers and elements.
-function number(value, digits = 0, whole = 1) { return value.toLocaleString(undefined, {minimumFractionDigits: digits, maximumFractionDigits: 9, minimumIntegerDigits: whole}); }
 const metricOf = (name, of = board) => of?.metrics.find(one => one.metric === name);
 // A number of a metric has all of its decimals: those of a column stand below each other.
 function amount(value, metric = view.metric, of = board) {
   const {precision = 0, unit} = metricOf(metric, of) || {};
   return unit === "time" ? clockOf(value, precision) : number(value, precision);
-}
-// Seconds as a clock shows them: 22:05, 1:02:03 or 22:05.40.
-function clockOf(value, digits) {
-  const all = Math.abs(value), hours = Math.floor(all / 3600), minutes = Math.floor(all % 3600 / 60);
-  // A browser computes in binary: 1325.4 % 60 has more decimals.
-  const seconds = number(Number((all % 60).toFixed(digits)), digits, 2);
-  return (value < 0 ? "-" : "") + (hours ? hours + ":" + number(minutes, 0, 2) : minutes) + ":" + seconds;
 }
 // What stands beside numbers of a metric, such as km; nothing beside times.
 const measure = (metric, of = board) => { const {unit = ""} = metricOf(metric, of) || {}; return unit === "time" ? "" : unit; };

@@ -320,7 +320,7 @@ def _source(page: str, element: str) -> str:
 
 
 _FILES: Final = re.compile(
-    r'(?:<link rel="stylesheet" href="[a-z./]+\.css">\n)+|(?:<script src="[a-z]+\.js"></script>\n)+'
+    r'(?:<link rel="stylesheet" href="[a-z./]+\.css">\n)+|(?:<script src="[a-z./]+\.js"></script>\n)+'
 )
 
 
