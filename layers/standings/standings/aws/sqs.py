@@ -386,7 +386,10 @@ class DeadLetterQueue:
         return {letters[int(failed["Id"])].id: _failure_text(failed) for failed in answer.get("Failed", [])}
 
     def _letter(self, message: Any) -> DeadLetter:
-        attributes: Attributes = message.get("MessageAttributes", {})
+        attributes: Attributes = {
+            name: {kind: value[kind] for kind in ("DataType", "StringValue", "BinaryValue") if kind in value}
+            for name, value in message.get("MessageAttributes", {}).items()
+        }
         system = message.get("Attributes", {})
         # A message that SQS itself moved here keeps the time at which it was first sent.
         sent = _instant(system.get("SentTimestamp")) or 0
